@@ -47,7 +47,10 @@ class Backend:
         self.reader = SqlReader(path, clock, self._iter_session_rows)
 
     def get_session(self, id_prefix: str) -> SessionSummary:
-        """Return the session or subagent that an id names; raises UserError."""
+        """Return the session or subagent that an id names.
+
+        Raise UserError if there is none or the id is ambiguous.
+        """
         resolved = resolve_id(self.reader, id_prefix, with_costs=True)
         if not resolved.subagent:
             return resolved.session
@@ -55,7 +58,9 @@ class Backend:
 
     def _get_subagent(self, resolved: ResolvedId) -> SessionSummary:
         children = self.reader.list_children(resolved.session)
-        return next(s for s in children if s.subagent_id == resolved.subagent)
+        return next(
+            child for child in children if child.subagent_id == resolved.subagent
+        )
 
     def load_units(self, summary: SessionSummary) -> Iterator[UnitView]:
         """Yield the units of a session or subagent, with one in memory at a time."""
@@ -66,8 +71,8 @@ class Backend:
             entries = list(chain.from_iterable(self.reader.iter_pages(record_filter)))
             for unit in assemble(RecordStream(summary, entries), ()):
                 path = transcript_paths.get(number, "")
-                complete = structs.replace(unit, transcript=path)
-                yield make_unit_view(self._redact_unit(complete))
+                unit_with_path = structs.replace(unit, transcript=path)
+                yield make_unit_view(self._redact_unit(unit_with_path))
 
     def list_entries(self, summary: SessionSummary) -> Entries:
         """Return the entries of a subagent, or of a session and its subagents."""
@@ -75,15 +80,14 @@ class Backend:
 
     def list_subagents(self, summary: SessionSummary) -> list[SessionView]:
         """Return a session's subagents, at any depth; none for a subagent."""
-        children = self._list_children(summary)
-        # An empty list of streams would select all streams.
-        priced = add_costs(self.reader, children) if children else []
-        return [self.make_view(child) for child in priced]
+        children = add_costs(self.reader, self._list_children(summary))
+        return [self.make_view(child) for child in children]
 
     def make_record_filter(self, id_prefix: str) -> RecordFilter:
-        """Return the filter for the entries that an id names; raises UserError.
+        """Return the filter for the entries that an id names.
 
-        The id of an entry that forks share selects the entry in each of them.
+        The id of an entry that forks share selects the entry in each of them. Raise
+        UserError if there is no such id or it is ambiguous.
         """
         resolved = resolve_id(self.reader, id_prefix)
         if resolved.entry:
@@ -103,10 +107,12 @@ class Backend:
 
     def redact_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the SQL row, without secrets if the store was opened with `redact`."""
-        if not (redact := self.redact):
+        redact = self.redact
+        if redact is None:
             return row
         return tuple(
-            redact_json(cell, redact) if isinstance(cell, str) else cell for cell in row
+            redact_json(value, redact) if isinstance(value, str) else value
+            for value in row
         )
 
     def _list_streams(self, summary: SessionSummary) -> tuple[int, ...]:
@@ -115,6 +121,7 @@ class Backend:
         return tuple({summary.row, *(child.row for child in children)})
 
     def _list_children(self, summary: SessionSummary) -> list[SessionSummary]:
+        """Return a session's subagents, at any depth; none for a subagent."""
         return [] if summary.is_subagent else self.reader.list_children(summary)
 
     def list_sessions(
@@ -129,7 +136,10 @@ class Backend:
         )
 
     def make_view(self, summary: SessionSummary) -> SessionView:
-        """Return the session as scripts see it, redacted if the store is."""
+        """Return the session as scripts see it.
+
+        Secrets are removed if the store was opened with `redact`.
+        """
         status = compute_status(summary, self._clock.now())
         redacted = redact_summary(summary, self.redact) if self.redact else summary
         return make_session_view(redacted, status, self)

@@ -43,7 +43,7 @@ class Entries:
         return iter(self)
 
     def latest(self) -> Entry | None:
-        """Return the entry with the latest time, or None."""
+        """Return the selected entry with the latest time; None if there is no entry."""
         reader = self._backend.reader
         reader.clear_cache()
         return next(self._iter_matching(reader.iter_newest_pages(self._filter)), None)
@@ -63,7 +63,7 @@ class Entries:
 
         `source` is `main`, its synonym `primary`, or `subagent:` and an id. `tool`
         matches calls and results. `session` is a session, or the id of a session,
-        thread, unit, subagent or entry. Filters of chained calls all apply. Raises
+        thread, unit, subagent or entry. Filters of chained calls all apply. Raise
         UserError for an unknown role, type or id.
         """
         _check_choice("role", role, get_args(Role))
@@ -75,7 +75,7 @@ class Entries:
             conditions = conditions.intersect(
                 self._backend.make_record_filter(id_prefix)
             )
-        tests = [_has_tool(tool)] if tool else []
+        tests = [_make_tool_test(tool)] if tool else []
         tests += [test] if test else []
         return replace(
             self,
@@ -90,7 +90,8 @@ class Entries:
                 yield entry
 
 
-def _has_tool(tool: str) -> EntryTest:
+def _make_tool_test(tool: str) -> EntryTest:
+    """Return a test for entries of this tool; the store's filter passes all results."""
     return lambda entry: entry.tool_name == tool
 
 

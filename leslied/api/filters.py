@@ -34,8 +34,8 @@ def make_filters(
 def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
     """Return microseconds since 1970.
 
-    A date means the start of the day or, if `is_end`, its end. Without a zone
-    the time is local. Raises UserError if the year is out of range.
+    A date means the start of the day or, if `is_end`, its end. Without a zone the time
+    is local. Raise UserError if the text is not a time or the year is out of range.
     """
     time = _parse_time(value) if isinstance(value, str) else value
     if not MINYEAR < time.year < MAXYEAR:
@@ -44,16 +44,17 @@ def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
             "Omit the argument if there is no limit.",
         )
     if not isinstance(time, datetime):
-        day = time + timedelta(days=is_end)
+        day = time + timedelta(days=1) if is_end else time
         time = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local time
     aware = time if time.tzinfo else time.astimezone()
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def _parse_time(text: str) -> datetime | date:
-    for kind in (date, datetime):
+    """Return a date if the text has no time of day; raise UserError if invalid."""
+    for time_type in (date, datetime):
         try:
-            return kind.fromisoformat(text)
+            return time_type.fromisoformat(text)
         except ValueError:
             continue
     raise UserError(f"{text!r} is not a date or time.", "Write 2026-01-31T15:00.")

@@ -27,7 +27,7 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
 
     `path` is the store file or its folder; the default is the store that the command
     line uses. Texts are returned as they are in the logs; `redact` removes secrets from
-    them. Raises StoreUnusable if the store cannot be read.
+    them. Raise StoreUnusable if the store cannot be read, UserError if there is none.
     """
     file = Path(path) if path else get_paths(read_environ()).store_file
     if file.is_dir():
@@ -66,20 +66,22 @@ class StoreView:
         """Yield the matching sessions, last active first, like `leslied list`.
 
         `project` is a folder, including the folders below it, or a folder's name. A
-        session matches if it was active at or after `since` and started before
-        `until`. These are ISO text, a date or a datetime; without a zone they are
-        local. A date as `until` includes the whole day. `subagents` yields the
-        subagents of the matching sessions too.
+        session matches if it was active at or after `since` and started before `until`.
+        Both times are ISO text, a date or a datetime; without a zone they are local. A
+        date as `until` includes the whole day. With `subagents`, also yield the
+        subagents of the matching sessions. Raise UserError for an unknown agent or an
+        invalid time.
         """
         filters = tuple(make_filters(agent, project, since, until))
         summaries = self._backend.list_sessions(filters, with_subagents=subagents)
         yield from map(self._backend.make_view, summaries)
 
     def session(self, id_prefix: str) -> SessionView:
-        """Return the session that an id names, or the `last` one; raises UserError.
+        """Return the session or subagent that an id names; `last` is the last active.
 
         Any unambiguous prefix of the id of a session, thread, unit or subagent is
-        accepted. The id of a unit selects its session.
+        accepted. The id of a unit selects its session. Raise UserError if nothing
+        matches or the prefix is ambiguous.
         """
         return self._backend.make_view(self._backend.get_session(id_prefix))
 
@@ -97,8 +99,8 @@ class StoreView:
     ) -> Rows:
         """Run one SELECT over the views that docs/sql.md describes.
 
-        `values` are bound to the query's `?`; `timeout` is in seconds. Raises UserError
-        for an invalid query.
+        `values` are bound to the query's `?`; `timeout` is in seconds. Raise UserError
+        if the query is invalid or exceeds the timeout.
         """
         result = self._backend.reader.execute(query, values, timeout)
         return Rows(result.columns, map(self._backend.redact_row, result.rows))

@@ -88,7 +88,7 @@ class SessionView:
     usage: Usage
     """Tokens, including those of subagents; a message that forks share counts once."""
     cost_usd: float | None
-    """Cost at list prices of the messages with a known price; None if there is none."""
+    """Cost at list prices of the messages with a known price; None without any."""
     thread_id: str | None
     transcripts_dir: str | None
     _summary: SessionSummary = field(repr=False, compare=False)

@@ -24,7 +24,8 @@ _HEADER = struct.Struct(">4sHHIIQQQIIQI")
 _CRC = struct.Struct(">I")
 HEADER_BYTES = _HEADER.size + _CRC.size
 _SEARCH_BLOCK_BYTES = 1 << 20
-_ZERO_TAIL = bytes(16)
+_ZERO_TAIL_BYTES = 16
+"""Number of last bytes that are checked for zeros."""
 
 
 class ArchiveError(LesliedError):
@@ -52,7 +53,11 @@ class FrameKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveFrame:
-    """One frame: its header fields and the position of its data."""
+    """One frame: its header fields and the position of its data.
+
+    `offset` and `length` are those of the frame's bytes in the source; positions in the
+    archive file are called `file_offset` and `body_offset`.
+    """
 
     kind: int
     generation: int
@@ -109,19 +114,20 @@ def pack_header(frame: ArchiveFrame, metadata: bytes) -> bytes:
     return fixed + _CRC.pack(zlib.crc32(fixed))
 
 
-def scan_frames(fd: int, name: str) -> FrameScan:
+def scan_frames(fd: int, file_name: str) -> FrameScan:
     """Read all frame headers and find damaged regions, without verifying the data.
 
-    Raise ArchiveVersionError if a newer version of leslied wrote the file.
+    Raise ArchiveVersionError if a newer version of leslied wrote the file; its message
+    contains `file_name`.
     """
     scan, at, size = FrameScan(), 0, os.fstat(fd).st_size
     while at < size:
-        frame = read_header(fd, at, name)
+        frame = read_header(fd, at, file_name)
         if frame is not None and frame.end <= size:
             scan.frames.append(frame)
             at = scan.end = frame.end
             continue
-        next_frame_at = _find_header(fd, at + 1, size, name)
+        next_frame_at = _find_complete_frame(fd, at + 1, size, file_name)
         if next_frame_at is None:
             if frame is None and not _is_unfinished(fd, at, size):
                 scan.damaged_offsets.append(at)
@@ -132,14 +138,19 @@ def scan_frames(fd: int, name: str) -> FrameScan:
     return scan
 
 
-def read_header(fd: int, at: int, name: str) -> ArchiveFrame | None:
-    """Read the frame header at an offset; return None if there is no valid one."""
+def read_header(fd: int, at: int, file_name: str) -> ArchiveFrame | None:
+    """Read the frame header at an offset; return None if there is no valid one.
+
+    Raise ArchiveVersionError if a newer version of leslied wrote the frame.
+    """
     data = os.pread(fd, HEADER_BYTES, at)
+    # The version, two bytes after the magic, is checked before the checksum, because
+    # the rest of a newer header may differ.
     if data[:4] == MAGIC and len(data) >= 6:
-        _check_version(int.from_bytes(data[4:6], "big"), name)
+        _check_version(int.from_bytes(data[4:6], "big"), file_name)
     if not _is_valid_header(data):
         return None
-    fields = _HEADER.unpack(data[:-4])
+    fields = _HEADER.unpack(data[: -_CRC.size])
     _, _, kind, metadata_length, metadata_crc, *numbers, body_length, body_crc = fields
     metadata = os.pread(fd, metadata_length, at + HEADER_BYTES)
     if zlib.crc32(metadata) != metadata_crc:
@@ -171,30 +182,30 @@ def has_zero_tail(fd: int, frame: ArchiveFrame) -> bool:
 
     After a power loss a file can have its new size but not its new bytes.
     """
-    last = os.pread(
-        fd, len(_ZERO_TAIL), max(frame.body_offset, frame.end - len(_ZERO_TAIL))
-    )
-    return frame.body_length > 0 and not last.strip(b"\0")
+    tail_offset = max(frame.body_offset, frame.end - _ZERO_TAIL_BYTES)
+    tail = os.pread(fd, _ZERO_TAIL_BYTES, tail_offset)
+    return frame.body_length > 0 and not tail.strip(b"\0")
 
 
-def _check_version(version: int, name: str) -> None:
+def _check_version(version: int, file_name: str) -> None:
     if version > FORMAT_VERSION:
         raise ArchiveVersionError(
-            f"The archive file {name} was written by a newer leslied "
+            f"The archive file {file_name} was written by a newer leslied "
             f"(format {version}; this version reads up to {FORMAT_VERSION}).",
             "Update leslied; nothing was changed.",
         )
 
 
-def _find_header(fd: int, start: int, size: int, name: str) -> int | None:
-    """Return the offset of the next complete frame, or None."""
+def _find_complete_frame(fd: int, start: int, size: int, file_name: str) -> int | None:
+    """Return the offset of the first complete frame from `start` on, or None."""
     at = start
     while at < size:
+        # Blocks overlap, so that a magic across the end of a block is found.
         data = os.pread(fd, _SEARCH_BLOCK_BYTES + len(MAGIC) - 1, at)
         index = data.find(MAGIC)
         while index >= 0:
             try:
-                frame = read_header(fd, at + index, name)
+                frame = read_header(fd, at + index, file_name)
             except ArchiveVersionError:
                 frame = None
             if frame is not None and frame.end <= size:
@@ -214,7 +225,7 @@ def _is_unfinished(fd: int, at: int, size: int) -> bool:
     if len(data) < HEADER_BYTES or not data.strip(b"\0"):
         return True
     if _is_valid_header(data):
-        metadata_length = int.from_bytes(data[8:12], "big")
-        return at + HEADER_BYTES + metadata_length > size
+        _, _, _, metadata_length, *_ = _HEADER.unpack(data[: -_CRC.size])
+        return bool(at + HEADER_BYTES + metadata_length > size)
     following = os.pread(fd, _SEARCH_BLOCK_BYTES, at + HEADER_BYTES)
     return not following.strip(b"\0")

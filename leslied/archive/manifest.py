@@ -24,11 +24,14 @@ class Manifest(msgspec.Struct, Generic[T]):
     """Content of the manifest; the caller chooses the type of a session."""
 
     form: int = _VERSION
+    """Version of the manifest's format."""
     key_id: str = ""
+    """Id of the key with which the transcripts were redacted."""
     created_us: int = 0
+    """Time at which the store was created."""
     sessions: list[T] = []
     pruned: list[tuple[str, str, str, bytes]] = []
-    """Tombstones: agent, session, source, and prefixes of the pruned entry ids."""
+    """Tombstones: agent, session id, source, and prefixes of the pruned entry ids."""
 
 
 def save_manifest(
@@ -39,17 +42,21 @@ def save_manifest(
     Sessions are encoded one by one, so that they need not all be in memory.
     """
     make_private_dir(folder)
-    temporary = folder / f".{_FILE_NAME}.new"
+    temporary_path = folder / f".{_FILE_NAME}.new"
     header_json = msgspec.json.encode({"form": _VERSION, **header})
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    fd = os.open(temporary_path, flags, 0o600)
     with os.fdopen(fd, "wb") as file:
+        # Write the header without its closing brace, then the sessions as a field.
         file.write(header_json[:-1] + b',"sessions":[')
-        for number, session in enumerate(sessions):
-            file.write(b"," * bool(number) + msgspec.json.encode(session))
+        for index, session in enumerate(sessions):
+            if index > 0:
+                file.write(b",")
+            file.write(msgspec.json.encode(session))
         file.write(b"]}")
         file.flush()
         os.fsync(fd)
-    temporary.replace(folder / _FILE_NAME)
+    temporary_path.replace(folder / _FILE_NAME)
     fsync_folder(folder)
 
 
@@ -59,7 +66,10 @@ def has_manifest(folder: Path) -> bool:
 
 
 def load_manifest(folder: Path, session_type: type[T]) -> Manifest[T]:
-    """Load the manifest; return an empty one if the file does not exist."""
+    """Load the manifest; return an empty one if the file does not exist.
+
+    Raise ArchiveError if it cannot be read, ArchiveVersionError if it is too new.
+    """
     path = folder / _FILE_NAME
     try:
         data = path.read_bytes()
@@ -72,6 +82,7 @@ def load_manifest(folder: Path, session_type: type[T]) -> Manifest[T]:
 
 
 def _check_version(path: Path, data: bytes) -> None:
+    """Raise ArchiveVersionError if a newer version of leslied wrote the manifest."""
     manifest = msgspec.json.decode(data, type=Manifest[msgspec.Raw])
     if manifest.form > _VERSION:
         raise ArchiveVersionError(

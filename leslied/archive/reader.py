@@ -112,6 +112,7 @@ def check_frame(fd: int, frame: ArchiveFrame) -> str:
 
 
 def _read_body(fd: int, frame: ArchiveFrame) -> Iterator[bytes]:
+    """Yield the frame's uncompressed bytes; raise ValueError if they are damaged."""
     import zstandard  # noqa: PLC0415 - slow to import, and few commands need it
 
     crc, length = 0, 0
@@ -147,7 +148,7 @@ class _FrameBody:
         return data
 
     def has_valid_checksum(self) -> bool:
-        """Read the rest and return whether all compressed bytes match their CRC."""
+        """Read up to the end; return whether all compressed bytes match their CRC."""
         while self._at < self._end and self.read(_CHUNK_BYTES):
             pass
         return self._crc == self._expected_crc

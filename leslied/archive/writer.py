@@ -6,6 +6,7 @@ import hashlib
 import os
 import zlib
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -23,7 +24,7 @@ from leslied.archive.reader import check_frame
 from leslied.paths import make_private_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 COMPRESSION_LEVEL = 3
@@ -127,12 +128,13 @@ class ArchiveWriter:
         os.ftruncate(self._fd, self._end)
 
     def _append(self, spec: FrameSpec, data: Iterable[bytes]) -> ArchiveFrame:
+        """Write the body, then its header over zeros; do not undo it on an error."""
         metadata = msgspec.json.encode(spec.metadata)
         self._write(bytes(HEADER_BYTES) + metadata, self._end)
         body_offset = self._end + HEADER_BYTES + len(metadata)
         frame = self._write_body(spec, data, body_offset)
-        has_changed = spec.crc_after not in (None, frame.running_crc)
-        if frame.length != spec.length or has_changed:
+        has_other_crc = spec.crc_after not in (None, frame.running_crc)
+        if frame.length != spec.length or has_other_crc:
             raise ArchiveError("The source changed while it was being read.")
         self._write(pack_header(frame, metadata), self._end)
         return frame
@@ -140,7 +142,11 @@ class ArchiveWriter:
     def _write_body(
         self, spec: FrameSpec, data: Iterable[bytes], body_offset: int
     ) -> ArchiveFrame:
-        """Compress and write the bytes chunk by chunk; return the resulting frame."""
+        """Compress and write the bytes chunk by chunk; return the resulting frame.
+
+        If there are more or fewer bytes than expected, stop early and return a frame
+        with another length than `spec`.
+        """
         import zstandard  # noqa: PLC0415 - slow to import, and few commands need it
 
         zstd = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
@@ -148,7 +154,7 @@ class ArchiveWriter:
         length, crc, running_crc, body_crc = 0, 0, spec.crc_before, 0
         at = body_offset
         # The empty chunk at the end flushes the compressor.
-        for chunk in _iter_chunks_then(data, b""):
+        for chunk in chain(filter(None, data), [b""]):
             length += len(chunk)
             if length > spec.length or (not chunk and length < spec.length):
                 break
@@ -171,17 +177,12 @@ class ArchiveWriter:
         )
 
     def _write(self, data: bytes, at: int) -> int:
+        """Write all bytes at an offset of the file; return their number."""
         view = memoryview(data)
         while view:
             written = os.pwrite(self._fd, view, at)
             view, at = view[written:], at + written
         return len(data)
-
-
-def _iter_chunks_then(data: Iterable[bytes], last: bytes) -> Iterator[bytes]:
-    """Yield the chunks that are not empty, then the last one."""
-    yield from filter(None, data)
-    yield last
 
 
 def _make_write_error(path: Path, error: OSError) -> ArchiveError:

@@ -1,4 +1,4 @@
-"""The parser of search queries. Any text is a valid query.
+"""The parser of search queries. Any text can be parsed.
 
     word  "a phrase"  prefix*  this OR that  (this OR that) more  -word  NOT word
     agent:codex  project:app  after:7d  -tool:Bash  is:error
@@ -41,6 +41,8 @@ _MAX_DEPTH = 20
 
 
 class _Token(NamedTuple):
+    """An operator, a term or a filter."""
+
     operator: str = ""
     """`AND`, `OR`, `NOT` or a parenthesis; empty for a term or a filter."""
     item: Term | Filter = Term("")
@@ -51,6 +53,7 @@ def parse_query(text: str, value_parsers: ValueParsers) -> Query:
     """Parse a query.
 
     `value_parsers` maps keys of filters to functions that convert a value from text.
+    Raise UserError if a filter has an invalid value.
     """
     return _QueryParser(_tokenize(sanitize_text(text), value_parsers)).parse()
 
@@ -71,7 +74,7 @@ def has_syntax(text: str) -> bool:
 def make_filter(
     key: FilterKey, text: str, value_parsers: ValueParsers, *, is_negated: bool = False
 ) -> Filter:
-    """Make a filter from the text of its value; raises UserError if it is invalid."""
+    """Make a filter from the text of its value; raise UserError if it is invalid."""
     text = sanitize_text(text)
     choices = _CHOICES.get(key)
     if choices and text not in choices:
@@ -91,13 +94,13 @@ def _tokenize(text: str, value_parsers: ValueParsers) -> Iterator[_Token]:
             phrase = match["phrase"] + (match["star"] or "")
             yield _make_token(match, phrase, value_parsers)
         else:
-            word, closing = _split_closing(match["word"], depth)
-            depth -= closing
+            word, closing_count = _split_closing(match["word"], depth)
+            depth -= closing_count
             if word in ("AND", "OR", "NOT"):
                 yield _Token(word)
             elif word and (word_match := _WORD.fullmatch(word)):
                 yield _make_word_token(word, word_match, value_parsers)
-            yield from [_Token(")")] * closing
+            yield from [_Token(")")] * closing_count
 
 
 def _split_closing(word: str, depth: int) -> tuple[str, int]:
@@ -106,15 +109,16 @@ def _split_closing(word: str, depth: int) -> tuple[str, int]:
     `depth` is the number of open groups. Return the word and the number of
     parentheses.
     """
-    surplus = word.count(")") - word.count("(")
-    bare = word.rstrip(")")
-    closing = max(min(surplus, depth, len(word) - len(bare)), 0)
-    return word[: len(word) - closing], closing
+    unmatched_count = word.count(")") - word.count("(")
+    trailing_count = len(word) - len(word.rstrip(")"))
+    closing_count = max(min(unmatched_count, depth, trailing_count), 0)
+    return word[: len(word) - closing_count], closing_count
 
 
 def _make_word_token(
     word: str, match: re.Match[str], value_parsers: ValueParsers
 ) -> _Token:
+    """Make a filter or a term from a word that `_WORD` matches."""
     if match["key"] not in (None, *_KEYS):
         # An unknown key, as in `http://…`, is part of the word and not a filter.
         text = word.removeprefix(match["minus"] or "")
@@ -125,6 +129,7 @@ def _make_word_token(
 def _make_token(match: re.Match[str], text: str, value_parsers: ValueParsers) -> _Token:
     """Make a filter or a term from a match with the groups `minus` and `key`."""
     is_negated = bool(match["minus"])
+    # Unlike `match["key"]`, an item of `_KEYS` has the type FilterKey.
     key = next((name for name in _KEYS if name == match["key"]), None)
     if key and text:
         return _Token("", make_filter(key, text, value_parsers, is_negated=is_negated))
@@ -134,8 +139,9 @@ def _make_token(match: re.Match[str], text: str, value_parsers: ValueParsers) ->
 
 
 def _make_term(text: str) -> Term:
-    bare = text.rstrip("*")
-    return Term(bare, is_prefix=bare != text) if bare else Term(text)
+    """Make a term; a `*` at the end makes it a prefix, unless there is nothing else."""
+    prefix = text.rstrip("*")
+    return Term(prefix, is_prefix=prefix != text) if prefix else Term(text)
 
 
 class _QueryParser:
@@ -146,11 +152,12 @@ class _QueryParser:
         self._position = 0
         self._depth = 0
         self._negation_depth = 0
-        self._terms = 0
+        self._term_count = 0
         self._filters: list[Filter] = []
         self._notes: dict[str, None] = {}
 
     def parse(self) -> Query:
+        """Return the query that the tokens form; call it only once."""
         parts: list[QueryPart] = []
         excluded: list[QueryPart] = []
         while self._position < len(self._tokens):
@@ -180,8 +187,10 @@ class _QueryParser:
             return parts[0] if parts else None
         if any(isinstance(part, AllOf) and not part.parts for part in parts):
             self._add_note("NOT was ignored: next to OR it needs a word to search for.")
-        usable = [part for part in parts if not isinstance(part, AllOf) or part.parts]
-        return AnyOf(tuple(usable)) if usable else None
+        usable_parts = [
+            part for part in parts if not isinstance(part, AllOf) or part.parts
+        ]
+        return AnyOf(tuple(usable_parts)) if usable_parts else None
 
     def _read_conjunction(self) -> QueryPart | None:
         """Read parts that must all match, up to `OR`, a parenthesis or the end.
@@ -198,8 +207,10 @@ class _QueryParser:
                 is_negated = token.operator == "NOT"
                 continue
             part = self._read_part(token, is_negated=is_negated)
-            if part:
-                (excluded if is_negated or token.is_negated else parts).append(part)
+            if part and (is_negated or token.is_negated):
+                excluded.append(part)
+            elif part:
+                parts.append(part)
             is_negated = False
         if not excluded and len(parts) <= 1:
             return parts[0] if parts else None
@@ -208,7 +219,8 @@ class _QueryParser:
     def _read_part(self, token: _Token, *, is_negated: bool) -> QueryPart | None:
         """Return the group or term that starts with the token.
 
-        A filter is recorded, not returned. Return None if there is nothing to match.
+        A filter is added to `_filters`, not returned. Return None if there is nothing
+        to match. `is_negated` is whether `NOT` precedes the token.
         """
         if token.operator == "(":
             return self._read_group(is_negated=is_negated)
@@ -216,8 +228,8 @@ class _QueryParser:
             is_negated = token.item.is_negated or is_negated or self._negation_depth > 0
             self._filters.append(token.item._replace(is_negated=is_negated))
             return None
-        self._terms += 1
-        if self._terms > _MAX_TERMS:
+        self._term_count += 1
+        if self._term_count > _MAX_TERMS:
             self._add_note(f"Only the first {_MAX_TERMS} words were used.")
             return None
         return token.item if token.item.text else None

@@ -28,7 +28,9 @@ class ResolvedId(Struct, frozen=True):
     session: SessionSummary
     unit: int | None = None
     subagent: str = ""
+    """Id of the subagent; empty if the id names none."""
     entry: str = ""
+    """Id of the entry; empty if the id names none."""
 
     @property
     def is_whole_session(self) -> bool:
@@ -41,7 +43,7 @@ def resolve_id(
 ) -> ResolvedId:
     """Resolve an id, the prefix of an id, or `last`.
 
-    Raises UserError if nothing matches or the prefix is ambiguous.
+    Raise UserError if nothing matches or the prefix is ambiguous.
     """
     match = _get_single(_find_matches(reader, sanitize_text(id_prefix)), id_prefix)
     session = load_session_summary(
@@ -84,16 +86,18 @@ def _find_sessions(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     """Return only the exact match, else all sessions and subagents with the prefix."""
     subagent_prefix = id_prefix.removeprefix("subagent:")
     rows = reader.find_sessions_by_prefix(subagent_prefix)
-    exact = {key[:2] for key, thread in rows if id_prefix in (key.session_id, thread)}
-    if len(exact) == 1:
-        return [_IdMatch(*exact.pop())]
+    exact_sessions = {
+        key[:2] for key, thread_id in rows if id_prefix in (key.session_id, thread_id)
+    }
+    if len(exact_sessions) == 1:
+        return [_IdMatch(*exact_sessions.pop())]
     exact_subagents = [key for key, _ in rows if key.subagent_id == subagent_prefix]
     if len(exact_subagents) == 1:
         return [_IdMatch(*exact_subagents[0][:2], subagent=subagent_prefix)]
     sessions = {
         key[:2]
-        for key, thread in rows
-        if key.session_id.startswith(id_prefix) or thread.startswith(id_prefix)
+        for key, thread_id in rows
+        if key.session_id.startswith(id_prefix) or thread_id.startswith(id_prefix)
     }
     subagents = [
         _IdMatch(*key[:2], subagent=key.subagent_id)
@@ -104,6 +108,7 @@ def _find_sessions(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
 
 
 def _find_units(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+    """Return the units and subagents whose chat id has the prefix."""
     if not "chat-".startswith(id_prefix[:5]):
         return []
     rows = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
@@ -130,11 +135,11 @@ def _find_entries(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     if not _ENTRY_ID_PREFIX.fullmatch(id_prefix):
         return []
     entries = reader.find_entries_by_prefix(id_prefix)
-    return [_IdMatch(*key[:2], entry=entry) for key, entry in entries]
+    return [_IdMatch(*key[:2], entry=entry_id) for key, entry_id in entries]
 
 
 def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
-    """Return the only match; raises UserError if there is none or more than one."""
+    """Return the only match; raise UserError if there is none or more than one."""
     if not matches:
         raise UserError(
             f"No session, unit, subagent or entry has an id that starts with "

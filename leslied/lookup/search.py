@@ -64,12 +64,12 @@ def search_entries(
 ) -> SearchResult:
     """Return up to `limit` entries that match the query.
 
-    Sessions without entries since `quiet_us` count as stopped. `redact` is applied
-    before a snippet is cut out, because it would not recognize a part of a secret.
-    Raises UserError for an unknown agent.
+    Sessions without entries since `quiet_us` count as stopped. `redact` is applied to
+    the whole text before a snippet is cut out, because it would not recognize a part of
+    a secret. Raise UserError for an unknown agent.
     """
     check_agents(reader, query.filters)
-    notes = [*query.notes, *_describe_unsearchable(query, mode)]
+    notes = [*query.notes, *_describe_unsearchable_terms(query, mode)]
     if not query.filters and not _has_words(query, mode):
         return SearchResult((), (*notes, "The query contains no word to search for."))
     search = reader.search(query, quiet_us, is_substring=mode == "substring")
@@ -88,8 +88,8 @@ def _has_words(query: Query, mode: SearchMode) -> bool:
     return any(map(compile_fts_query, (*words.parts, *words.excluded)))
 
 
-def _describe_unsearchable(query: Query, mode: SearchMode) -> list[str]:
-    """Return notes about words that the word index cannot contain."""
+def _describe_unsearchable_terms(query: Query, mode: SearchMode) -> list[str]:
+    """Return notes about terms that the full-text index cannot contain."""
     if mode == "substring":
         return []
     return [
@@ -116,11 +116,14 @@ def _make_hit(
 
 
 def make_snippet(text: str, terms: Sequence[str]) -> str:
-    """Return the text around the first occurrence of a term, as one line."""
+    """Return the text around the first occurrence of any term, as one line.
+
+    If no term occurs, return the beginning of the text.
+    """
     folded = fold_text(text)
     positions = [folded.find(fold_text(term)) for term in terms]
-    at = min((position for position in positions if position >= 0), default=0)
-    start, end = max(at - _CHARACTERS_BEFORE, 0), at + _CHARACTERS_AFTER
+    first = min((position for position in positions if position >= 0), default=0)
+    start, end = max(first - _CHARACTERS_BEFORE, 0), first + _CHARACTERS_AFTER
     line = " ".join(text[start:end].split())
     prefix = "…" if start else ""
     suffix = "…" if end < len(text) else ""
@@ -139,6 +142,7 @@ def fold_text(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
+    """Return one character in lower case, without accents."""
     # Decomposition would reduce each Korean syllable to its first consonant.
     if "\uac00" <= character <= "\ud7a3":
         return character

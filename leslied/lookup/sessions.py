@@ -33,27 +33,26 @@ def list_sessions(
     """Return the selected sessions in order; totals include their subagents.
 
     With `with_subagents`, subagents are sorted among the sessions by their own tokens,
-    cost or time; in any other order they follow their session. Raises UserError for an
+    cost or time; in any other order they follow their session. Raise UserError for an
     unknown agent.
     """
     check_agents(reader, selection.filters)
     # In reverse order, an old subagent of a recent session can come first, so the
     # limit must not exclude that session.
-    limits_after_sorting = with_subagents and selection.is_reversed
+    is_limited_after_sorting = with_subagents and selection.is_reversed
     groups = reader.select_sessions(
-        replace(selection, limit=None) if limits_after_sorting else selection
+        replace(selection, limit=None) if is_limited_after_sorting else selection
     )
     streams = reader.list_sessions(None if selection == ALL_SESSIONS else groups)
     if with_costs or selection.order == "cost":
         streams = add_costs(reader, streams)
-    members: dict[tuple[str, str], list[SessionSummary]] = {}
+    members_by_group: dict[tuple[str, str], list[SessionSummary]] = {}
     for stream in streams:
-        members.setdefault(stream.key[:2], []).append(stream)
-    sessions = [
-        session
-        for group in groups
-        for session in _merge_group(members[group[:2]], with_subagents=with_subagents)
-    ]
+        members_by_group.setdefault(stream.key[:2], []).append(stream)
+    sessions: list[SessionSummary] = []
+    for group in groups:
+        members = members_by_group[group[:2]]
+        sessions += _merge_group(members, with_subagents=with_subagents)
     return _sort_sessions(sessions, selection)[: selection.limit]
 
 
@@ -105,8 +104,8 @@ def _sort_sessions(
 
 
 def _count_tokens(usage: Usage) -> int:
-    cached = usage.cache_read_tokens + usage.cache_write_tokens
-    return usage.input_tokens + usage.output_tokens + cached
+    cache_tokens = usage.cache_read_tokens + usage.cache_write_tokens
+    return usage.input_tokens + usage.output_tokens + cache_tokens
 
 
 def add_costs(
@@ -117,6 +116,7 @@ def add_costs(
     from leslied.stats import UsageStats  # noqa: PLC0415
 
     sessions = list(sessions)
+    # For an empty list of streams, the costs of all streams would be computed.
     if not sessions:
         return sessions
     stats = UsageStats(reader.usage, load_prices())
@@ -129,6 +129,7 @@ def add_costs(
 def _add_subagent_totals(
     main: SessionSummary, subagents: list[SessionSummary]
 ) -> SessionSummary:
+    """Return the session with the sums and the latest end of all its streams."""
     members = [main, *subagents]
     usage = sum((s.usage for s in members), Usage())
     cost = reduce(Cost.plus, (s.cost for s in members))

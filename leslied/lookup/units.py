@@ -1,4 +1,4 @@
-"""Loading of a session's units, and the command that resumes a session."""
+"""Load a session's units, and format the command that resumes a session."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
     units = assemble(RecordStream(main, tuple(reader.list_records(main.row))), streams)
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if resolved.entry:
-        all_units = [u for unit in units for u in (unit, *_iter_descendants(unit))]
-        return tuple(
-            filter(None, (_select_entry(unit, resolved.entry) for unit in all_units))
-        )
+        all_units: list[Unit] = []
+        for unit in units:
+            all_units += (unit, *_iter_descendants(unit))
+        selected = (_select_entry(unit, resolved.entry) for unit in all_units)
+        return tuple(unit for unit in selected if unit)
     if resolved.unit is not None:
         return tuple(unit for unit in units if unit.number == resolved.unit)
     if resolved.subagent:
@@ -58,7 +59,7 @@ def load_session(
 
 
 def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
-    """Return the session's cost, or the one in its log if no price is known.
+    """Return the session's cost, or the cost in its log if no price is known.
 
     Return None for a part of a session.
     """
@@ -69,7 +70,7 @@ def _find_cost(resolved: ResolvedId, units: tuple[Unit, ...]) -> float | None:
 
 
 def format_resume_command(session: SessionSummary) -> str:
-    """Return the shell command that resumes the session, empty if there is none."""
+    """Return the shell command that resumes the session, or "" if there is none."""
     from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
 
     adapter = load_adapters().get(session.key.agent)
@@ -82,6 +83,7 @@ def format_resume_command(session: SessionSummary) -> str:
 
 
 def _iter_descendants(unit: Unit) -> Iterator[Unit]:
+    """Yield the subagents of a unit, at any depth."""
     for child in unit.subagents:
         yield child
         yield from _iter_descendants(child)

@@ -7,6 +7,6 @@ in the table has no price.
 
 from __future__ import annotations
 
-from leslied.prices.table import PriceTable, Tariff, find_price_boundaries, load_prices
+from leslied.prices.table import PriceTable, Tariff, find_price_breaks, load_prices
 
-__all__ = ["PriceTable", "Tariff", "find_price_boundaries", "load_prices"]
+__all__ = ["PriceTable", "Tariff", "find_price_breaks", "load_prices"]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_NAME_LENGTH = 200
-_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+"""Number of characters of a model's name that are compared."""
+_COMPACT_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -55,11 +56,13 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
-    """USD per million tokens; always valid, from a day on, or during daily hours."""
+    """USD per million tokens, valid always, from a day on, or during daily hours."""
 
     bands: tuple[tuple[int, float, float, float, float, float], ...]
-    """Rates for requests with more input tokens than the first number: input, output,
-    cache reads, cache writes, cache writes with a lifetime of one hour."""
+    """Rates by request size. The first number of a band is a number of input tokens;
+    requests with more have these rates: input, output, cache reads, cache writes, cache
+    writes with a lifetime of one hour.
+    """
     since: str = ""
     """First day (UTC), as `YYYY-MM-DD`; empty if there is none."""
     start: str = ""
@@ -110,19 +113,19 @@ class Tariff(msgspec.Struct, frozen=True):
         bands = [band for band in price.bands if size > band[0]] or price.bands[:1]
         # Picodollars per token are whole: a price has at most six decimal places.
         rates = [round(rate * PICO / 1_000_000) for rate in bands[-1][1:]]
-        hour_writes = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
+        hour_write_tokens = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
         return (
             usage.input_tokens * rates[0]
             + usage.output_tokens * rates[1]
             + usage.cache_read_tokens * rates[2]
-            + (usage.cache_write_tokens - hour_writes) * rates[3]
-            + hour_writes * rates[4]
+            + (usage.cache_write_tokens - hour_write_tokens) * rates[3]
+            + hour_write_tokens * rates[4]
         )
 
     def _get_price(self, at_us: int | None) -> Price:
         """Return the last valid price, or the first price if none is valid."""
-        active = [price for price in self.prices if price.is_active(at_us)]
-        return active[-1] if active else self.prices[0]
+        active_prices = [price for price in self.prices if price.is_active(at_us)]
+        return active_prices[-1] if active_prices else self.prices[0]
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -135,7 +138,9 @@ class Provider(msgspec.Struct, frozen=True):
 
     def find_tariff(self, name: str) -> Tariff | None:
         """Return the tariff of the model with this name, or None."""
-        return next((t for t in self.models if t.match.matches(name)), None)
+        return next(
+            (tariff for tariff in self.models if tariff.match.matches(name)), None
+        )
 
 
 class PriceTable(msgspec.Struct, frozen=True):
@@ -152,21 +157,25 @@ class PriceTable(msgspec.Struct, frozen=True):
         if not name:
             return None
         # Routers prefix the provider, and some write the date without hyphens.
-        names = (name, name.rpartition("/")[2], _DATE.sub(r"-\1-\2-\3", name))
-        return next(filter(None, map(self._find_by_name, dict.fromkeys(names))), None)
+        without_provider = name.rpartition("/")[2]
+        with_hyphens = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
+        spellings = dict.fromkeys((name, without_provider, with_hyphens))
+        return next(filter(None, map(self._find_by_name, spellings)), None)
 
     def _find_by_name(self, name: str) -> Tariff | None:
         """Return the tariff of the model's provider, else of the first reseller."""
         for provider in self.providers:
             if provider.match is not None and provider.match.matches(name):
                 tariff = provider.find_tariff(name)
+                if tariff:
+                    return tariff
                 break
-        else:
-            tariff = None
-        if tariff:
-            return tariff
-        resellers = (p.find_tariff(name) for p in self.providers if p.match is None)
-        return next(filter(None, resellers), None)
+        reseller_tariffs = (
+            provider.find_tariff(name)
+            for provider in self.providers
+            if provider.match is None
+        )
+        return next(filter(None, reseller_tariffs), None)
 
     def __str__(self) -> str:
         return f"{self.source} {self.version}, {self.date}"
@@ -179,10 +188,10 @@ def load_prices() -> PriceTable:
     return msgspec.json.decode(data, type=PriceTable)
 
 
-def find_price_boundaries(tariffs: Iterable[Tariff]) -> PriceBreaks:
+def find_price_breaks(tariffs: Iterable[Tariff]) -> PriceBreaks:
     """Return all sizes and times at which a price changes.
 
-    Requests between two neighbouring boundaries have the same price.
+    Requests between two neighbouring breaks have the same price.
     """
     sizes: set[int] = set()
     times: set[int] = set()
@@ -200,5 +209,6 @@ def find_price_boundaries(tariffs: Iterable[Tariff]) -> PriceBreaks:
 
 
 def _parse_time_us(text: str) -> int:
+    """Convert `HH:MM` to microseconds since midnight."""
     hours, minutes = text.split(":")
     return (int(hours) * 60 + int(minutes)) * 60_000_000

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from leslied.model.stats import UsageBucket, UsageSummary
 
-_BLOCK_LENGTH = timedelta(hours=5)
-_BLOCK_US = 5 * 3_600_000_000
 _HOUR_US = 3_600_000_000
+_BLOCK_US = 5 * _HOUR_US
+_BLOCK_LENGTH = timedelta(microseconds=_BLOCK_US)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class UsageBlock:
 
     def is_active(self, now: datetime) -> bool:
         """Return whether a message sent now would belong to this block."""
-        last = self.summary.last_at
-        return last is not None and now < self.end and now - last < _BLOCK_LENGTH
+        last_at = self.summary.last_at
+        if last_at is None:
+            return False
+        return now < self.end and now - last_at < _BLOCK_LENGTH
 
     def per_hour(self, amount: float) -> float | None:
         """Return the amount per hour between the first and last message.
@@ -59,33 +61,34 @@ def split_into_blocks(
     Each agent has its own blocks. `messages` are buckets of one message each, sorted
     by time.
     """
-    by_agent: dict[str, list[UsageBucket]] = {}
+    messages_by_agent: dict[str, list[UsageBucket]] = {}
     for message in messages:
-        by_agent.setdefault(message.agent, []).append(message)
-    blocks = [
-        (to_time(_floor_to_hour(block[0])), block)
-        for agent_messages in by_agent.values()
-        for block in _split_messages(agent_messages)
-    ]
-    # Blocks with a start that a datetime cannot represent are dropped.
-    valid = [(start, block) for start, block in blocks if start]
-    return sorted(valid, key=lambda pair: (pair[0], pair[1][0].agent))
+        messages_by_agent.setdefault(message.agent, []).append(message)
+    blocks: list[tuple[datetime, list[UsageBucket]]] = []
+    for agent_messages in messages_by_agent.values():
+        for block_messages in _split_messages(agent_messages):
+            start = to_time(_floor_to_hour(block_messages[0]))
+            # Blocks with a start that a datetime cannot represent are dropped.
+            if start:
+                blocks.append((start, block_messages))
+    return sorted(blocks, key=lambda block: (block[0], block[1][0].agent))
 
 
 def _split_messages(messages: list[UsageBucket]) -> list[list[UsageBucket]]:
     """Split the messages of one agent into blocks."""
     blocks: list[list[UsageBucket]] = []
-    start = last = 0
+    start_us = last_us = 0
     for message in messages:
-        at = message.first_us or 0
-        if not blocks or at - start > _BLOCK_US or at - last > _BLOCK_US:
+        at_us = message.first_us or 0
+        if not blocks or at_us - start_us > _BLOCK_US or at_us - last_us > _BLOCK_US:
             blocks.append([])
-            start = _floor_to_hour(message)
+            start_us = _floor_to_hour(message)
         blocks[-1].append(message)
-        last = at
+        last_us = at_us
     return blocks
 
 
 def _floor_to_hour(message: UsageBucket) -> int:
-    at = message.first_us or 0
-    return at - at % _HOUR_US
+    """Return the start of the hour (UTC) of a message, in microseconds."""
+    at_us = message.first_us or 0
+    return at_us - at_us % _HOUR_US

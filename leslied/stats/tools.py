@@ -16,24 +16,27 @@ _SECOND_US = 1_000_000
 
 def summarize_tools(calls: Iterable[ToolCall]) -> list[ToolUsageSummary]:
     """Return a summary for each tool, most calls first."""
-    by_tool: dict[str, list[ToolCall]] = {}
+    calls_by_tool: dict[str, list[ToolCall]] = {}
     for call in calls:
-        by_tool.setdefault(call.tool, []).append(call)
-    summaries = [_summarize_calls(tool, group) for tool, group in by_tool.items()]
+        calls_by_tool.setdefault(call.tool, []).append(call)
+    summaries = [
+        _summarize_calls(tool, tool_calls) for tool, tool_calls in calls_by_tool.items()
+    ]
     return sorted(summaries, key=lambda summary: (-summary.calls, summary.tool))
 
 
 def _summarize_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
-    timed = [call for call in calls if call.duration_us is not None]
-    durations_us = sorted(call.duration_us or 0 for call in timed)
-    slowest = max(timed, key=lambda call: call.duration_us or 0, default=None)
+    """Return the summary of one tool's calls."""
+    timed_calls = [call for call in calls if call.duration_us is not None]
+    durations_us = sorted(call.duration_us or 0 for call in timed_calls)
+    slowest = max(timed_calls, key=lambda call: call.duration_us or 0, default=None)
     return ToolUsageSummary(
         tool=tool,
         calls=len(calls),
         failed=sum(call.is_failed for call in calls),
         unanswered=sum(not call.is_answered for call in calls),
         sessions=len({call.session for call in calls}),
-        timed=len(timed),
+        timed=len(timed_calls),
         median_seconds=_percentile(durations_us, 50),
         p95_seconds=_percentile(durations_us, 95),
         max_seconds=_percentile(durations_us, 100),
@@ -45,9 +48,10 @@ def _summarize_calls(tool: str, calls: list[ToolCall]) -> ToolUsageSummary:
 def _percentile(durations_us: list[int], percent: int) -> float | None:
     """Return the nearest-rank percentile in seconds, None without durations.
 
-    `durations_us` is sorted.
+    `durations_us` must be sorted.
     """
     if not durations_us:
         return None
-    rank = -(-len(durations_us) * percent // 100)
+    # Adding 99 makes the integer division round up.
+    rank = (len(durations_us) * percent + 99) // 100
     return durations_us[rank - 1] / _SECOND_US

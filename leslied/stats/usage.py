@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
-from leslied.prices import PriceTable, Tariff, find_price_boundaries
+from leslied.prices import PriceTable, Tariff, find_price_breaks
 from leslied.stats.blocks import UsageBlock, split_into_blocks
 from leslied.stats.zone import find_offsets, format_day, to_time
 from leslied.store import UsageFilter
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from leslied.store import UsageQueries
     from leslied.store.usage_queries import StreamInfo
 
-_MAX_NAMED_STREAMS = 500
+_MAX_LISTED_STREAMS = 500
+"""For more streams than this, the costs of all streams are computed."""
 SessionName = tuple[str, str]
 """Agent and session id."""
 GroupKey = int | str | SessionName | None
+"""Number of a day or week, a name, or a session; None for messages without a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageFilters:
+class UsageSelection:
     """Selection of the messages and tool calls to count."""
 
     agent: str = ""
@@ -53,6 +55,7 @@ class _UsageAccumulator:
     times: list[int] = field(default_factory=list)
 
     def add(self, bucket: UsageBucket, cost: Cost) -> None:
+        """Add the messages of a bucket; the caller adds to `sessions`."""
         self.usage += bucket.usage
         self.messages += bucket.messages
         self.cost = self.cost.plus(cost)
@@ -80,7 +83,8 @@ class UsageStats:
     """Usage statistics of the store, at the prices of a table.
 
     A stream is a session or a subagent, identified by its row id in the store. Streams
-    and prices are read once and cached. `zone` is that of days; None is the local one.
+    and prices are read once and cached. Days are those of the time zone `zone`; None
+    stands for the local zone.
     """
 
     def __init__(
@@ -91,7 +95,7 @@ class UsageStats:
         self._zone = zone
 
     def sum_groups(
-        self, by: Grouping, filters: UsageFilters
+        self, by: Grouping, selection: UsageSelection
     ) -> tuple[list[UsageSummary], UsageSummary]:
         """Return a summary for each group, and the total.
 
@@ -99,28 +103,27 @@ class UsageStats:
         highest cost.
         """
         accumulators: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
-        with_sessions = by in ("session", "project") or filters.sessions is not None
-        store_filter = self._make_store_filter(filters)
+        with_sessions = by in ("session", "project") or selection.sessions is not None
+        store_filter = self._make_store_filter(selection)
         for bucket in self._queries.group_usage(
             by, store_filter, self._price_breaks, with_sessions=with_sessions
         ):
-            if not with_sessions or self.is_included(bucket.session, filters):
+            if not with_sessions or self.is_included(bucket.session, selection):
                 key = self._get_group_key(by, bucket)
                 accumulators[key].add(bucket, self.compute_cost(bucket))
                 if with_sessions:
                     accumulators[key].sessions.add(self._get_parent(bucket.session))
         if not with_sessions:
-            parents = self._parents
-            for group, stream in self._queries.list_owners(by, store_filter):
-                accumulators[group].sessions.add(parents.get(stream, stream))
+            for key, stream in self._queries.list_owners(by, store_filter):
+                accumulators[key].sessions.add(self._get_parent(stream))
         return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
 
-    def sum_all(self, filters: UsageFilters) -> UsageSummary:
+    def sum_all(self, selection: UsageSelection) -> UsageSummary:
         """Return the total of the selected messages; sessions are not counted."""
         accumulator = _UsageAccumulator()
         for bucket in self._queries.group_usage(
             "agent",
-            self._make_store_filter(filters),
+            self._make_store_filter(selection),
             self._price_breaks,
             with_sessions=False,
         ):
@@ -128,12 +131,12 @@ class UsageStats:
         return accumulator.make_summary(None)
 
     def sum_blocks(
-        self, filters: UsageFilters
+        self, selection: UsageSelection
     ) -> tuple[list[UsageBlock], UsageSummary]:
         """Return the five-hour blocks, earliest first, and the total."""
         blocks: list[UsageBlock] = []
         accumulators = []
-        for start, messages in split_into_blocks(self._list_messages(filters)):
+        for start, messages in split_into_blocks(self._list_messages(selection)):
             accumulator = _UsageAccumulator()
             for message in messages:
                 accumulator.add(message, self.compute_cost(message))
@@ -147,12 +150,12 @@ class UsageStats:
     def sum_session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
         """Return the cost of each stream's own messages, by row id.
 
-        The result may contain further streams.
+        The result may contain other streams, with incomplete costs.
         """
         costs: dict[int, Cost] = defaultdict(Cost)
-        # For many streams, summing all of them is faster than naming each one.
+        # An empty tuple selects all streams, which is faster than a long list.
         store_filter = UsageFilter(
-            streams=tuple(streams) if len(streams) <= _MAX_NAMED_STREAMS else ()
+            streams=tuple(streams) if len(streams) <= _MAX_LISTED_STREAMS else ()
         )
         for bucket in self._queries.group_usage(
             "session", store_filter, self._price_breaks, with_sessions=True
@@ -170,23 +173,25 @@ class UsageStats:
         pico = tariff.compute_cost(bucket.usage, bucket.size, bucket.first_us)
         return Cost(pico, priced=bucket.messages)
 
-    def _list_messages(self, filters: UsageFilters) -> list[UsageBucket]:
+    def _list_messages(self, selection: UsageSelection) -> list[UsageBucket]:
         """Return the selected messages that have a time, earliest first."""
-        messages = self._queries.list_messages(self._make_store_filter(filters))
+        messages = self._queries.list_messages(self._make_store_filter(selection))
         return [
             message
             for message in messages
-            if self.is_included(message.session, filters)
+            if self.is_included(message.session, selection)
         ]
 
-    def list_calls(self, filters: UsageFilters) -> list[ToolCall]:
+    def list_calls(self, selection: UsageSelection) -> list[ToolCall]:
         """Return the selected tool calls."""
-        calls = self._queries.list_tool_calls(self._make_store_filter(filters))
-        return [call for call in calls if self.is_included(call.session, filters)]
+        calls = self._queries.list_tool_calls(self._make_store_filter(selection))
+        return [call for call in calls if self.is_included(call.session, selection)]
 
-    def is_included(self, stream: int, filters: UsageFilters) -> bool:
+    def is_included(self, stream: int, selection: UsageSelection) -> bool:
         """Return whether the stream belongs to a selected session."""
-        return filters.sessions is None or self.get_session(stream) in filters.sessions
+        return (
+            selection.sessions is None or self.get_session(stream) in selection.sessions
+        )
 
     def get_session(self, stream: int) -> SessionName:
         """Return the agent and the id of the session that a stream belongs to."""
@@ -205,15 +210,16 @@ class UsageStats:
         return projects
 
     def list_unpriced_models(self, total: UsageSummary) -> list[str]:
-        """Return the models of a summary that have no known price."""
+        """Return the models of a total that have no known price."""
         return [model for model in total.models if self._tariffs.get(model) is None]
 
     def _get_parent(self, stream: int) -> int:
-        """Return the session of a subagent, and a session itself."""
+        """Return the row id of a subagent's session, or of the session itself."""
         return self._parents.get(stream, stream)
 
     @cached_property
     def _parents(self) -> Mapping[int, int]:
+        """Row id of each subagent's session, by the subagent's row id."""
         return self._queries.find_parents()
 
     @cached_property
@@ -229,19 +235,20 @@ class UsageStats:
 
     @cached_property
     def _price_breaks(self) -> PriceBreaks:
-        return find_price_boundaries(filter(None, self._tariffs.values()))
+        return find_price_breaks(filter(None, self._tariffs.values()))
 
-    def _make_store_filter(self, filters: UsageFilters) -> UsageFilter:
+    def _make_store_filter(self, selection: UsageSelection) -> UsageFilter:
         first, last = self._queries.get_time_range()
         return UsageFilter(
-            filters.agent,
-            filters.since_us,
-            filters.until_us,
-            filters.session_id,
+            selection.agent,
+            selection.since_us,
+            selection.until_us,
+            selection.session_id,
             utc_offsets=find_offsets(first, last, self._zone),
         )
 
     def _get_group_key(self, by: Grouping, bucket: UsageBucket) -> GroupKey:
+        """Return the key of a bucket's group; the store does not know projects."""
         if by == "session":
             return self.get_session(bucket.session)
         if by == "project":
@@ -266,6 +273,7 @@ def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
 def _sort_summaries(
     by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator]
 ) -> list[UsageSummary]:
+    """Return the summaries by time, or else by cost, tokens and name."""
     summaries = [
         accumulator.make_summary(_format_key(by, key))
         for key, accumulator in accumulators.items()
@@ -279,8 +287,10 @@ def _sort_summaries(
 
 
 def _format_key(by: Grouping, key: GroupKey) -> str | None:
+    """Return the name of a group: a date, a session id or another text."""
     if isinstance(key, tuple):
-        return key[1]
+        _, session_id = key
+        return session_id
     if isinstance(key, int):
         # Week 0 starts on the Monday three days before 1970-01-01.
         return format_day(7 * key - 3 if by == "week" else key)

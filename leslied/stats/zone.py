@@ -19,13 +19,14 @@ def find_offsets(
 
     All values are in microseconds. A `zone` of None is the local one.
     """
-    first, last = (_clamp(us // 1_000_000) for us in (first_us, last_us))
-    offsets = [(first_us, _get_offset(first, zone))]
-    for start in range(first, last + _STEP_SECONDS, _STEP_SECONDS):
+    first_second = _clamp(first_us // 1_000_000)
+    last_second = _clamp(last_us // 1_000_000)
+    offsets = [(first_us, _get_offset(first_second, zone))]
+    for start in range(first_second, last_second + _STEP_SECONDS, _STEP_SECONDS):
         end = _clamp(start + _STEP_SECONDS)
         if _get_offset(end, zone) != offsets[-1][1]:
             offsets.append(_find_change(start, end, zone))
-    return tuple((at, offset * 1_000_000) for at, offset in offsets)
+    return tuple((start_us, offset * 1_000_000) for start_us, offset in offsets)
 
 
 def format_day(number: int) -> str | None:
@@ -60,9 +61,11 @@ def _find_change(start: int, end: int, zone: tzinfo | None) -> tuple[int, int]:
 
 
 def _get_offset(second: int, zone: tzinfo | None) -> int:
+    """Return the UTC offset at a time, both in seconds."""
     offset = datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset()
     return int(offset.total_seconds()) if offset else 0
 
 
 def _clamp(second: int) -> int:
+    """Limit a time in seconds since 1970 to what a datetime has in every zone."""
     return min(max(second, 0), _MAX_SECOND)

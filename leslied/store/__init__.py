@@ -1,7 +1,8 @@
 """The store: one SQLite file with every record and the cursor of every source.
 
 `Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views. A
-stream is one row of the table `session`: a session or one of its subagents.
+stream is one row of the table `session`: a session or one of its subagents. In this
+package, an integer called `session`, `source` or `placement` is a row id.
 
 Modules that reading does not need are imported on first use, so that readers start
 faster.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import MAIN
 from leslied.model.source import WAITING
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return one summary per agent.
 
-    It has the numbers of sources, sessions, source errors and rejected entries, the
-    paths of the sources, and when the agent last wrote, was active and was scanned.
+    A summary has the numbers of sources, sessions, source errors and rejected entries,
+    the paths of the sources, and when the agent last wrote, was active and was scanned.
     """
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
@@ -32,8 +32,8 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "name": agent,
             "sources": count - gone,
             "gone": gone,
-            "unreadable": _count_errors(db, agent, "NOT LIKE"),
-            "waiting": _count_errors(db, agent, "LIKE"),
+            "unreadable": _count_unread(db, agent, is_waiting=False),
+            "waiting": _count_unread(db, agent, is_waiting=True),
             "sessions": sessions.get(agent, (0, 0))[0],
             "newest_ingested_ns": newest_ns,
             "last_seen_ns": 1000 * sessions.get(agent, (0, 0))[1],
@@ -63,10 +63,9 @@ def _make_scan_key(agent: str) -> str:
     return f"looked:{agent}"
 
 
-def _count_errors(
-    db: sqlite3.Connection, agent: str, operator: Literal["LIKE", "NOT LIKE"]
-) -> int:
-    """Count the sources whose reason is `WAITING` (LIKE) or an error (NOT LIKE)."""
+def _count_unread(db: sqlite3.Connection, agent: str, *, is_waiting: bool) -> int:
+    """Count the sources that wait to be read, or those that could not be read."""
+    operator = "LIKE" if is_waiting else "NOT LIKE"
     query = (
         "SELECT count(*) FROM source WHERE agent = ? AND trouble <> '' "
         f"AND NOT is_gone AND trouble {operator} ?"

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
     from leslied.model.source import Cursor
 
 _COLUMNS = "source, generation, offset, finished, number, newest, file, size"
-_CURSOR_COLUMNS = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+_PREFIXED_CURSOR_COLUMNS = ", ".join(
+    "o." + column for column in CURSOR_COLUMNS.split(", ")
+)
 _NO_PLACEMENT = 2**53
 """Sort key of a source without placements: other sources have all of its entries."""
 _FIRST_PLACEMENT = (
     f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_NO_PLACEMENT})"
 )
-_FEED_CHECKPOINT_KEY = "archived_placement"
+FEED_CHECKPOINT_KEY = "archived_placement"
+"""Key in `meta` of the last placement that was added to the table `feed`."""
+UNKNOWN_SIZE = -1
+"""`size` if there is no archive file, or if its content is not as expected."""
 PENDING_DELETION = -2
 """`size` of an archive file that must be deleted because its session was pruned."""
 
@@ -44,7 +49,7 @@ class ArchiveCursor:
     """Placement up to which results in separate files are archived."""
     file: str
     size: int
-    """Size of the archive file in bytes."""
+    """Size of the archive file in bytes, or UNKNOWN_SIZE, or PENDING_DELETION."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,9 @@ class ArchiveLedger:
         self._db = db
 
     def update_feeds(self) -> None:
-        """Add new placements to `feed`, the table of sources and their sessions."""
+        """Add new placements to `feed`, the table of each source's sessions."""
         query = "SELECT value FROM meta WHERE key = ?"
-        row = self._db.execute(query, (_FEED_CHECKPOINT_KEY,)).fetchone()
+        row = self._db.execute(query, (FEED_CHECKPOINT_KEY,)).fetchone()
         self._db.execute(
             "INSERT OR IGNORE INTO feed SELECT source, session, min(id) "
             "FROM placement WHERE id > ? GROUP BY source, session",
@@ -78,7 +83,7 @@ class ArchiveLedger:
         self._db.execute(
             "INSERT OR REPLACE INTO meta "
             "SELECT ?, CAST(ifnull(max(id), 0) AS TEXT) FROM placement",
-            (_FEED_CHECKPOINT_KEY,),
+            (FEED_CHECKPOINT_KEY,),
         )
 
     def list_due(self, quiet_us: int) -> list[int]:
@@ -103,16 +108,16 @@ class ArchiveLedger:
         return [row[0] for row in rows]
 
     def load_sources(self, sources: Iterable[int]) -> list[DueSource]:
-        """Load these sources with both of their cursors, in the order of reading."""
-        archived_columns = ", ".join("a." + name for name in _COLUMNS.split(", "))
+        """Load these sources with both of their cursors, sorted by first placement."""
+        archived_columns = ", ".join("a." + column for column in _COLUMNS.split(", "))
         rows = select_in_batches(
             self._db,
             f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, "
-            f"{_CURSOR_COLUMNS}, {archived_columns} "
+            f"{_PREFIXED_CURSOR_COLUMNS}, {archived_columns} "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
             sources,
         )
-        cursor_end = 4 + CURSOR_COLUMNS.count(",") + 1
+        cursor_end = 4 + len(CURSOR_COLUMNS.split(", "))
         due = [
             DueSource(
                 source=row[0],
@@ -146,7 +151,7 @@ class ArchiveLedger:
     def mark_deleted(self, sources: Iterable[int]) -> None:
         """Record that the archive files of these sources are deleted."""
         self._db.executemany(
-            "UPDATE archived SET file = '', size = -1 WHERE source = ?",
+            f"UPDATE archived SET file = '', size = {UNKNOWN_SIZE} WHERE source = ?",
             [(source,) for source in sources],
         )
 
@@ -189,7 +194,8 @@ class ArchiveLedger:
     def invalidate(self, source: int) -> None:
         """Make the source due again, because its archive file has changed."""
         self._db.execute(
-            "UPDATE archived SET offset = -1, size = -1, newest = 0 WHERE source = ?",
+            f"UPDATE archived SET offset = -1, size = {UNKNOWN_SIZE}, newest = 0 "
+            "WHERE source = ?",
             (source,),
         )
 

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 _CHANGE_COLUMNS = (
     "session, placement, nth, unit, kind, path, tool, call_id, chat_id, at_us, body"
 )
+_PREFIXED_CHANGE_COLUMNS = ", ".join(
+    "t." + column for column in _CHANGE_COLUMNS.split(", ")
+)
 _SELECT_CHANGES = (
-    f"SELECT s.agent, s.session_id, s.source, {_CHANGE_COLUMNS} FROM touch t "
+    f"SELECT s.agent, s.session_id, s.source, {_PREFIXED_CHANGE_COLUMNS} FROM touch t "
     "JOIN session s ON s.id = t.session"
-).replace(
-    _CHANGE_COLUMNS, ", ".join("t." + name for name in _CHANGE_COLUMNS.split(", "))
 )
 _SELECT_WATCHED = (
     "SELECT c.session, c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
@@ -64,7 +65,7 @@ class AssetLedger:
     def list_due(self, limit: int) -> list[int]:
         """List the sessions that were settled since their thread was last indexed."""
         query = "SELECT session FROM collected WHERE is_due ORDER BY session LIMIT ?"
-        return [row for (row,) in self._db.execute(query, (limit,))]
+        return [session for (session,) in self._db.execute(query, (limit,))]
 
     def list_unfinished(self) -> list[tuple[int, str]]:
         """List (session, status) of sessions that were not stopped when indexed."""
@@ -89,6 +90,7 @@ class AssetLedger:
         ]
 
     def _list_next_others(self, limit: int) -> list[tuple[Any, ...]]:
+        """Return the threads after the stored position, and advance the position."""
         query = "SELECT value FROM meta WHERE key = 'collect_at'"
         position = self._db.execute(query).fetchone()
         rows = self._db.execute(
@@ -108,7 +110,8 @@ class AssetLedger:
             "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.thread_id <> '' AND s.thread_id"
         )
-        return [row for (row,) in select_in_batches(self._db, query, thread_ids)]
+        rows = select_in_batches(self._db, query, thread_ids)
+        return [session for (session,) in rows]
 
     def load_thread(self, session: int) -> IndexedThread:
         """Load the state of a thread; return an empty one if it was never indexed."""
@@ -153,7 +156,7 @@ class AssetLedger:
         return [summary for (summary,) in rows]
 
     def count_summaries(self, folder: bytes) -> int:
-        """Count the threads of a folder that have a summary."""
+        """Count the threads of a project that have a summary."""
         query = (
             "SELECT count(*) FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> ''"
@@ -171,6 +174,7 @@ class AssetLedger:
 
     def find_cwd_before(self, session: int, unit: int) -> str:
         """Return the working directory when a unit began, or "" if unknown."""
+        # A change of kind `folder` is a change of the working directory.
         row = self._db.execute(
             "SELECT path FROM touch WHERE session = ? AND kind = 'folder' "
             "AND unit < ? ORDER BY placement DESC LIMIT 1",
@@ -181,7 +185,7 @@ class AssetLedger:
     def replace_file_changes(
         self, session: int, unit: int, changes: list[FileChange]
     ) -> None:
-        """Replace all file changes of a unit."""
+        """Replace the stored file changes of a unit by these."""
         self._db.execute(
             "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
         )
@@ -211,14 +215,15 @@ class AssetLedger:
             "AND t.kind <> 'folder' "
             "ORDER BY ifnull(t.at_us, 0), t.placement, t.nth"
         )
-        # "0" is the character after "/", so the range is exactly the paths below.
+        # "0" is the character after "/", so the range is exactly the paths below the
+        # folder.
         rows = self._db.execute(query, (folder + "/", folder + "0"))
         return [_unpack(row) for row in rows]
 
     def list_old_thread_ids(self, session: int) -> list[str]:
         """List the earlier ids of a thread that Leslie renamed."""
         query = "SELECT thread_id FROM thread_move WHERE session = ?"
-        return [old for (old,) in self._db.execute(query, (session,))]
+        return [thread_id for (thread_id,) in self._db.execute(query, (session,))]
 
     def list_file_changes_at(self, path: str) -> list[FileChange]:
         """List the changes of all sessions to one file, by time."""
@@ -230,6 +235,7 @@ class AssetLedger:
 
 
 def _pack(session: int, unit: int, nth: int, change: FileChange) -> tuple[Any, ...]:
+    """Return the values of _CHANGE_COLUMNS for the unit's `nth` change."""
     c = change
     at_us = to_us(c.at) if c.at else None
     values = (c.kind, c.path, c.tool, c.call_id, c.chat_id, at_us, c.body)
@@ -237,6 +243,7 @@ def _pack(session: int, unit: int, nth: int, change: FileChange) -> tuple[Any, .
 
 
 def _unpack(row: tuple[Any, ...]) -> FileChange:
+    """Return the file change of a row of _SELECT_CHANGES."""
     return FileChange(
         session=SessionKey(*row[:3]),
         placement=row[4],

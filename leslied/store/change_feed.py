@@ -28,7 +28,10 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def get_data_version(self) -> int:
-        """Return a number that changes with every write; the cheapest way to poll."""
+        """Return a number that changes with every commit of another connection.
+
+        Comparing it is the cheapest way to poll.
+        """
         return self._fetch_int("PRAGMA data_version")
 
     @translate_sqlite_errors
@@ -50,9 +53,9 @@ class ChangeFeed:
     def list_last(
         self, count: int, types: Sequence[str], sessions: Collection[int] | None = None
     ) -> list[PlacedRecord]:
-        """List the last records of these types, in order.
+        """List the last `count` records of these types, in order.
 
-        `sessions` restricts them to streams with these row ids.
+        `sessions` restricts the list to streams with these row ids.
         """
         placeholders = ", ".join("?" * len(types))
         ids = ", ".join(f"{row:d}" for row in sessions or ())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BATCH_SIZE = 500
+"""Values in one query; SQLite limits the number of placeholders."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _CONTEXT_KINDS = ("opened", "context")
@@ -73,7 +74,7 @@ def digest_record(record: Record) -> bytes:
 def pack_record(
     record: Record, observed_us: int, decoder_version: int
 ) -> tuple[Any, ...]:
-    """Return the values of RECORD_COLUMNS."""
+    """Return the values of RECORD_COLUMNS for a record."""
     created = record.created_at
     offset = created.utcoffset() if created else None
     usage = record.usage
@@ -101,7 +102,10 @@ def pack_record(
 def unpack_record(
     row: tuple[Any, ...], session: SessionKey
 ) -> tuple[Record, datetime, int]:
-    """Return the record, the time it was observed, and the decoder version."""
+    """Unpack the values of RECORD_COLUMNS.
+
+    Return the record, the time it was observed, and the decoder version.
+    """
     created = from_us(row[3], row[4]) if row[3] is not None else None
     record = Record(
         session=session,
@@ -133,7 +137,7 @@ def _to_json(value: object) -> str:
 
 
 def pack_usage(usage: Usage) -> str:
-    """Encode usage as four or five numbers in one column."""
+    """Encode usage as numbers in one column; omit a fifth number that is 0."""
     numbers = astuple(usage)
     packed = numbers if usage.cache_write_1h_tokens else numbers[:4]
     return " ".join(map(str, packed))

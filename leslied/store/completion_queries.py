@@ -37,7 +37,7 @@ class CompletionReader:
 
     @translate_sqlite_errors
     def list_sessions(self, prefix: str, limit: int) -> list[SessionCompletion]:
-        """List sessions whose id or thread id starts with prefix, last active first."""
+        """List sessions whose id or thread id has this prefix, last active first."""
         rows = self._db.execute(
             f"SELECT session_id, thread_id, {_TITLE} FROM session "
             "WHERE source = 'main' AND entries > 0 "

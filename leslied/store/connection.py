@@ -1,4 +1,7 @@
-"""Open the SQLite file: one writer under a lock, and read-only readers. Mode 0600."""
+"""Open the SQLite file: one writer under a lock, and read-only readers.
+
+The store and its lock file are created with mode 0600.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,10 @@ _AUTOMERGE_SEGMENTS = 4
 _CACHE_KIB = 4096
 _BULK_LOAD_CACHE_KIB = 16384
 _JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
+_CHECKPOINT_PAGES = 1000
+"""Size of the write-ahead log that starts a checkpoint; SQLite's own default."""
+_BULK_LOAD_CHECKPOINT_PAGES = 4000
+_MAX_LOCK_INFO_BYTES = 4096
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -75,6 +82,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise UserError for an empty store, StoreUnusable for another schema version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0:
         raise _make_empty_store_error()
@@ -106,7 +114,7 @@ def lock_store(path: Path) -> int:
         _acquire_lock(fd)
     except OSError as error:
         # Only the daemon writes its process id into the lock file.
-        is_daemon = b"pid" in os.pread(fd, 4096, 0)
+        is_daemon = b"pid" in os.pread(fd, _MAX_LOCK_INFO_BYTES, 0)
         os.close(fd)
         hint = "Wait for it to end, or see: leslied status"
         if is_daemon:
@@ -116,13 +124,16 @@ def lock_store(path: Path) -> int:
 
 
 def _acquire_lock(fd: int) -> None:
-    """Take the exclusive lock; retry while other processes only probe it."""
+    """Take the exclusive lock; retry while other processes only probe it.
+
+    Raise BlockingIOError if another process holds the lock.
+    """
     for delay_seconds in (0.01, 0.02, 0.05):
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        # `read_lock_info` probes with a shared lock, so this succeeds; it fails if
-        # another process writes, because a writer holds the lock exclusively.
+        # Taking a shared lock succeeds next to `read_lock_info`, which probes with a
+        # shared lock, and raises if a writer holds the lock exclusively.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
         select.select([], [], [], delay_seconds)
@@ -144,7 +155,7 @@ def read_lock_info(path: Path) -> str | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return os.pread(fd, 4096, 0).decode(errors="replace")
+        return os.pread(fd, _MAX_LOCK_INFO_BYTES, 0).decode(errors="replace")
     finally:
         os.close(fd)
     return None
@@ -165,17 +176,18 @@ def _set_pragmas(connection: sqlite3.Connection) -> None:
 
 
 def begin_bulk_load(connection: sqlite3.Connection) -> None:
-    """Make commits fast; after a power loss the last ones must be repeated."""
+    """Make commits fast; after a power loss the last commits must be repeated."""
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_BULK_LOAD_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA cache_size = -{_BULK_LOAD_CACHE_KIB}")
+    # 0 turns off the merging of text index segments.
     _set_automerge(connection, 0)
 
 
 def end_bulk_load(connection: sqlite3.Connection) -> None:
-    """Restore the durable settings, also after an earlier load was killed."""
+    """Restore the durable settings, also those that a killed bulk load left behind."""
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA wal_autocheckpoint = 1000")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA shrink_memory")
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"

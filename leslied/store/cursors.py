@@ -14,7 +14,7 @@ _UINT64_RANGE = 2**64
 
 
 def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
-    """Return the values of CURSOR_COLUMNS."""
+    """Return the values of CURSOR_COLUMNS for a cursor."""
     stamp = cursor.stamp
     stamp_values = (
         (
@@ -55,7 +55,7 @@ def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
 
 
 def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
-    """Return the file stamp of five columns; for NULL, one that no file has."""
+    """Return the file stamp from its five columns; for NULLs, one that no file has."""
     if row[0] is None:
         return FileStamp(0, 0, -1, 0, 0)
     return FileStamp(row[0] % _UINT64_RANGE, row[1] % _UINT64_RANGE, *row[2:])

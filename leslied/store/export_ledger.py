@@ -29,9 +29,9 @@ class ExportLedger:
         """List settled sessions that are stopped or quiet and need a new export.
 
         A session needs one if it was never exported, has new entries, or was exported
-        in other formats. A session is quiet if it ended before `quiet_us`. Skip
-        sessions that ended before the store was created; they are not exported
-        automatically.
+        in other `formats`, a text that is only compared. A session is quiet if it ended
+        before `quiet_us`. Skip sessions that ended before the store was created; they
+        are not exported automatically.
         """
         rows = self._db.execute(
             "SELECT m.id, m.agent, m.session_id, max(c.seen_us) AS seen FROM session m "
@@ -47,7 +47,7 @@ class ExportLedger:
         return [DueSession(*row) for row in rows]
 
     def mark_exported(self, sessions: Iterable[DueSession], formats: str) -> None:
-        """Record that these sessions were exported, as of their `seen_us`."""
+        """Record that these sessions were exported with the entries up to `seen_us`."""
         self._db.executemany(
             "INSERT OR REPLACE INTO published (session, seen_us, formats) "
             "VALUES (?, ?, ?)",
@@ -55,7 +55,7 @@ class ExportLedger:
         )
 
     def get_utc_offset(self, session: int) -> int:
-        """Return the UTC offset in minutes that the session's transcripts use."""
+        """Return the UTC offset in minutes of the session's transcripts, or 0."""
         row = self._db.execute(
             "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1",
             (session,),

@@ -18,7 +18,7 @@ class FailureLedger:
         self._db = db
 
     def list(self) -> list[Failure]:
-        """Return every failure, in a stable order."""
+        """Return every failure, sorted by scope and name."""
         rows = self._db.execute(
             "SELECT scope, name, reason, attempts, retry_us FROM failure "
             "ORDER BY scope, name"

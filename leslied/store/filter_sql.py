@@ -24,7 +24,10 @@ SESSION_GROUPS = (
 SESSION_GROUPS_WITH_MAIN = (
     f"{SESSION_GROUPS} f JOIN session m ON m.id = ifnull(f.main, f.first)"
 )
+"""Groups `f`, each with its main session `m`, or else its first subagent."""
 
+ALWAYS_TRUE = "1"
+"""Condition that filters compile to if none of them applies."""
 _TOOL_CONDITION = (
     "(r.type = 'tool_use' AND r.tool_name {like} "
     "OR r.type = 'tool_result' AND r.tool_call_id IN (SELECT c.tool_call_id "
@@ -60,7 +63,10 @@ def compile_session_filters(filters: Iterable[Filter], quiet_us: int) -> Conditi
 
 
 def compile_session_list_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
-    """Compile session filters and filters on a session's time and model."""
+    """Compile session filters, and filters on a session's time and model.
+
+    The condition is over SESSION_GROUPS_WITH_MAIN.
+    """
     filters = list(filters)
     compilers: dict[str, Callable[[Any], Condition]] = {
         "model": lambda text: (f"m.model {_LIKE}", [f"%{escape_like(text)}%"]),
@@ -104,7 +110,7 @@ def compile_stream_filters(filters: Iterable[Filter], quiet_us: int) -> Conditio
         filters, "subagent", f"s.source <> '{MAIN}'"
     )
     where, values = compile_session_filters(filters, quiet_us)
-    if where == "1":
+    if where == ALWAYS_TRUE:
         return subagent_condition
     group_condition = (
         "(s.agent, s.session_id) IN "
@@ -116,9 +122,10 @@ def compile_stream_filters(filters: Iterable[Filter], quiet_us: int) -> Conditio
 def _compile(
     filters: Iterable[Filter], compilers: dict[str, Callable[[Any], Condition]]
 ) -> Condition:
-    """Compile the filters whose key is in `compilers`.
+    """Compile the filters whose key is in `compilers`; ignore the others.
 
-    Join them with OR within a key and AND between keys; negate negated ones.
+    Filters with the same key are joined with OR, different keys and negated filters
+    with AND.
     """
     included: dict[str, list[Condition]] = {}
     excluded: list[Condition] = []
@@ -131,10 +138,10 @@ def _compile(
     values = [
         value
         for group in (*included.values(), excluded)
-        for _, bound in group
-        for value in bound
+        for _, condition_values in group
+        for value in condition_values
     ]
-    return " AND ".join(parts) or "1", values
+    return " AND ".join(parts) or ALWAYS_TRUE, values
 
 
 def _compile_is_filters(
@@ -150,10 +157,17 @@ def _and(left: Condition, right: Condition) -> Condition:
 
 
 def _compile_project(project: str) -> Condition:
-    """Match an absolute path and all folders below it, or folders with a name."""
+    """Match a folder and all folders below it, or all folders with a name.
+
+    An absolute path selects one folder; any other text is a name.
+    """
     if project.startswith("/"):
-        top = project.rstrip("/")
-        return "(m.cwd = ? OR substr(m.cwd, 1, ?) = ?)", [top, len(top) + 1, top + "/"]
+        folder = project.rstrip("/")
+        return "(m.cwd = ? OR substr(m.cwd, 1, ?) = ?)", [
+            folder,
+            len(folder) + 1,
+            folder + "/",
+        ]
     return f"(m.cwd {_LIKE} OR m.cwd {_LIKE})", [
         f"%/{escape_like(project)}",
         escape_like(project),
@@ -161,11 +175,13 @@ def _compile_project(project: str) -> Condition:
 
 
 def _compile_thread(thread: str) -> Condition:
-    start = "thread-" + escape_like(thread.removeprefix("thread-"))
-    return f"(m.thread_id {_LIKE} OR m.thread_id = ?)", [start + "%", thread]
+    """Match a prefix of the id, with or without `thread-`, or the whole id."""
+    prefix = "thread-" + escape_like(thread.removeprefix("thread-"))
+    return f"(m.thread_id {_LIKE} OR m.thread_id = ?)", [prefix + "%", thread]
 
 
 def _compile_tool(tool: str) -> Condition:
+    """Match the calls of a tool, and their results."""
     return _TOOL_CONDITION.format(like=_LIKE), [_to_like_pattern(tool)] * 2
 
 

@@ -23,7 +23,7 @@ _CJK_CHARACTER = re.compile(
 )
 _VISIBLE_ASCII = re.compile("[!-~]")
 _PARTIAL_TOKEN = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
-"""Run of letters and digits at the end of a text, which could be part of a secret."""
+"""Token with letters and digits at the end of a text: it may be part of a secret."""
 _BELOW_CJK = bytes(range(0xE3))
 """Bytes below the first byte of any CJK character in UTF-8.
 
@@ -48,7 +48,7 @@ def extract_index_text(record: Record) -> str:
 
 
 def truncate_text(text: str, limit: int) -> str:
-    """Truncate a text to a number of characters.
+    """Truncate a text to `limit` characters, including an ellipsis.
 
     If the cut would be inside a token with letters and digits, drop the token:
     redaction cannot recognize a part of a secret.
@@ -88,6 +88,7 @@ def extract_strings(tool_input: str) -> str:
 
 
 def _collect_strings(value: Any, strings: list[str]) -> None:
+    """Append every string inside a JSON value to `strings`."""
     if isinstance(value, str):
         strings.append(value)
     elif isinstance(value, dict):

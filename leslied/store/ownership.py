@@ -2,7 +2,8 @@
 
 After a fork or resume, several sessions contain the same API messages; each message
 counts once. A session wholly contained in another owns nothing. Of the others, the
-session with the earliest unshared entry owns it, or else the one with the smallest id.
+session with the earliest unshared entry owns the message; if the times are equal, the
+one with the smallest row id.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class Ownership:
     @cached_property
     def owners(self) -> dict[int, int]:
         """Owning session of every shared message, by usage row id."""
-        sharers: dict[int, list[int]] = {}
+        sessions_by_usage: dict[int, list[int]] = {}
         for usage, session in self._db.execute(
             "SELECT usage, session FROM usage_share"
         ):
-            sharers.setdefault(usage, []).append(session)
+            sessions_by_usage.setdefault(usage, []).append(session)
         owner_by_group: dict[tuple[int, ...], int] = {}
         owners = {}
-        for usage, sessions in sharers.items():
+        for usage, sessions in sessions_by_usage.items():
             group = tuple(sorted(sessions))
             if group not in owner_by_group:
                 owner_by_group[group] = self._choose_owner(group)
@@ -44,6 +45,7 @@ class Ownership:
         return owners
 
     def _choose_owner(self, group: Iterable[int]) -> int:
+        """Return the session of the group that owns the messages they share."""
         candidates = [
             session
             for session in group
@@ -89,7 +91,7 @@ class Ownership:
     def get_first_unshared_us(self, session: int) -> int:
         """Return the time of the session's first entry that no other session has.
 
-        Return `_NEVER_US` if there is none.
+        Return a time later than all others if there is none.
         """
         if session not in self._first_unshared_us:
             (first,) = self._db.execute(

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from leslied.failpoints import failpoint
 from leslied.model.record import SessionKey, make_record_id
-from leslied.store.archive_ledger import PENDING_DELETION
+from leslied.store.archive_ledger import (
+    FEED_CHECKPOINT_KEY,
+    PENDING_DELETION,
+    UNKNOWN_SIZE,
+)
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.fts_text import extract_index_text
 from leslied.store.tombstones import PRUNED, Tombstones
@@ -37,7 +41,9 @@ _SESSION_TABLES = (
 """Tables whose rows each belong to one session."""
 _VACUUM_NEEDED_KEY = "prune_unfinished"
 _BATCH_SIZE = 200
+"""Number of entries whose records are in memory at once."""
 _NO_SESSION = SessionKey("", "")
+"""Key for unpacked records; their index text does not depend on the session."""
 
 
 class SessionPruner:
@@ -49,13 +55,14 @@ class SessionPruner:
     def remove(self, sessions: Iterable[tuple[str, str]]) -> int:
         """Delete sessions and their subagents; return the number of deleted records.
 
-        Tombstones prevent the entries from being imported again.
+        `sessions` has (agent, session id). Tombstones prevent the entries from being
+        imported again.
         """
         self._select_sessions(sessions)
         self._mark_vacuum_needed()
         self._add_tombstones()
         sources = self._find_sources()
-        entry_ids, removed = self._remove_records()
+        entry_ids, removed_records = self._remove_records()
         self._remove_usage()
         self._mark_indexes_due()
         for table in _SESSION_TABLES:
@@ -67,7 +74,7 @@ class SessionPruner:
         self._remove_titles(entry_ids)
         self._mark_sources_pruned(sources)
         self._clamp_checkpoints()
-        return removed
+        return removed_records
 
     def needs_vacuum(self) -> bool:
         """Return whether the file may still contain bytes of deleted sessions."""
@@ -75,7 +82,7 @@ class SessionPruner:
         return self._db.execute(query, (_VACUUM_NEEDED_KEY,)).fetchone() is not None
 
     def mark_vacuumed(self) -> None:
-        """Record that the file contains nothing of deleted sessions any more."""
+        """Record that the file no longer contains bytes of deleted sessions."""
         self._db.execute("DELETE FROM meta WHERE key = ?", (_VACUUM_NEEDED_KEY,))
 
     def _select_sessions(self, sessions: Iterable[tuple[str, str]]) -> None:
@@ -119,18 +126,26 @@ class SessionPruner:
         )
         placed_sources = {source for (source,) in rows}
         sources = self._db.execute(
-            "SELECT id, agent, offset, crc, id IN (SELECT source FROM placement) "
+            "SELECT id, id IN (SELECT source FROM placement), agent, offset, crc "
             "FROM source WHERE offset > 0"
         ).fetchall()
-        contents = {row[1:4] for row in sources if row[0] in placed_sources}
-        copies = [row[0] for row in sources if not row[4] and row[1:4] in contents]
+        pruned_contents = {
+            tuple(content)
+            for source, _, *content in sources
+            if source in placed_sources
+        }
+        copies = [
+            source
+            for source, has_placements, *content in sources
+            if not has_placements and tuple(content) in pruned_contents
+        ]
         return sorted(placed_sources.union(copies))
 
     def _remove_records(self) -> tuple[set[bytes], int]:
         """Delete unshared records, also from the text index.
 
-        Return the ids of entries that pending titles may refer to, and the number of
-        deleted records.
+        Return the ids of entries for which `leaf_title` may have a title, and the
+        number of deleted records.
         """
         query = "SELECT DISTINCT agent FROM session WHERE id IN temp.pruned_session"
         agents = [agent for (agent,) in self._db.execute(query)]
@@ -202,7 +217,10 @@ class SessionPruner:
         )
 
     def _remove_titles(self, entry_ids: set[bytes]) -> None:
-        """Delete pending titles for those of these entries that no longer exist."""
+        """Delete the titles in `leaf_title` for entries that no longer exist.
+
+        Only titles for entries with one of these ids are checked.
+        """
         self._db.executemany(
             "DELETE FROM leaf_title WHERE entry_id = ?1 "
             "AND NOT EXISTS (SELECT 1 FROM record WHERE entry_id = ?1)",
@@ -217,9 +235,11 @@ class SessionPruner:
         """
         rows = self._db.execute("SELECT DISTINCT source FROM placement")
         used_sources = {source for (source,) in rows}
-        emptied = [(source,) for source in sources if source not in used_sources]
+        unused_sources = [(source,) for source in sources if source not in used_sources]
         for table in ("noise", "rejected"):
-            self._db.executemany(f"DELETE FROM {table} WHERE source = ?", emptied)
+            self._db.executemany(
+                f"DELETE FROM {table} WHERE source = ?", unused_sources
+            )
         parameters = [(source,) for source in sources]
         self._db.executemany(
             "INSERT INTO noise SELECT id, generation, 0, offset, "
@@ -229,22 +249,26 @@ class SessionPruner:
         self._db.executemany(
             "INSERT OR REPLACE INTO archived SELECT o.id, o.generation, o.offset, "
             "o.finished, 0, 0, ifnull(a.file, ''), "
-            f"CASE WHEN ifnull(a.file, '') = '' THEN -1 ELSE {PENDING_DELETION} END "
+            f"CASE WHEN ifnull(a.file, '') = '' THEN {UNKNOWN_SIZE} "
+            f"ELSE {PENDING_DELETION} END "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
             parameters,
         )
 
     def _clamp_checkpoints(self) -> None:
-        """Lower checkpoints to the newest placement: SQLite reuses deleted ids."""
+        """Lower checkpoints to the newest placement, because deleted ids are reused."""
         newest = "(SELECT ifnull(max(id), 0) FROM placement)"
         self._db.execute(f"UPDATE archived SET newest = min(newest, {newest})")
         self._db.execute(
             f"UPDATE meta SET value = CAST({newest} AS TEXT) WHERE "
-            f"key = 'archived_placement' AND CAST(value AS INTEGER) > {newest}"
+            f"key = '{FEED_CHECKPOINT_KEY}' AND CAST(value AS INTEGER) > {newest}"
         )
 
 
 def _make_titled_entry_ids(record: Record, agents: list[str]) -> list[bytes]:
-    """Return the ids that the entry of a title may have: one for each agent."""
+    """Return the ids that the leaf of a title may have: one for each agent.
+
+    Return [] if the record is not a title with a leaf.
+    """
     leaf = record.metadata.get("leaf")
     return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 _MAX_GROUP_QUERIES = 500
 """For more groups than this, one query over all sessions is faster."""
 _PREFIX_CHARACTERS = 8
+"""Ids that have this many first characters in common are similar."""
+_BATCH_SIZE = 500
+"""Values in one query; SQLite limits the number of placeholders."""
 
 
 class StoreReader:
@@ -67,7 +70,7 @@ class StoreReader:
     @translate_sqlite_errors
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
         """List ids of sessions and subagents that begin like one of these ids."""
-        prefixes = json.dumps(sorted({name[:_PREFIX_CHARACTERS] for name in ids}))
+        prefixes = json.dumps(sorted({text[:_PREFIX_CHARACTERS] for text in ids}))
         rows = self._db.execute(
             "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
             "SELECT session_id, source FROM session WHERE entries > 0 AND "
@@ -75,9 +78,11 @@ class StoreReader:
             f"substr(source, instr(source, ':') + 1, {_PREFIX_CHARACTERS}) IN start)",
             (prefixes,),
         )
-        keys = [SessionKey("", *row) for row in rows]
-        names = (name for key in keys for name in (key.session_id, key.subagent_id))
-        return list(filter(None, names))
+        similar_ids: list[str] = []
+        for row in rows:
+            key = SessionKey("", *row)
+            similar_ids += filter(None, (key.session_id, key.subagent_id))
+        return similar_ids
 
     @translate_sqlite_errors
     def list_sessions(
@@ -104,8 +109,8 @@ class StoreReader:
         rows = self._db.execute(query).fetchall()
         if groups is None:
             return rows
-        selected = set(groups)
-        return [row for row in rows if row[1:3] in selected]
+        selected_groups = set(groups)
+        return [row for row in rows if row[1:3] in selected_groups]
 
     @property
     def usage(self) -> UsageQueries:
@@ -178,8 +183,13 @@ class StoreReader:
             "ORDER BY p.id"
         )
         rows = self._db.execute(query, (session,)).fetchall()
-        start = 1 + (self._count_records_before(session, unit) if unit else 0)
-        return [unpack_placed_record(row, n) for n, row in enumerate(rows, start)]
+        first_sequence = 1
+        if unit:
+            first_sequence += self._count_records_before(session, unit)
+        return [
+            unpack_placed_record(row, sequence)
+            for sequence, row in enumerate(rows, first_sequence)
+        ]
 
     @translate_sqlite_errors
     def find_session_by_row(self, row: int) -> SessionSummary | None:
@@ -215,13 +225,17 @@ class StoreReader:
             (session, unit, *tools, *words),
         ).fetchall()
         records = [unpack_placed_record(row, 0) for row in rows]
-        ids = [p.record.tool_call_id for p in records if p.record.type == "tool_use"]
+        ids = [
+            placed.record.tool_call_id
+            for placed in records
+            if placed.record.type == "tool_use"
+        ]
         results_query = (
             f"{SELECT_RECORDS} WHERE {unit_condition} AND r.type = 'tool_result' "
             "AND r.tool_call_id"
         )
-        for start in range(0, len(ids), 500):
-            batch = ids[start : start + 500]
+        for start in range(0, len(ids), _BATCH_SIZE):
+            batch = ids[start : start + _BATCH_SIZE]
             placeholders = ", ".join("?" * len(batch))
             query = f"{results_query} IN ({placeholders})"
             rows = self._db.execute(query, (session, unit, *batch)).fetchall()
@@ -230,7 +244,7 @@ class StoreReader:
 
     @translate_sqlite_errors
     def find_chat_id(self, session: SessionSummary, unit: int) -> str:
-        """Return the chat id of a unit, or "" if it has no visible entry.
+        """Return the chat id of a unit, or "" if the unit has no visible entry.
 
         Unit 0 of a subagent is the whole subagent.
         """
@@ -265,7 +279,8 @@ class StoreReader:
     ) -> Search:
         """Return a prepared search; its methods return matches.
 
-        With `is_substring`, terms also match inside words.
+        Sessions without entries since `quiet_us` count as stopped. With `is_substring`,
+        terms also match inside words.
         """
         return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
 
@@ -273,26 +288,32 @@ class StoreReader:
     def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
         """Find streams whose session, thread or subagent id has this prefix.
 
-        Return (stream, thread id).
+        Return (key of the stream, thread id).
         """
         return find_sessions_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_units_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """Find units by prefix of their chat id, as (stream, unit, chat id)."""
+        """Find units by prefix of their chat id; unit 0 is not searched.
+
+        Return (row id of the stream, unit, chat id).
+        """
         return find_units_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_unit_zero_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
         """Find subagents and units before the first prompt by prefix of their chat id.
 
-        Return (stream, 0, chat id).
+        Return (row id of the stream, 0, chat id).
         """
         return find_unit_zero_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
     def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
-        """Find entries by prefix of their id, as (first stream with it, entry id)."""
+        """Find entries by prefix of their id, which is hexadecimal.
+
+        Return (key of the first stream that contains the entry, entry id).
+        """
         return find_entries_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
@@ -307,14 +328,14 @@ class StoreReader:
 
     @translate_sqlite_errors
     def check_integrity(self) -> str:
-        """Return a description of the damage that SQLite finds, or ""."""
+        """Return up to three descriptions of damage in one line, or "" if intact."""
         rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
         damage = "; ".join(row[0] for row in rows)
         return "" if damage == "ok" else damage
 
     @translate_sqlite_errors
     def count_rows(self) -> dict[str, int]:
-        """Count records, sessions, subagents, noise and rejections."""
+        """Return the numbers of records, sessions, subagents, noise and rejections."""
         queries = {
             "records": "SELECT count(*) FROM record WHERE is_current",
             "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
@@ -328,7 +349,7 @@ class StoreReader:
 
     @translate_sqlite_errors
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:
-        """List rejected entries with their position and the reason."""
+        """List up to `limit` rejected entries with their position and the reason."""
         rows = self._db.execute(
             "SELECT s.agent, s.path, j.offset, j.length, j.reason FROM rejected j "
             "JOIN source s ON s.id = j.source ORDER BY s.path, j.offset LIMIT ?",
@@ -340,7 +361,7 @@ class StoreReader:
 
     @translate_sqlite_errors
     def list_source_errors(self) -> list[tuple[str, str]]:
-        """List sources that could not be read at the last scan, with the reason.
+        """List (path, reason) of existing sources that could not be read.
 
         A reason that starts with `WAITING` is not an error: the source is held back.
         """

@@ -27,7 +27,7 @@ _SELECT_PLACEMENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """Conditions on records; None or an empty value means no condition."""
+    """Conditions on records; None or an empty text means no condition."""
 
     streams: tuple[int, ...] | None = None
     """Row ids of sessions and subagents."""
@@ -77,8 +77,11 @@ class RecordFilter:
 def _intersect_streams(
     left: tuple[int, ...] | None, right: tuple[int, ...] | None
 ) -> tuple[int, ...] | None:
-    if left is None or right is None:
-        return right if left is None else left
+    """Return the streams in both; None stands for all streams."""
+    if left is None:
+        return right
+    if right is None:
+        return left
     right_set = set(right)
     return tuple(row for row in left if row in right_set)
 
@@ -106,7 +109,7 @@ def find_placements(
 def find_newest_placements(
     db: sqlite3.Connection, record_filter: RecordFilter
 ) -> array[int]:
-    """Return placements of matching records, latest first; NULL times come last."""
+    """Return placements of matching records, latest first, without a time last."""
     where, values = record_filter.to_sql()
     rows = db.execute(
         f"{_SELECT_PLACEMENTS} WHERE {where} ORDER BY r.created_us DESC, p.id DESC",

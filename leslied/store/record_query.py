@@ -8,10 +8,12 @@ from typing import Any
 from leslied.model.record import PlacedRecord, SessionKey
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 
-_RECORD_COLUMNS = ", ".join("r." + name for name in RECORD_COLUMNS.split(", "))
+_PREFIXED_RECORD_COLUMNS = ", ".join(
+    "r." + column for column in RECORD_COLUMNS.split(", ")
+)
 SELECT_RECORDS = (
     "SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
-    f"s.session_id, s.source, r.entry_id, {_RECORD_COLUMNS} FROM placement p "
+    f"s.session_id, s.source, r.entry_id, {_PREFIXED_RECORD_COLUMNS} FROM placement p "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
 )

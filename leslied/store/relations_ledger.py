@@ -41,7 +41,7 @@ class RelationsLedger:
         self._db = db
 
     def list_due(self) -> list[DueThread]:
-        """List threads with files that changed, or whose session is not over yet."""
+        """List threads whose files changed, or that were not over when last written."""
         rows = self._db.execute(
             "SELECT s.id, s.agent, s.session_id, d.told FROM thread_due d "
             "JOIN session s ON s.id = d.session ORDER BY s.id"
@@ -49,11 +49,16 @@ class RelationsLedger:
         return [DueThread(*row) for row in rows]
 
     def mark_written(self, session: int, digest: bytes, *, is_over: bool) -> None:
-        """Save the hash of what was written; a thread that is over is not due again."""
-        query = "UPDATE thread_due SET told = ?2 WHERE session = ?1"
+        """Save the hash of what was written about a thread.
+
+        With `is_over`, nothing more is expected: the thread is no longer due.
+        """
         if is_over:
-            query = "DELETE FROM thread_due WHERE session = ?1"
-        self._db.execute(query, (session, digest)[: 1 if is_over else 2])
+            query = "DELETE FROM thread_due WHERE session = ?"
+            self._db.execute(query, (session,))
+        else:
+            query = "UPDATE thread_due SET told = ? WHERE session = ?"
+            self._db.execute(query, (digest, session))
 
     def mark_due(self, sessions: Iterable[int]) -> None:
         """Mark these threads as due, except threads without files."""
@@ -85,11 +90,13 @@ class RelationsLedger:
             return logged_parent
         shared = self.count_shared_entries(session)
         ownership = Ownership(self._db)
-        older = [other for other in shared if _is_older(ownership, other, session)]
-        if not older:
-            return 0
+        older_sessions = [
+            other for other in shared if _is_older(ownership, other, session)
+        ]
         return max(
-            older, key=lambda s: (shared[s], ownership.get_first_unshared_us(s), s)
+            older_sessions,
+            key=lambda s: (shared[s], ownership.get_first_unshared_us(s), s),
+            default=0,
         )
 
     def get_thread(self, session: int) -> tuple[str, bytes]:
@@ -101,7 +108,7 @@ class RelationsLedger:
     def _find_logged_parent(self, session: int) -> int:
         """Return the parent that the log names, or 0.
 
-        Agents whose forks do not share entry ids write it into the log.
+        Agents whose forks do not share entry ids write the parent into the log.
         """
         row = self._db.execute(
             "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
@@ -172,9 +179,9 @@ class RelationsLedger:
             "UPDATE transcript SET file = ?, digest = x'', "
             "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
             "WHERE session = ? AND unit = ?",
-            [(new, row, unit) for row, unit, _, new in files],
+            [(new_path, stream, unit) for stream, unit, _, new_path in files],
         )
-        old_paths = json.dumps([old for _, _, old, _ in files])
+        old_paths = json.dumps([old_path for _, _, old_path, _ in files])
         self._db.execute(
             "INSERT OR REPLACE INTO thread_move VALUES (?, ?, ?)",
             (session, old_id, old_paths),
@@ -188,8 +195,8 @@ class RelationsLedger:
             "WHERE m.files <> ''"
         )
         return [
-            ThreadMove(session, old, new, folder, json.loads(files))
-            for session, old, new, folder, files in rows
+            ThreadMove(session, old_id, new_id, folder, json.loads(files))
+            for session, old_id, new_id, folder, files in rows
         ]
 
     def mark_moved(self, session: int) -> None:
@@ -202,7 +209,8 @@ class RelationsLedger:
 def _is_older(ownership: Ownership, candidate: int, session: int) -> bool:
     """Return whether the candidate is older than a session that shares entries.
 
-    A session contained in the other is older; else the one with the earlier first
+    Of two sessions with the same entries, the one that was read first is older. A
+    session contained in the other is older; else the one with the earlier first
     unshared entry.
     """
     if ownership.has_same_entries(candidate, session):
@@ -211,5 +219,5 @@ def _is_older(ownership: Ownership, candidate: int, session: int) -> bool:
         return True
     if ownership.is_contained(session, candidate):
         return False
-    ages = [(ownership.get_first_unshared_us(s), s) for s in (candidate, session)]
-    return ages[0] < ages[1]
+    candidate_start = (ownership.get_first_unshared_us(candidate), candidate)
+    return candidate_start < (ownership.get_first_unshared_us(session), session)

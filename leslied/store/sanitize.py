@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def sanitize_chunk(chunk: DecodedChunk) -> DecodedChunk:
     """Return the chunk without lone surrogates in any of its texts."""
-    from dataclasses import replace  # noqa: PLC0415 - the rare path
+    from dataclasses import replace  # noqa: PLC0415 - rarely needed
+
+    # `prepared` has digests and index texts of the old texts, so it is dropped.
 
     return replace(
         chunk,
@@ -35,6 +37,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _sanitize(value: Any) -> Any:
+    """Return the value with lone surrogates replaced in all strings inside it."""
     if isinstance(value, str):
         return value if value.isascii() else replace_surrogates(value)
     if isinstance(value, dict):

@@ -12,6 +12,7 @@ from leslied.model.record import MAIN, SessionKey
 from leslied.store.columns import from_us
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.filter_sql import (
+    ALWAYS_TRUE,
     compile_entry_filters,
     compile_stream_filters,
     compile_tool_filters,
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 MAX_RANKED = 10_000
 """If more records match, only this many of the newest are ranked."""
 _MAX_SCORED_ROWID_SPAN = 50_000
+"""Matches whose row ids are further apart than this are not scored."""
 _MAX_PRESELECTED = 5_000
 """Up to this number of candidate records, the search is restricted to them."""
 _TEXT_COLUMNS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
 _SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
 _MAX_LIMIT = 2**62
+"""Larger limits may not fit into SQLite's integers."""
 _SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
@@ -57,7 +60,11 @@ class Match(Struct, frozen=True, kw_only=True):
 
 
 class Search:
-    """One search query, compiled to SQL."""
+    """One search query, compiled to SQL.
+
+    Sessions without entries since `quiet_us` count as stopped. With `is_substring`,
+    terms also match inside words.
+    """
 
     def __init__(
         self,
@@ -91,7 +98,7 @@ class Search:
 
     @translate_sqlite_errors
     def list_newest(self, limit: int) -> list[Match]:
-        """Return the latest matching records."""
+        """Return the latest matching records; their score may be None."""
         match_condition = f"AND r.id IN ({_SELECT_MATCHES})" if self._fts_query else ""
         match_values = [self._fts_query] if self._fts_query else []
         values = (*self._placement_values, *self._values, *match_values)
@@ -104,9 +111,10 @@ class Search:
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
             (*values, min(limit, _MAX_LIMIT)),
         ).fetchall()
-        scores = self._score([row for row, _ in rows])
+        scores = self._score([record_id for record_id, _ in rows])
         return [
-            self._load_match(row, placement, scores.get(row)) for row, placement in rows
+            self._load_match(record_id, placement, scores.get(record_id))
+            for record_id, placement in rows
         ]
 
     @translate_sqlite_errors
@@ -118,7 +126,7 @@ class Search:
         if self._is_narrowed:
             conditions.append(f"{self._placement_sql} IS NOT NULL")
             values += self._placement_values
-        # Rank the newest matches; one more than the limit shows that there are others.
+        # Rank the newest matches; one more than MAX_RANKED shows that there are others.
         rows = self._db.execute(
             "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
             "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
@@ -131,15 +139,15 @@ class Search:
         ).fetchall()
         self.is_truncated = any(count > MAX_RANKED for *_, count in rows)
         return [
-            self._load_match(row, placement, -score)
-            for row, placement, score, _ in rows
+            self._load_match(record_id, placement, -score)
+            for record_id, placement, score, _ in rows
         ]
 
-    def _score(self, records: list[int]) -> dict[int, float]:
-        """Return scores by record; {} if the row ids are too far apart to be fast."""
-        if not self._fts_query or not records:
+    def _score(self, record_ids: list[int]) -> dict[int, float]:
+        """Return scores by record id; {} if the ids are too far apart to be fast."""
+        if not self._fts_query or not record_ids:
             return {}
-        first, last = min(records), max(records)
+        first, last = min(record_ids), max(record_ids)
         if last - first > _MAX_SCORED_ROWID_SPAN:
             return {}
         rows = self._db.execute(
@@ -154,6 +162,7 @@ class Search:
         self._values += values
 
     def _add_exclusions(self, parts: Iterable[QueryPart]) -> None:
+        """Exclude the records that match any of the parts."""
         excluded = compile_fts_query(AnyOf(tuple(parts)))
         if excluded:
             self._add_condition(f"r.id NOT IN ({_SELECT_MATCHES})", [excluded])
@@ -164,7 +173,7 @@ class Search:
         If filters restrict the streams, restrict the search to them too.
         """
         where, values = compile_stream_filters(self._query.filters, quiet_us)
-        if where != "1":
+        if where != ALWAYS_TRUE:
             self._is_narrowed = True
             self._narrow_to_streams(where, values)
         first_placement = (
@@ -174,19 +183,19 @@ class Search:
         return first_placement, values
 
     def _narrow_to_streams(self, where: str, values: list[Any]) -> None:
-        """Search only the entries of matching streams if there are few."""
+        """Search only the entries of matching streams if there are few entries."""
         rows = self._db.execute(
             f"SELECT s.id, s.entries FROM session s WHERE {where}", values
         ).fetchall()
         if sum(entries for _, entries in rows) < _MAX_PRESELECTED:
-            ids = ", ".join(f"{row:d}" for row, _ in rows)
+            ids = ", ".join(f"{session:d}" for session, _ in rows)
             self._add_condition(
                 "r.id IN (SELECT n.id FROM placement q JOIN record n "
                 f"ON n.entry = q.entry WHERE q.session IN ({ids}))"
             )
 
     def _narrow_to_tools(self) -> None:
-        """Search only the calls and results of matching tools if there are few."""
+        """Search only calls and results of matching tools if there are few calls."""
         where, values = compile_tool_filters(self._query.filters)
         calls = f"FROM record c WHERE c.type = 'tool_use' AND {where}"
         (count,) = self._db.execute(f"SELECT count(*) {calls}", values).fetchone()
@@ -198,7 +207,7 @@ class Search:
                 values * 2,
             )
 
-    def _load_match(self, record: int, placement: int, score: float | None) -> Match:
+    def _load_match(self, record_id: int, placement: int, score: float | None) -> Match:
         row = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, p.session, p.unit, r.entry_id, "
             "r.type, r.created_us, r.utc_offset, r.spilled, r.content, r.tool_input, "
@@ -206,7 +215,7 @@ class Search:
             "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name) "
             "FROM placement p JOIN record r ON r.id = ? "
             "JOIN session s ON s.id = p.session WHERE p.id = ?",
-            (record, placement),
+            (record_id, placement),
         ).fetchone()
         key = SessionKey(*row[:3])
         return Match(
@@ -221,6 +230,7 @@ class Search:
         )
 
     def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:
+        """Return the chat id of a unit or subagent; "" before the first prompt."""
         has_chat_id = unit or key.source != MAIN
         return find_chat_id(self._db, key, session, unit) if has_chat_id else ""
 
@@ -261,13 +271,13 @@ def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
             # Arguments are stored as JSON, in which a quote has a backslash.
             text = replace_surrogates(part.text) + "*" * part.is_prefix
             spellings = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
-            tests = [
-                f"{name} LIKE ? ESCAPE '\\'"
-                for name in _TEXT_COLUMNS
+            conditions = [
+                f"{column} LIKE ? ESCAPE '\\'"
+                for column in _TEXT_COLUMNS
                 for _ in spellings
             ]
-            values = [f"%{escape_like(s)}%" for _ in _TEXT_COLUMNS for s in spellings]
-            return f"({' OR '.join(tests)})", values
+            patterns = [f"%{escape_like(spelling)}%" for spelling in spellings]
+            return f"({' OR '.join(conditions)})", patterns * len(_TEXT_COLUMNS)
         case AnyOf():
             return _join_like(part.parts, " OR ", "0")
         case AllOf():
@@ -279,6 +289,7 @@ def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
 def _join_like(
     parts: Iterable[QueryPart], operator: str, if_empty: str
 ) -> tuple[str, list[str]]:
+    """Join the conditions of the parts; without any parts, use the SQL `if_empty`."""
     conditions = [_compile_like(part) for part in parts]
-    sql = operator.join(test for test, _ in conditions) or if_empty
+    sql = operator.join(condition for condition, _ in conditions) or if_empty
     return f"({sql})", [value for _, values in conditions for value in values]

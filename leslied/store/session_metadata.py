@@ -25,6 +25,7 @@ _NAME_COLUMNS = (
 )
 _SESSION_COLUMNS = "agent, session_id, source, thread_id, folder, stopped_us, seen_us"
 _NO_NAMES: tuple[int, Iterable[tuple[Any, ...]]] = (0, ())
+"""Stands for the next session with names when there is none; no row has the id 0."""
 _FIND_SESSION = (
     "SELECT id FROM session WHERE agent = ? AND session_id = ? AND source = ?"
 )
@@ -128,19 +129,19 @@ class MetadataLedger:
 
     def iter_sessions(
         self,
-        known_runs: Iterable[ManifestRuns] = (),
+        manifest_runs: Iterable[ManifestRuns] = (),
         *,
         has_complete_feeds: bool = True,
     ) -> Iterator[SessionMetadata]:
         """Yield the metadata of every session.
 
-        Runs in `known_runs` that are up to date are not queried again. Without
+        Runs in `manifest_runs` that are up to date are not queried again. Without
         `has_complete_feeds` the table `feed` is not used, as rows may be missing.
         """
         mixed_sessions = self._find_mixed_sessions(
             has_complete_feeds=has_complete_feeds
         )
-        runs_by_key = {item.key: item.runs for item in known_runs if item.runs}
+        runs_by_key = {item.key: item.runs for item in manifest_runs if item.runs}
         name_groups = groupby(
             self._db.execute(
                 f"SELECT session, {_NAME_COLUMNS} FROM transcript "
@@ -148,6 +149,7 @@ class MetadataLedger:
             ),
             itemgetter(0),
         )
+        # Both queries are sorted by session, so that they can advance together.
         named_session, name_rows = next(name_groups, _NO_NAMES)
         sessions = self._db.execute(
             f"SELECT id, {_SESSION_COLUMNS} FROM session ORDER BY id"
@@ -181,29 +183,29 @@ class MetadataLedger:
 
         Return how many of the sessions are not in the store.
         """
-        rows = {item.key: self._find_session(item.key) for item in sessions}
-        existing = [item for item in sessions if rows[item.key]]
+        row_ids = {item.key: self._find_session(item.key) for item in sessions}
+        stored_sessions = [item for item in sessions if row_ids[item.key]]
         # Thread ids are unique, so clear the current ones before setting any.
         self._db.executemany(
             "UPDATE session SET thread_id = '' WHERE id = ?",
-            [(rows[item.key],) for item in existing],
+            [(row_ids[item.key],) for item in stored_sessions],
         )
         self._db.executemany(
             "UPDATE OR IGNORE session SET thread_id = ?, folder = ?, stopped_us = ?, "
             "seen_us = ? WHERE id = ?",
             [
-                (m.thread_id, m.folder, m.stopped_us, m.seen_us, rows[m.key])
-                for m in existing
+                (m.thread_id, m.folder, m.stopped_us, m.seen_us, row_ids[m.key])
+                for m in stored_sessions
             ],
         )
-        for item in existing:
-            self._restore_order(rows[item.key], item)
+        for item in stored_sessions:
+            self._restore_order(row_ids[item.key], item)
         if created_us:
             self._db.execute(
                 "INSERT OR REPLACE INTO meta VALUES ('created_us', ?)",
                 (str(created_us),),
             )
-        return len(sessions) - len(existing)
+        return len(sessions) - len(stored_sessions)
 
     def restore_observed_times(self, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
         """Restore when records were first observed, from (entry id, digest, time)."""
@@ -213,6 +215,7 @@ class MetadataLedger:
         )
 
     def _find_session(self, key: tuple[str, str, str]) -> int:
+        """Return the row id of a stream, or 0 if the store does not have it."""
         row = self._db.execute(_FIND_SESSION, key).fetchone()
         return int(row[0]) if row else 0
 
@@ -221,7 +224,8 @@ class MetadataLedger:
     ) -> None:
         """Restore a session's transcript names.
 
-        `units` maps (session row id, chat id) to the current number of the unit.
+        `units` maps (session row id, chat id) to the unit's number in this store, which
+        can differ from the number in `metadata`.
         """
         session = self._find_session(metadata.key)
         if not session:
@@ -249,7 +253,10 @@ class MetadataLedger:
             yield SourceRun(path, unit, sum(1 for _ in run))
 
     def _restore_order(self, session: int, metadata: SessionMetadata) -> None:
-        """Restore the order of entries from several sources, unless any is missing."""
+        """Restore the order of entries from several sources, as `metadata` has it.
+
+        If the sources do not have the expected numbers of entries, change nothing.
+        """
         placements_by_path: dict[bytes, list[int]] = {}
         for placement, path in self._db.execute(
             "SELECT p.id, o.path FROM placement p JOIN source o ON o.id = p.source "
@@ -257,15 +264,15 @@ class MetadataLedger:
             (session,),
         ):
             placements_by_path.setdefault(path, []).append(placement)
-        expected: dict[bytes, int] = {}
+        expected_counts: dict[bytes, int] = {}
         for run in metadata.runs:
-            expected[run.path] = expected.get(run.path, 0) + run.entries
-        if {path: len(queue) for path, queue in placements_by_path.items()} != expected:
+            expected_counts[run.path] = expected_counts.get(run.path, 0) + run.entries
+        counts = {path: len(ids) for path, ids in placements_by_path.items()}
+        if counts != expected_counts:
             return
-        new_ids = iter(
-            sorted(n for queue in placements_by_path.values() for n in queue)
-        )
-        old_ids = {path: iter(queue) for path, queue in placements_by_path.items()}
+        # The same ids are assigned again, in the order of the runs.
+        new_ids = iter(sorted(n for ids in placements_by_path.values() for n in ids))
+        old_ids = {path: iter(ids) for path, ids in placements_by_path.items()}
         # Negative ids cannot collide with those of rows that have not moved yet.
         moves = [
             (-next(new_ids), run.unit, next(old_ids[run.path]))
@@ -326,7 +333,7 @@ class RebuildReader:
 
     @translate_sqlite_errors
     def hash_sessions(self) -> dict[tuple[str, str, str], tuple[int, bytes]]:
-        """Return each session's row id and a hash of its entries in order."""
+        """Return each stream's row id and a hash of its entries in order, by key."""
         rows = self._db.execute(
             "SELECT s.id, s.agent, s.session_id, s.source, p.unit, r.entry_id, "
             "r.digest FROM session s JOIN placement p ON p.session = s.id "
@@ -335,8 +342,8 @@ class RebuildReader:
         hashes: dict[Any, tuple[int, bytes]] = {}
         for (session, *key), entries in groupby(rows, itemgetter(0, 1, 2, 3)):
             digest = hashlib.blake2b(digest_size=16)
-            for row in entries:
-                digest.update(b"%d\0%s%s" % row[4:])
+            for *_, unit, entry_id, record_digest in entries:
+                digest.update(b"%d\0%s%s" % (unit, entry_id, record_digest))
             hashes[tuple(key)] = (session, digest.digest())
         return hashes
 

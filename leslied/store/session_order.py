@@ -46,8 +46,12 @@ class SessionOrder:
         return index + 1 if is_visible else None
 
     def find_neighbour(self, placement: int, step: int) -> int | None:
-        """Return the record id `step` positions after a placement, or None."""
-        sequence, (_, records) = self.find_sequence(placement), self._order
+        """Return the record id `step` positions after a placement, or None.
+
+        A negative step goes back.
+        """
+        sequence = self.find_sequence(placement)
+        _, records = self._order
         if sequence is None or not 0 < sequence + step <= len(records):
             return None
         return records[sequence + step - 1]
@@ -63,6 +67,7 @@ class SessionOrder:
     @cached_property
     def call_tools(self) -> dict[str, str]:
         """Tool of every call, by the call's id."""
+        # `+r.type` prevents the planner from reading the calls of all sessions.
         rows = self._query(
             f"SELECT r.tool_call_id, r.tool_name {_FROM_VISIBLE} "
             "AND +r.type = 'tool_use' ORDER BY p.id"
@@ -72,6 +77,7 @@ class SessionOrder:
     @cached_property
     def first_results(self) -> dict[str, int]:
         """Row id of the record with every call's first result, by the call's id."""
+        # The order is reversed, so that the first result of a call is set last.
         rows = self._query(
             f"SELECT r.tool_call_id, r.id {_FROM_VISIBLE} AND r.tool_call_id <> '' "
             "AND +r.type = 'tool_result' ORDER BY p.id DESC"
@@ -80,7 +86,7 @@ class SessionOrder:
 
     @cached_property
     def chat_ids(self) -> dict[int, str]:
-        """Chat id of every unit, in order."""
+        """Chat id of every unit, by the unit's number, in order."""
         first_entries = dict(self._query(_FIRST_ENTRIES))
         # Before the first prompt, and in a subagent, the chat id is derived from the
         # first user message, which may not be the first entry.
@@ -102,7 +108,7 @@ class SessionOrder:
 
 
 def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRecord:
-    """Return the record with its sequence number; add the tool to a result."""
+    """Return the record with its sequence number; a result also gets its tool name."""
     record = placed.record
     if record.type == "tool_result":
         tool = order.call_tools.get(record.tool_call_id) or record.tool_name

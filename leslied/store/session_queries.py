@@ -1,4 +1,4 @@
-"""Select and order sessions without reading them, and find ids by prefix."""
+"""Select and order sessions without loading their summaries; find ids by prefix."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
     If the store cannot sort in the selected order, return all of them; the caller sorts
     and limits.
     """
-    # Without other conditions, the last active sessions are found without grouping.
+    # If only the limit is set, the last active sessions are found without grouping.
     if selection.limit and selection == Selection(
         limit=selection.limit, quiet_us=selection.quiet_us
     ):
@@ -51,6 +51,7 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
     where, values = compile_session_list_filters(selection.filters, selection.quiet_us)
     order = _ORDERS.get(selection.order, _ORDERS["recent"])
     limit = selection.limit if selection.order in _ORDERS else None
+    # In reverse order, the limit applies to the reversed list.
     sql_limit = -1 if limit is None or selection.is_reversed else limit
     rows = db.execute(
         f"SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where} "
@@ -63,6 +64,7 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
 
 def _select_latest(db: sqlite3.Connection, limit: int) -> list[SessionGroup]:
     """Return the last active sessions; a subagent's activity counts for its session."""
+    # A session has one row, and one more for each of its subagents.
     row_limit = min(4 * limit, _MAX_LIMIT)
     while True:
         rows = db.execute(
@@ -88,7 +90,7 @@ def find_sessions_by_prefix(
 ) -> list[tuple[SessionKey, str]]:
     """Find streams whose session, thread or subagent id has this prefix.
 
-    Return (stream, thread id).
+    Return (key of the stream, thread id).
     """
     length = len(prefix)
     rows = db.execute(
@@ -103,14 +105,18 @@ def find_sessions_by_prefix(
 def find_entries_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[SessionKey, str]]:
-    """Find entries by prefix of their id, as (first stream with it, entry id)."""
-    low, high = (bytes.fromhex(prefix.ljust(32, digit)) for digit in "0f")
+    """Find entries by prefix of their id, which is hexadecimal.
+
+    Return (key of the first stream that contains the entry, entry id).
+    """
+    lowest_id = bytes.fromhex(prefix.ljust(32, "0"))
+    highest_id = bytes.fromhex(prefix.ljust(32, "f"))
     rows = db.execute(
         "SELECT s.agent, s.session_id, s.source, r.entry_id FROM record r "
         "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
         "WHERE r.is_current = 1 AND r.entry_id BETWEEN ? AND ? "
         f"AND {IS_VISIBLE} GROUP BY r.entry_id "
         "HAVING p.id = min(p.id)",
-        (low, high),
+        (lowest_id, highest_id),
     )
     return [(SessionKey(*row[:3]), row[3].hex()) for row in rows]

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _COLUMN_NAMES = [field.name for field in fields(SessionRow)]
 _COLUMNS = ", ".join(_COLUMN_NAMES)
-_get_values = attrgetter(*_COLUMN_NAMES[1:], "id")
+# The first column, `id`, is not updated; it selects the row.
 _ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _COLUMN_NAMES[1:])
+_get_update_values = attrgetter(*_COLUMN_NAMES[1:], "id")
 
 
 class SessionRows:
@@ -38,12 +39,19 @@ class SessionRows:
         return row
 
     def add_leaf_title(self, record: Record) -> None:
-        """Gather a title that `write` applies to the sessions with its leaf entry."""
+        """Gather a title; `write` applies it to the sessions that contain its leaf.
+
+        The leaf is the last entry of the conversation that the title describes.
+        """
         leaf = make_record_id(record.session.agent, str(record.metadata["leaf"]), 0)
         self._leaf_titles.append((leaf, record.content))
 
     def write(self, entry_ids: Iterable[bytes]) -> None:
-        """Write all rows; apply gathered titles and pending titles of these entries."""
+        """Write all rows; apply gathered titles, and earlier titles of these entries.
+
+        `entry_ids` are the entries that the transaction placed. A title can be read
+        before its leaf.
+        """
         self._db.executemany(
             "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",
             self._leaf_titles,
@@ -56,8 +64,10 @@ class SessionRows:
         for _, leaf, title in sorted(select_in_batches(self._db, query, leaves)):
             for key in self._find_containing_sessions(leaf):
                 self.get(key).add_title(title, "summary")
-        rows = [_get_values(row) for row in self._by_key.values()]
-        self._db.executemany(f"UPDATE session SET {_ASSIGNMENTS} WHERE id = ?", rows)
+        self._db.executemany(
+            f"UPDATE session SET {_ASSIGNMENTS} WHERE id = ?",
+            [_get_update_values(row) for row in self._by_key.values()],
+        )
 
     def _load(self, key: SessionKey) -> SessionRow | None:
         row = self._db.execute(
@@ -69,14 +79,15 @@ class SessionRows:
 
     def _create(self, key: SessionKey) -> SessionRow:
         thread_id = self._choose_unused_thread_id(key) if key.source == MAIN else ""
-        (row,) = self._db.execute(
+        (row_id,) = self._db.execute(
             "INSERT INTO session (agent, session_id, source, thread_id) "
             "VALUES (?, ?, ?, ?) RETURNING id",
             (*key, thread_id),
         ).fetchone()
-        return SessionRow(row, *key, thread_id)
+        return SessionRow(row_id, *key, thread_id)
 
     def _choose_unused_thread_id(self, key: SessionKey) -> str:
+        """Return a short thread id, or a longer one if another session has it."""
         # The second condition lets SQLite use the partial index over thread ids.
         query = "SELECT 1 FROM session WHERE thread_id = ? AND thread_id <> ''"
         for length in (8, 12):
@@ -86,7 +97,7 @@ class SessionRows:
         return propose_thread_id(key, 32)
 
     def _find_containing_sessions(self, leaf: bytes) -> list[SessionKey]:
-        """Find the main sessions that contain the entry."""
+        """Find the main sessions that contain the entry with this id."""
         rows = self._db.execute(
             "SELECT DISTINCT s.agent, s.session_id, s.source FROM record r "
             "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "

@@ -50,6 +50,7 @@ def unpack_summary(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
     )
 
 
-def _extract_title(text: str) -> str:
-    first_line = text.strip().split("\n", 1)[0]
+def _extract_title(prompt: str) -> str:
+    """Return the first line of a prompt, truncated to the length of a title."""
+    first_line = prompt.strip().split("\n", 1)[0]
     return truncate_text(first_line, _TITLE_CHARACTERS)

@@ -40,10 +40,13 @@ class SessionRow:
     ended_us: int | None = None
     entries: int = 0
     originals: int = 0
+    """Number of entries that are not copies of another session's entries."""
     units: int = 0
     tool_calls: int = 0
+    """Number of tool calls that are not copies."""
     copied_calls: int = 0
     waiting_command: int = 0
+    """Placement of a command that the agent has not replied to, or 0."""
     has_turn_ended: int = 0
     stopped_us: int | None = None
     spawn_call_id: str = ""
@@ -52,12 +55,14 @@ class SessionRow:
     description: str = ""
     is_finished: int = 0
     is_dirty: int = 0
+    """1 if the session changed since it was last settled."""
     seen_us: int = 0
+    """Time at which its newest entry was read."""
 
     def add_record(self, record: Record, created_us: int | None, placement: int) -> int:
         """Add a record to the totals.
 
-        If it starts a new unit, return the first placement of that unit, else 0.
+        If the record starts a new unit, return the first placement of the unit, else 0.
         """
         self.is_dirty = 1
         kind = record.metadata.get("kind")
@@ -95,6 +100,7 @@ class SessionRow:
             self.title, self.title_rank = title, rank
 
     def _link_parent(self, record: Record) -> None:
+        """Set how the subagent was started; empty values change nothing."""
         link = record.metadata
         self.spawn_call_id = str(link.get("tool_call_id") or self.spawn_call_id)
         self.parent_agent = str(link.get("parent_agent") or self.parent_agent)
@@ -134,6 +140,7 @@ class SessionRow:
         return 0
 
     def _update_turn(self, record: Record, kind: str) -> None:
+        """Update `has_turn_ended`; `kind` is the kind in the record's metadata."""
         if record.type in (*_AGENT_OUTPUT_TYPES, "user_message", "tool_result"):
             # After `max_tokens` the client continues immediately or not at all.
             reason = record.metadata.get("stop_reason")
@@ -151,6 +158,7 @@ def propose_thread_id(key: SessionKey, length: int = 8) -> str:
     """Derive a thread id with this number of digits from the key of a session."""
     text = f"{key.agent}\0{key.session_id}"
     digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    # Other ids, such as time-based UUIDs, often begin with the same digits.
     if _RANDOM_UUID.fullmatch(key.session_id):
         digits = key.session_id.replace("-", "")
     return f"thread-{digits[:length]}"

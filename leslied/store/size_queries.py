@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _ROW_OVERHEAD_BYTES = 400
 """Estimated bytes of a record besides its texts, in its table and the indexes."""
 _TEXT_LENGTH = "length(r.content) + length(r.tool_input) + length(r.spilled)"
-_CURSOR_COLUMNS = ", ".join("o." + name for name in CURSOR_COLUMNS.split(", "))
+_PREFIXED_CURSOR_COLUMNS = ", ".join(
+    "o." + column for column in CURSOR_COLUMNS.split(", ")
+)
 
 
 class SessionSource(NamedTuple):
@@ -39,10 +41,10 @@ class SizeQueries:
 
     @translate_sqlite_errors
     def get_store_bytes_by_session(self) -> dict[SessionName, int]:
-        """Divide the store's bytes among sessions in proportion to their texts."""
+        """Return each session's share of the store, in proportion to its texts."""
         weights = {
-            (agent, name): weight
-            for agent, name, weight in self._db.execute(
+            (agent, session_id): weight
+            for agent, session_id, weight in self._db.execute(
                 "SELECT s.agent, s.session_id, "
                 f"sum({_TEXT_LENGTH} + {_ROW_OVERHEAD_BYTES}) "
                 "FROM placement p JOIN record r ON r.entry = p.entry "
@@ -50,7 +52,7 @@ class SizeQueries:
             )
         }
         scale = self.get_used_bytes() / max(sum(weights.values()), 1)
-        return {name: int(weight * scale) for name, weight in weights.items()}
+        return {session: int(weight * scale) for session, weight in weights.items()}
 
     @translate_sqlite_errors
     def get_archive_bytes_by_session(self) -> dict[SessionName, int]:
@@ -62,7 +64,7 @@ class SizeQueries:
             "JOIN archived a ON a.source = p.source AND a.size > 0 "
             "JOIN session s ON s.id = p.session) GROUP BY agent, session_id"
         )
-        return {(agent, name): size for agent, name, size in rows}
+        return {(agent, session_id): size for agent, session_id, size in rows}
 
     @translate_sqlite_errors
     def get_archive_bytes(self) -> int:
@@ -73,11 +75,11 @@ class SizeQueries:
     @translate_sqlite_errors
     def get_used_bytes(self) -> int:
         """Return the size of the store's pages that are in use."""
-        pages, free, size = (
-            self._db.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
+        pages, free_pages, page_bytes = (
+            self._db.execute(f"PRAGMA {pragma}").fetchone()[0]
+            for pragma in ("page_count", "freelist_count", "page_size")
         )
-        return int((pages - free) * size)
+        return int((pages - free_pages) * page_bytes)
 
     @translate_sqlite_errors
     def get_table_bytes(self) -> dict[str, int]:
@@ -89,18 +91,19 @@ class SizeQueries:
             return {}
 
     @translate_sqlite_errors
-    def list_sources(self, name: SessionName) -> list[SessionSource]:
+    def list_sources(self, session: SessionName) -> list[SessionSource]:
         """List the sources of a session and its subagents."""
         rows = self._db.execute(
-            f"SELECT o.agent, o.path, {_CURSOR_COLUMNS} FROM source o WHERE o.id IN "
+            f"SELECT o.agent, o.path, {_PREFIXED_CURSOR_COLUMNS} FROM source o "
+            "WHERE o.id IN "
             "(SELECT p.source FROM session s JOIN placement p ON p.session = s.id "
             "WHERE s.agent = ? AND s.session_id = ?)",
-            name,
+            session,
         )
         return [SessionSource(row[0], row[1], unpack_cursor(row[2:])) for row in rows]
 
     @translate_sqlite_errors
     def list_transcript_folders(self) -> list[bytes]:
-        """List the folders that contain transcripts."""
+        """List the project folders that contain transcripts, without duplicates."""
         query = "SELECT DISTINCT folder FROM session WHERE folder <> x''"
         return [folder for (folder,) in self._db.execute(query)]

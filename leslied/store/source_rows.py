@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
+    from leslied.model.source import Cursor
 
 _ASSIGNMENTS = ", ".join(
     f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", ")
@@ -36,23 +37,12 @@ class SourceRows:
     def save(self, chunk: DecodedChunk) -> int:
         """Save the cursor and gather noise and rejections; return the source's row id.
 
-        On a new generation, delete the noise, rejections and line counts of the old.
+        On a new generation, delete the noise, rejections and line counts of the old
+        one.
         """
         cursor, path = chunk.cursor, pack_path(chunk.source.path)
         key = (chunk.source.agent, path)
-        previous = self._db.execute(
-            "SELECT id, generation, offset, finished FROM source "
-            "WHERE agent = ? AND path = ?",
-            key,
-        ).fetchone()
-        if previous and previous[1] != cursor.generation:
-            self._delete_generation(previous[0])
-        elif (
-            previous
-            and previous[3] >= 0
-            and previous[2:] != (cursor.offset, cursor.finished)
-        ):
-            self._delete_tail(previous[0], previous[2])
+        self._delete_outdated(key, cursor)
         (source,) = self._db.execute(
             _SAVE_CURSOR, (*key, *pack_cursor(cursor))
         ).fetchone()
@@ -66,7 +56,7 @@ class SourceRows:
         return int(source)
 
     def add_noise(self, source: int, generation: int, noise: Noise) -> None:
-        """Record an entry that was recognized and is not stored."""
+        """Gather an entry that was recognized and is not stored as a record."""
         location = (source, generation, noise.offset, noise.length)
         self._noise.append((*location, noise.kind))
 
@@ -79,7 +69,7 @@ class SourceRows:
             self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
-        """Return how often the line has occurred in its generation, including now."""
+        """Count the entry's line; return how often its generation has it so far."""
         key = (source, entry.line_digest)
         times = self._occurrences.get(key)
         if times is None:
@@ -105,6 +95,26 @@ class SourceRows:
             [(*key, times) for key, times in self._occurrences.items()],
         )
 
+    def _delete_outdated(self, key: tuple[str, bytes], cursor: Cursor) -> None:
+        """Delete noise and rejections that reading up to `cursor` replaces.
+
+        `key` has the agent and the path of the source.
+        """
+        row = self._db.execute(
+            "SELECT id, generation, offset, finished FROM source "
+            "WHERE agent = ? AND path = ?",
+            key,
+        ).fetchone()
+        if row is None:
+            return
+        source, generation, offset, finished = row
+        had_incomplete_line = finished >= 0
+        has_moved = (offset, finished) != (cursor.offset, cursor.finished)
+        if generation != cursor.generation:
+            self._delete_generation(source)
+        elif had_incomplete_line and has_moved:
+            self._delete_tail(source, offset)
+
     def _delete_tail(self, source: int, offset: int) -> None:
         """Delete noise and rejections of an incomplete last line that is read again."""
         for table in ("noise", "rejected"):
@@ -114,6 +124,7 @@ class SourceRows:
             )
 
     def _delete_generation(self, source: int) -> None:
+        """Delete what was stored or gathered about the source's old generation."""
         for table in ("noise", "rejected", "occurrence"):
             self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
         self._occurrences = {

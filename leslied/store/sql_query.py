@@ -45,6 +45,7 @@ _FETCH_SIZE = 256
 _STEPS_PER_DEADLINE_CHECK = 10_000
 """Instructions of SQLite's virtual machine between two checks of the deadline."""
 _MAX_BYTES = 2**28
+"""Largest text, blob or row that a query may produce."""
 _READ_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _BANNED_FUNCTIONS = {
     "load_extension",
@@ -60,6 +61,7 @@ _UNUSABLE_STORE_CODES = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
 }
+_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError)
 _VIEWS_HINT = "See the views and their columns: leslied sql --views"
 
 
@@ -90,7 +92,10 @@ class SqlReader(StoreReader):
         values: Sequence[Any] = (),
         timeout: float = SQL_TIMEOUT_SECONDS,
     ) -> SqlResult:
-        """Run one SELECT; raise UserError if it is invalid or exceeds the timeout."""
+        """Run one SELECT; raise UserError if it is invalid or exceeds the timeout.
+
+        `timeout` is in seconds. Fetching the rows of the result can raise as well.
+        """
         _check_query_text(query)
         self._session_orders.clear()
         with self._time_limit(inf):
@@ -101,26 +106,26 @@ class SqlReader(StoreReader):
         if cursor.description is None:
             raise UserError("The query is empty.", _VIEWS_HINT)
         names = [column[0] for column in cursor.description]
-        remaining = timeout - (self._clock.monotonic() - start)
-        rows = self._fetch(cursor, remaining)
+        remaining_seconds = timeout - (self._clock.monotonic() - start)
+        rows = self._fetch(cursor, remaining_seconds)
         return SqlResult(tuple(_make_unique_names(names)), rows)
 
     def _fetch(
-        self, cursor: sqlite3.Cursor, remaining: float
+        self, cursor: sqlite3.Cursor, remaining_seconds: float
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows; time between two fetches does not count as query time."""
         while True:
             start = self._clock.monotonic()
-            with self._time_limit(remaining):
+            with self._time_limit(remaining_seconds):
                 rows = cursor.fetchmany(_FETCH_SIZE)
-            remaining -= self._clock.monotonic() - start
+            remaining_seconds -= self._clock.monotonic() - start
             if not rows:
                 return
             yield from rows
 
     @contextmanager
     def _time_limit(self, seconds: float) -> Iterator[None]:
-        """Set the deadline of queries inside; translate their errors for users."""
+        """Limit the time of queries in this context; translate their errors."""
         self._deadline = self._clock.monotonic() + seconds
         try:
             yield
@@ -147,7 +152,7 @@ class SqlReader(StoreReader):
     def iter_newest_pages(
         self, record_filter: RecordFilter
     ) -> Iterator[list[PlacedRecord]]:
-        """Yield pages of matching records, latest first; NULL times come last."""
+        """Yield pages of matching records, latest first; those without a time last."""
         yield from map(
             self._load_page, split_pages(self._find_newest_placements(record_filter))
         )
@@ -227,7 +232,7 @@ class SqlReader(StoreReader):
         return self._clock.monotonic() > self._deadline
 
     def get_session_order(self, session: int) -> SessionOrder:
-        """Return the order of a stream; cached until the next query."""
+        """Return the order of a stream, cached until `execute` or `clear_cache`."""
         if session not in self._session_orders:
             self._session_orders[session] = SessionOrder(self._db, session)
         return self._session_orders[session]
@@ -250,6 +255,7 @@ class SqlReader(StoreReader):
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""
         message = str(error).strip().rstrip(".")
+        # The low byte of SQLite's extended error code is the primary code.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE_STORE_CODES:
             return make_unusable_error(self.path, error)
         if message == "interrupted" and not self._is_past_deadline():
@@ -261,9 +267,6 @@ class SqlReader(StoreReader):
                 "--timeout 60",
             )
         return _make_query_error(message)
-
-
-_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError)
 
 
 def _authorize(action: int, arg1: str | None, arg2: str | None, *_: Any) -> int:
@@ -283,6 +286,7 @@ def _authorize(action: int, arg1: str | None, arg2: str | None, *_: Any) -> int:
 
 
 def _check_query_text(query: str) -> None:
+    """Raise UserError if the query is empty or has characters that are not text."""
     if not query.strip().strip(";"):
         raise UserError("The query is empty.", _VIEWS_HINT)
     if "\0" in query or any("\ud800" <= char <= "\udfff" for char in query):
@@ -320,15 +324,16 @@ def _make_query_error(message: str) -> UserError:
 
 def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
     """Yield the names, a repeated `n` as `n_2`, so that each name is unique."""
-    taken = set(names)
-    seen: set[str] = set()
+    original_names = set(names)
+    yielded_names: set[str] = set()
     for name in names:
         number, unique = 2, name
-        while unique in seen or (unique != name and unique in taken):
+        while unique in yielded_names or (unique != name and unique in original_names):
             unique, number = f"{name}_{number}", number + 1
-        seen.add(unique)
+        yielded_names.add(unique)
         yield unique
 
 
 def _truncate(text: str | None, limit: int) -> str | None:
+    """Implement the SQL function `cut_words`."""
     return truncate_text(text, limit) if text else text

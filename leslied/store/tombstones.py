@@ -1,7 +1,8 @@
 """Tombstones of pruned entries, which prevent them from being imported again.
 
-A tombstone contains no text, only the first bytes of each pruned entry's id. Reading
-the agent's log again skips these entries; entries added later are not affected.
+A row contains no text, only the first bytes of the id of each entry pruned from one
+stream. Reading the agent's log again skips these entries; entries added later are not
+affected.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from leslied.model.record import SessionKey
 
     Tombstone = tuple[str, str, str, bytes]
-    """Agent, session, source, and the concatenated prefixes of the entry ids."""
+    """Agent, session id and source of a stream, and the concatenated id prefixes."""
 
 PRUNED = "pruned"
 """Kind of noise for a pruned entry, used when its log is read again."""
@@ -24,7 +25,7 @@ _PREFIX_BYTES = 8
 
 
 class Tombstones:
-    """Pruned entries by stream. Its truth value is whether anything was pruned."""
+    """Pruned entries by stream. The object is true if anything was pruned."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -56,7 +57,7 @@ class Tombstones:
         self.restore([(*key, b"".join(sorted(prefixes)))])
 
     def iter_all(self) -> Iterator[Tombstone]:
-        """Yield every tombstone, for a rebuilt store."""
+        """Yield the tombstones of every stream, for a rebuilt store."""
         query = "SELECT agent, session_id, source, entries FROM pruned ORDER BY id"
         yield from self._db.execute(query)
 

@@ -45,7 +45,7 @@ class TranscriptLedger:
         return [unit for (unit,) in rows]
 
     def find_call_units(self, call_id: str) -> dict[int, int]:
-        """Return the units that contain a call, by stream."""
+        """Return the number of the unit that contains a call, by stream."""
         rows = self._db.execute(
             "SELECT p.session, p.unit FROM record r JOIN placement p "
             "ON p.entry = r.entry WHERE r.tool_call_id = ? AND r.type = 'tool_use'",
@@ -72,7 +72,7 @@ class TranscriptLedger:
         return int(self._db.execute(query, (session,)).fetchone()[0])
 
     def find_transcript(self, session: int, unit: int) -> Transcript | None:
-        """Find the transcript that was saved for a unit."""
+        """Return the transcript that was saved for a unit, or None."""
         row = self._db.execute(
             f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit = ?",
             (session, unit),
@@ -106,15 +106,15 @@ class TranscriptLedger:
 
     def list_surplus(self, session: int, limit: int) -> list[Transcript]:
         """List existing transcripts of a thread, except the newest `limit`."""
-        # A unit without a time of its own is ordered after the last one that has one.
+        # A unit without a start time gets the latest start time of the units before it.
         sort_time = (
             "CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
             "ELSE started_us END"
         )
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM (SELECT *, {sort_time} AS began FROM transcript "
-            "WHERE session = ? AND unit > 0) WHERE NOT is_removed "
-            "ORDER BY began DESC, unit DESC LIMIT -1 OFFSET ?",
+            f"SELECT {_COLUMNS} FROM (SELECT *, {sort_time} AS sort_time "
+            "FROM transcript WHERE session = ? AND unit > 0) WHERE NOT is_removed "
+            "ORDER BY sort_time DESC, unit DESC LIMIT -1 OFFSET ?",
             (session, limit),
         )
         return [_unpack(row) for row in rows]
@@ -156,11 +156,11 @@ class TranscriptLedger:
         return result.rowcount == 1
 
     def has_files(self, session: int) -> bool:
-        """Return whether any file of the thread was ever written."""
+        """Return whether any transcript of the stream was ever written."""
         query = "SELECT 1 FROM transcript WHERE session = ? AND newest > 0"
         return self._db.execute(query, (session,)).fetchone() is not None
 
-    def move_thread(self, session: int, folder: bytes) -> None:
+    def move_unwritten_thread(self, session: int, folder: bytes) -> None:
         """Change the folder of a thread without files; drop its reserved file names."""
         self._db.execute(
             "DELETE FROM transcript WHERE newest = 0 AND session IN (SELECT c.id "
@@ -198,5 +198,6 @@ class TranscriptLedger:
 
 
 def _unpack(row: tuple[object, ...]) -> Transcript:
+    """Return the transcript of a row with _COLUMNS."""
     names = _COLUMNS.split(", ")
     return Transcript(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]

@@ -19,14 +19,14 @@ def find_chat_id(
     Unit 0 is a subagent, or what comes before the first prompt. Its id is derived from
     the first user message, or else from the first entry.
     """
-    prompt_condition = "AND r.type = 'user_message'" if not unit else ""
+    conditions = [""] if unit else ["AND r.type = 'user_message'", ""]
     query = (
         "SELECT r.entry_id FROM placement p "
         "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
         "JOIN session s ON s.id = p.session WHERE p.session = ? AND p.unit = ? "
         f"AND {IS_VISIBLE}"
     )
-    for condition in dict.fromkeys((prompt_condition, "")):
+    for condition in conditions:
         row = db.execute(
             f"{query} {condition} ORDER BY p.id LIMIT 1", (session, unit)
         ).fetchone()
@@ -38,7 +38,10 @@ def find_chat_id(
 def find_units_by_prefix(
     db: sqlite3.Connection, prefix: str
 ) -> list[tuple[int, int, str]]:
-    """Find units by prefix of their chat id, as (stream, unit, chat id)."""
+    """Find units by prefix of their chat id; unit 0 is not searched.
+
+    Return (row id of the stream, unit, chat id).
+    """
     rows = db.execute(
         "SELECT p.session, p.unit, s.agent, s.session_id, r.entry_id "
         "FROM placement p JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
@@ -47,7 +50,8 @@ def find_units_by_prefix(
         "FROM placement f WHERE f.session = p.session AND f.unit = p.unit)"
     )
     units = (
-        (row[0], row[1], make_chat_id(row[2], row[3], row[4].hex())) for row in rows
+        (session, unit, make_chat_id(agent, session_id, entry_id.hex()))
+        for session, unit, agent, session_id, entry_id in rows
     )
     return [unit for unit in units if unit[2].startswith(prefix)]
 
@@ -57,8 +61,11 @@ def find_unit_zero_by_prefix(
 ) -> list[tuple[int, int, str]]:
     """Find subagents and units before the first prompt by prefix of their chat id.
 
-    Return tuples of the stream's row id, 0, and the chat id.
+    Return (row id of the stream, 0, chat id).
     """
     rows = db.execute("SELECT id, agent, session_id, source FROM session")
-    units = ((r[0], 0, find_chat_id(db, SessionKey(*r[1:]), r[0], 0)) for r in rows)
+    units = (
+        (session, 0, find_chat_id(db, SessionKey(*key), session, 0))
+        for session, *key in rows
+    )
     return [unit for unit in units if unit[2] and unit[2].startswith(prefix)]

@@ -24,6 +24,7 @@ _REQUEST_TOKENS = (
     "CASE WHEN is_sum THEN 0 "
     "ELSE input_tokens + cache_read_tokens + cache_write_tokens END"
 )
+"""SQL for the input tokens of a request; 0 if the row sums several requests."""
 _SUMS = ", ".join(f"CAST(total({name}) AS INTEGER)" for name in _COUNTS)
 
 
@@ -53,22 +54,24 @@ class UsageFilter:
             ),
         }
         active = {sql: value for sql, value in conditions.items() if value is not None}
-        in_streams = [self._streams_sql] if self.streams else []
-        return " AND ".join([*active, *in_streams]) or "1", list(active.values())
+        stream_conditions = [self._streams_sql] if self.streams else []
+        where = " AND ".join([*active, *stream_conditions]) or "1"
+        return where, list(active.values())
 
     @property
     def _streams_sql(self) -> str:
         """SQL for whether one of the streams contains a message."""
-        listed_sql = f"session IN ({', '.join(f'{row:d}' for row in self.streams)})"
-        shared = f"SELECT usage FROM usage_share WHERE {listed_sql}"
-        return f"({listed_sql} OR id IN ({shared}))"
+        ids = ", ".join(f"{stream:d}" for stream in self.streams)
+        in_streams = f"session IN ({ids})"
+        shared = f"SELECT usage FROM usage_share WHERE {in_streams}"
+        return f"({in_streams} OR id IN ({shared}))"
 
     @property
     def local_us_sql(self) -> str:
-        """SQL for a message's local time."""
-        (_, first), *later = self.utc_offsets
-        offset_sql = str(first)
-        for start, offset in later:
+        """SQL for a message's local time, in microseconds."""
+        (_, first_offset), *later_offsets = self.utc_offsets
+        offset_sql = str(first_offset)
+        for start, offset in later_offsets:
             offset_sql = (
                 f"CASE WHEN created_us >= {start:d} THEN {offset:d} "
                 f"ELSE {offset_sql} END"
@@ -152,8 +155,8 @@ class UsageQueries:
         """Return the times of the first and the last message; 0 if there is none."""
         # Two queries, because SQLite answers each from one end of the index.
         first, last = (
-            self._db.execute(f"SELECT {end}(created_us) FROM usage").fetchone()[0]
-            for end in ("min", "max")
+            self._db.execute(f"SELECT {function}(created_us) FROM usage").fetchone()[0]
+            for function in ("min", "max")
         )
         return first or 0, last or 0
 
@@ -192,6 +195,7 @@ class UsageQueries:
             "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
         )
         # Filter results by agent only: the result of a call may come after `until_us`.
+        # Keys are (first session, call id), values are (time, is_error).
         results = {
             row[:2]: row[2:]
             for row in self._query_entries(
@@ -226,22 +230,26 @@ class UsageQueries:
 
 
 def _make_tool_call(row: tuple[Any, ...], result: tuple[Any, ...] | None) -> ToolCall:
+    """Make a tool call from rows of the call and of its result, if there is one."""
     session, _, called_us, tool, entry_id = row
-    result_us = result[0] if result else None
+    result_us, is_error = result or (None, None)
     has_times = result_us is not None and called_us is not None
-    duration_us = result_us - called_us if has_times else -1
+    duration_us = result_us - called_us if has_times else None
+    if duration_us is not None and duration_us < 0:
+        duration_us = None
     return ToolCall(
         session=session,
         tool=tool,
         entry_id=entry_id,
         created_us=called_us,
-        duration_us=duration_us if duration_us >= 0 else None,
+        duration_us=duration_us,
         is_answered=result is not None,
-        is_failed=bool(result and result[1]),
+        is_failed=bool(is_error),
     )
 
 
 def _group_sql(by: Grouping, usage_filter: UsageFilter) -> str:
+    """Return SQL for the key of a message's group; NULL if the store cannot group."""
     match by:
         case "day":
             return f"{usage_filter.local_us_sql} / {_DAY_US}"
@@ -259,7 +267,7 @@ def _group_sql(by: Grouping, usage_filter: UsageFilter) -> str:
 
 
 def _price_band_sql(price_breaks: PriceBreaks) -> Iterable[str]:
-    """Yield SQL for the number of the price band that a message is in."""
+    """Yield SQL expressions whose values together identify a message's price band."""
     if price_breaks.sizes:
         yield " + ".join(
             f"({_REQUEST_TOKENS} > {size:d})" for size in price_breaks.sizes
@@ -268,5 +276,5 @@ def _price_band_sql(price_breaks: PriceBreaks) -> Iterable[str]:
         yield " + ".join(f"(created_us >= {time:d})" for time in price_breaks.times)
     if price_breaks.hours:
         yield " + ".join(
-            f"(created_us % {_DAY_US} >= {h:d})" for h in price_breaks.hours
+            f"(created_us % {_DAY_US} >= {hour:d})" for hour in price_breaks.hours
         )

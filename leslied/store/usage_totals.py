@@ -18,7 +18,7 @@ _MAX_LISTED_STREAMS = 500
 
 
 class UsageTotals:
-    """Totals by stream, cached until the store changes."""
+    """Totals by stream; those of all streams are cached until the store changes."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -65,4 +65,4 @@ class UsageTotals:
 
 
 def _format_ids(streams: Collection[int]) -> str:
-    return ", ".join(f"{number:d}" for number in streams)
+    return ", ".join(f"{stream:d}" for stream in streams)

@@ -41,15 +41,17 @@ _ISO_TIME_SQL = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
 
 
 def _time_sql(microseconds: str) -> str:
+    """Return SQL for a time as text, from SQL for microseconds since 1970."""
     return _ISO_TIME_SQL.format(f"{microseconds} / 1e6, 'unixepoch'")
 
 
-def _null_if_empty(name: str) -> str:
-    """Return SQL for a text that is NULL if the log has none."""
-    return f"nullif(r.{name}, '')"
+def _null_if_empty(column: str) -> str:
+    """Return SQL for a text column of record `r`, with NULL instead of ''."""
+    return f"nullif(r.{column}, '')"
 
 
 def _is_error_sql(metadata: str) -> str:
+    """Return SQL for whether a result's metadata says that the tool failed."""
     return (
         f"CASE WHEN {metadata} <> '' "
         f"THEN ifnull(json_extract({metadata}, '$.is_error'), 0) <> 0 ELSE 0 END"

@@ -82,10 +82,10 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Write everything to the main file if possible, and release the lock."""
+        """Empty the write-ahead log if possible, close the file, release the lock."""
         try:
             if self._db.total_changes:
-                # A long reader can block this; then a later checkpoint does the work.
+                # A long reader can block the checkpoint; a later one does the work.
                 self._db.execute("PRAGMA busy_timeout = 200")
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error:
@@ -98,7 +98,7 @@ class Store:
     def load_stamps(
         self, agent: str, *, is_final: bool = False
     ) -> dict[bytes, FileStamp]:
-        """Return the file stamps of all sources, by path.
+        """Return the file stamps of the agent's sources, by path.
 
         With `is_final`, omit sources that have an unread incomplete last line.
         """
@@ -121,7 +121,7 @@ class Store:
 
     @translate_sqlite_errors
     def find_cursor(self, agent: str, path: bytes) -> Cursor | None:
-        """Find the cursor of a source."""
+        """Return the cursor of a source, or None if it was never read."""
         query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
         row = self._db.execute(query, (agent, path)).fetchone()
         return unpack_cursor(row) if row else None
@@ -160,13 +160,15 @@ class Store:
 
     @contextmanager
     def track_scan(self, agent: str) -> Iterator[None]:
-        """Save the start time of the scan of an agent's sources in this context.
+        """Save when the scan that runs in this context started.
 
-        If the scan changes nothing in the store, save nothing.
+        The scan covers all sources of the agent. If it changes nothing in the store,
+        save nothing.
         """
-        start_us, changes = to_us(self._clock.now()), self._db.total_changes
+        start_us = to_us(self._clock.now())
+        changes_before = self._db.total_changes
         yield
-        if self._db.total_changes != changes:
+        if self._db.total_changes != changes_before:
             with self._transaction():
                 record_scan(self._db, agent, start_us)
 
@@ -203,25 +205,29 @@ class Store:
             result = self._db.executemany(
                 "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
                 "AND session_id = ? AND stopped_us IS NULL AND entries > 0",
-                [(to_us(self._clock.now()), agent, name) for name in session_ids],
+                [
+                    (to_us(self._clock.now()), agent, session_id)
+                    for session_id in session_ids
+                ],
             )
         return result.rowcount
 
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
         """Mark exactly these sessions of the agent as live: a process works on them."""
-        ids = json.dumps(sorted(session_ids))
-        changed = self._db.execute(
+        ids_json = json.dumps(sorted(session_ids))
+        changed_rows = self._db.execute(
             "SELECT id FROM session WHERE agent = ?1 AND is_live "
             "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
             "SELECT s.id FROM json_each(?2) JOIN session s ON s.agent = ?1 "
             "AND s.session_id = value WHERE NOT s.is_live",
-            (agent, ids),
+            (agent, ids_json),
         ).fetchall()
-        if changed:
+        if changed_rows:
             with self._transaction():
                 self._db.executemany(
-                    "UPDATE session SET is_live = NOT is_live WHERE id = ?", changed
+                    "UPDATE session SET is_live = NOT is_live WHERE id = ?",
+                    changed_rows,
                 )
 
     @contextmanager
@@ -272,7 +278,7 @@ class Store:
         """Rewrite the file without deleted content.
 
         This temporarily needs free space of twice the file's size. Return False if
-        another process still reads the old content.
+        another process still reads the old content. Raise StoreUnusable on failure.
         """
         try:
             return vacuum(self._db)
@@ -326,6 +332,10 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        """Commit what the context writes; on any error, roll back and raise.
+
+        SQLite's errors are raised as StoreUnusable.
+        """
         try:
             self._db.execute("BEGIN IMMEDIATE")
             yield
