@@ -18,7 +18,7 @@ from leslied.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_STRICT: Mapping[str, str] = {"extra": "forbid"}
+_FORBID_UNKNOWN_KEYS: Mapping[str, str] = {"extra": "forbid"}
 
 
 ExportFormat = Literal[
@@ -30,44 +30,51 @@ ExportFormat = Literal[
 class AgentSettings:
     """Settings of one agent."""
 
-    __pydantic_config__: ClassVar = _STRICT
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     enabled: bool = True
+    """Whether to store content; if not, only cursors and counts are stored."""
     roots: tuple[Path, ...] = ()
+    """Folders to read instead of the agent's default folders, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
     """Projects that leslied ignores."""
 
-    __pydantic_config__: ClassVar = _STRICT
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     exclude: tuple[str, ...] = ()
+    """Globs of the folders whose sessions are not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputSettings:
     """Settings of transcripts and exports."""
 
-    __pydantic_config__: ClassVar = _STRICT
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     location: Literal["project", "central"] = "project"
     backfill: Literal["central", "project", "none"] = "central"
+    """Where to write the transcripts of sessions that are older than the store."""
     timezone: Literal["local", "utc"] = "local"
     thinking: bool = False
+    """Whether transcripts include the agent's thinking."""
     formats: tuple[ExportFormat, ...] = ()
+    """Formats in which every stopped session is exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Settings of the store."""
 
-    __pydantic_config__: ClassVar = _STRICT
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     warn_bytes: int = 5_000_000_000
+    """Size of the store above which `leslied status` warns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings that a user can change."""
 
-    __pydantic_config__: ClassVar = _STRICT
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     agents: dict[str, AgentSettings] = field(default_factory=dict)
     projects: ProjectSettings = field(default_factory=ProjectSettings)
     output: OutputSettings = field(default_factory=OutputSettings)
@@ -94,7 +101,7 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
         raise ConfigError(
             f"{path} cannot be read: {error}.", f"Check the file: {path}"
         ) from error
-    settings = _validate(_parse(text, path), text, path)
+    settings = _validate(_parse_toml(text, path), text, path)
     _reject_relative_paths(settings, text, path)
     for name in settings.agents:
         if name not in set(agents):
@@ -105,7 +112,8 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
 def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
     """Raise ConfigError for a relative folder, which would never match anything."""
     folders = [("exclude", folder) for folder in settings.projects.exclude]
-    folders += [("roots", str(r)) for a in settings.agents.values() for r in a.roots]
+    for agent in settings.agents.values():
+        folders += [("roots", str(root)) for root in agent.roots]
     for key, folder in folders:
         if not folder.startswith(("/", "~")):
             line = _format_line_number(key, text)
@@ -115,7 +123,8 @@ def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
             )
 
 
-def _parse(text: str, path: Path) -> dict[str, Any]:
+def _parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Parse the text of the file; raise ConfigError if it is not TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -125,7 +134,9 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 
 
 def _validate(data: dict[str, Any], text: str, path: Path) -> Settings:
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - 150 ms
+    """Return the data as settings; raise ConfigError for the first error in it."""
+    # The import takes 150 ms.
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
 
     try:
         return TypeAdapter(Settings).validate_python(data)
@@ -158,14 +169,17 @@ def _make_unknown_key_error(
 
 def _list_valid_keys(location: list[str]) -> list[str]:
     """Return the keys that are valid in the table that contains an unknown key."""
-    tables: Mapping[str, Any] = {
+    settings_classes: Mapping[str, Any] = {
         "agents": AgentSettings,
         "projects": ProjectSettings,
         "output": OutputSettings,
         "store": StoreSettings,
     }
-    table = tables.get(location[0], Settings) if len(location) > 1 else Settings
-    return [field.name for field in fields(table)]
+    if len(location) > 1:
+        settings_class = settings_classes.get(location[0], Settings)
+    else:
+        settings_class = Settings
+    return [field.name for field in fields(settings_class)]
 
 
 def _format_line_number(key: str, text: str) -> str:

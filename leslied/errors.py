@@ -6,7 +6,8 @@ LesliedError
   SourceError          a source cannot be read now: counted, shown, retried
     DecodeError        one entry cannot be decoded: rejected, reading continues
   SinkError            one output cannot be written now: retried
-  StoreUnusable        the store is damaged or newer than the program: exit 3
+  StoreUnusable        the store is damaged, newer than the program, or cannot be
+                       opened or written: exit 3
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
@@ -51,7 +52,7 @@ class SinkError(LesliedError):
 
 
 class StoreUnusable(LesliedError):  # noqa: N818 - a state, not a failure
-    """The store cannot be opened or written."""
+    """The store is damaged, too new, or cannot be opened or written."""
 
     exit_code = 3
 

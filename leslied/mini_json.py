@@ -1,11 +1,12 @@
 """JSON without importing `json`, which would take half of a hook's time.
 
-The module calls the C functions that `json` uses, and `json` itself if a Python lacks
-them.
+The module calls the C functions that `json` uses, and `json` itself if this Python
+does not have them.
 """
 
 from __future__ import annotations
 
+# Type checkers treat this name like `typing.TYPE_CHECKING`, which is slow to import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -53,7 +53,8 @@ def get_paths(environ: Mapping[str, str], config: Path | None = None) -> AppPath
 
     `config` overrides the path of the config file. Raises UserError without a HOME.
     """
-    from platformdirs import PlatformDirs  # noqa: PLC0415 - 10 ms
+    # The import takes 10 ms.
+    from platformdirs import PlatformDirs  # noqa: PLC0415
 
     get_home(environ)
     dirs = PlatformDirs("leslied", appauthor=False)
@@ -81,7 +82,7 @@ def read_environ() -> dict[str, str]:
 
 
 def load_key(path: Path) -> bytes:
-    """Return the key in the file; create a random one on first use."""
+    """Return the redaction key in the file; create a random one on first use."""
     make_private_dir(path.parent)
     try:
         fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -94,7 +95,10 @@ def load_key(path: Path) -> bytes:
 
 
 def make_private_dir(path: Path) -> None:
-    """Create the folder and its parents with mode 0700; if it exists, set its mode."""
+    """Create the folder and missing parents with mode 0700.
+
+    If the folder exists, make it inaccessible for other users.
+    """
     for folder in (*reversed(path.parents), path):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -104,6 +108,7 @@ def make_private_dir(path: Path) -> None:
 
 
 PLATFORM = sys.platform
+"""Name of the operating system, such as `linux` or `darwin`."""
 
 
 def resolve_project(text: str, home: Path) -> str:

@@ -1,6 +1,6 @@
 """The daemon: time, signals and the service manager.
 
-`Loop` runs the pipeline until it is stopped, `run_initial_sync` imports existing logs
+`Loop` runs the pipeline until it is stopped, `run_initial_sync` ingests existing logs
 in a child process, and `Notifier` reports the daemon's state to the service manager.
 """
 

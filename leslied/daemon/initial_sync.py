@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 _POLL_SECONDS = 0.2
+"""Longest time after which a set `stopping` is noticed."""
 _TERMINATE_TIMEOUT_SECONDS = 4.0
 """Seconds the child has to finish a commit before it is killed (which is safe, too)."""
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from leslied.daemon.notify import Notifier
 
     Scan = Callable[[Callable[[], None]], object]
+    """A function that reads logs; its argument is the progress callback."""
 
 
 def run_initial_sync(scan: Scan, notifier: Notifier, stopping: Event) -> None:

@@ -36,11 +36,14 @@ _DEBOUNCE_SECONDS = 0.05
 """Pause after reading changed files: many events cost at most 20 reads a second."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
-_SESSION_LIMIT = 20
+_MAX_SESSIONS = 20
 """Sessions per stage and iteration: reading must not wait long for writing."""
-_ARCHIVE_LIMIT = 200
-_EXPORT_LIMIT = 5
+_MAX_ARCHIVED_SOURCES = 200
+"""Sources per run of the archive stage, for the same reason."""
+_MAX_EXPORTED_SESSIONS = 5
+"""Sessions per run of the exports stage, for the same reason."""
 _RETRY_SECONDS = 5.0
+"""Pause after an error that no stage handled."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +58,7 @@ class Loop:
     log: FilteringBoundLogger
     notifier: Notifier
     is_paused: Callable[[], bool] = lambda: False
+    """Returns whether the user paused the daemon."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
     _next_scan: float = 0.0
@@ -63,24 +67,24 @@ class Loop:
     """Files that the watcher reported in this iteration."""
     _is_busy: bool = False
     """Whether files changed at the last wait; less urgent work is then put off."""
-    _has_written: bool = False
+    _has_written_transcripts: bool = False
     """Whether this iteration wrote transcripts."""
     _has_synced_relations: bool = False
-    """Whether relations files are up to date until something changes."""
+    """Whether the relations stage can wait until something changes."""
     _has_exported: bool = False
-    """Whether exports are up to date until something changes."""
+    """Whether the exports stage can wait until something changes."""
     _has_archive_backlog: bool = False
     """Whether the last archive run left due sources."""
     _logged_errors: dict[str, str] = field(default_factory=dict)
-    """The last reason that was logged, by name."""
+    """The last logged reason, by the name or path of what failed."""
 
     def request_scan(self) -> None:
-        """Wake the loop to reload settings and scan now, or to end if `stopping`."""
+        """Wake the loop to scan with new settings, or to end if `stopping` is set."""
         self._next_scan = 0.0
         self.watcher.wake()
 
     def run(self) -> None:
-        """Run the pipeline on every change and at every scan until `stopping`."""
+        """Run the pipeline at every change and every scan until `stopping` is set."""
         self.watcher.start()
         self.log.info("daemon.start", folders=len(self.pipeline.roots))
         self.notifier.ready()
@@ -96,6 +100,7 @@ class Loop:
             self.log.info("daemon.stop")
 
     def _run_once(self) -> None:
+        """Scan or wait for changes, then run all other stages; wait if paused."""
         if self.is_paused():
             self.watcher.wait(_TICK_SECONDS)
             self._next_scan = 0.0
@@ -116,8 +121,8 @@ class Loop:
     def _run_stage(self, name: str, work: Callable[[], object]) -> bool:
         """Run one stage; return whether it succeeded.
 
-        A failure is reported in the log and by `status`, and the stage is retried after
-        a pause. The following stages run all the same.
+        A failure is logged and shown by `leslied status`, and the stage is retried
+        after a pause. The other stages run all the same.
         """
         errors: dict[str, str] = {}
         has_succeeded = self.pipeline.failures.attempt("stage", name, work, errors)
@@ -125,6 +130,7 @@ class Loop:
         return has_succeeded
 
     def _scan(self) -> None:
+        """Reload settings, check all sources and assets, and archive."""
         started_at = self.clock.monotonic()
         self._run_stage("config", self._reload_pipeline)
         self._run_stage("watch", self._refresh_watcher)
@@ -140,6 +146,7 @@ class Loop:
         )
 
     def _refresh_watcher(self) -> None:
+        """Watch the folders that exist now; log when events stop or arrive again."""
         self.watcher.refresh()
         error = self.watcher.error
         if self._logged_errors.get("watch", "") != error:
@@ -160,7 +167,8 @@ class Loop:
         self._log_asset_index(self.pipeline.asset_index.scan())
 
     def _archive(self) -> None:
-        self._handle_archiver_report(self.pipeline.archiver.run(limit=_ARCHIVE_LIMIT))
+        report = self.pipeline.archiver.run(limit=_MAX_ARCHIVED_SOURCES)
+        self._handle_archiver_report(report)
 
     def _handle_archiver_report(self, report: ArchiverReport) -> None:
         """Log what was archived, and record whether more sources are due."""
@@ -171,7 +179,7 @@ class Loop:
             )
 
     def _reload_pipeline(self) -> None:
-        """Load the current settings, or log why they are invalid and keep the old."""
+        """Apply the current settings; if they are invalid, log why and keep the old."""
         try:
             pipeline = self.make_pipeline()
         except UserError as error:
@@ -189,15 +197,16 @@ class Loop:
         self.watcher.set_roots(pipeline.watched_roots)
 
     def _run_stages(self) -> None:
-        """Run the stages after ingest; the slow ones only if no transcript was written.
+        """Run the stages that follow ingest and hook events.
 
-        Relations, exports and the archive run one per iteration.
+        Relations, exports and the archive are slow: at most one of them runs in an
+        iteration, and none if the iteration wrote transcripts.
         """
-        self._has_written = False
+        self._has_written_transcripts = False
         self._run_stage("stop detection", self._detect_stops)
         self._run_stage("transcripts", self._write_transcripts)
         self._run_stage("asset index", self._index_assets)
-        if self._has_written:
+        if self._has_written_transcripts:
             return
         # A stage that failed waits for the next scan and must not block the others.
         if not self._has_synced_relations:
@@ -217,24 +226,23 @@ class Loop:
 
     def _write_transcripts(self) -> None:
         report = self.pipeline.transcripts.run(
-            limit=_SESSION_LIMIT, include_old=not self._is_busy
+            limit=_MAX_SESSIONS, include_old=not self._is_busy
         )
         if report.units:
             self._has_synced_relations = self._has_exported = False
         self._log_errors("transcripts.error", report.errors)
         if report.files_written:
-            self._has_written = True
+            self._has_written_transcripts = True
             self.log.info(
                 "transcripts.write", units=report.units, files=report.files_written
             )
 
     def _index_assets(self) -> None:
-        self._log_asset_index(self.pipeline.asset_index.run(limit=_SESSION_LIMIT))
+        self._log_asset_index(self.pipeline.asset_index.run(limit=_MAX_SESSIONS))
 
     def _archive_backlog(self) -> None:
-        self._handle_archiver_report(
-            self.pipeline.archiver.archive_due(limit=_ARCHIVE_LIMIT)
-        )
+        report = self.pipeline.archiver.archive_due(limit=_MAX_ARCHIVED_SOURCES)
+        self._handle_archiver_report(report)
 
     def _sync_relations(self) -> None:
         """Update relations files; run again soon if threads moved or a file is busy."""
@@ -262,7 +270,7 @@ class Loop:
 
     def _write_exports(self) -> None:
         """Write the exports of a few stopped sessions."""
-        report = self.pipeline.exports.run(limit=_EXPORT_LIMIT)
+        report = self.pipeline.exports.run(limit=_MAX_EXPORTED_SESSIONS)
         self._has_exported = not report.has_more
         self._log_errors("exports.error", report.errors)
         if report.files_written:
@@ -271,6 +279,7 @@ class Loop:
             )
 
     def _ingest_changes(self) -> None:
+        """Wait for file events, at most one tick, and ingest the changed files."""
         self._changed_paths = set()
         if not self._run_stage("watch", self._wait_for_events):
             self.stopping.wait(_TICK_SECONDS)
@@ -281,6 +290,7 @@ class Loop:
             self.stopping.wait(_DEBOUNCE_SECONDS)
 
     def _wait_for_events(self) -> None:
+        """Save the paths that change until the next tick or scan."""
         remaining = self._next_scan - self.clock.monotonic()
         changes = self.watcher.wait(min(max(remaining, 0.0), _TICK_SECONDS))
         self._is_busy = bool(changes.paths)
@@ -292,7 +302,7 @@ class Loop:
         self._log_ingest("ingest.read", ingest.ingest_files(self._changed_paths))
 
     def _process_hook_events(self) -> None:
-        """Read the logs that hooks named, and stop the sessions that ended."""
+        """Read the logs that hooks named, and mark ended sessions as stopped."""
         report = self.pipeline.hook_events.run()
         self._log_ingest("ingest.read", report.ingest)
         if report.events:
@@ -306,6 +316,7 @@ class Loop:
             self._logged_errors[str(folder)] = "unknown"
 
     def _log_ingest(self, event: str, report: IngestReport) -> None:
+        """Log errors, and the counts under this event name if there are new entries."""
         for path, reason in (report.errors | report.failures).items():
             self.log.warning("source.error", path=str(path), reason=reason)
         if report.entries:

@@ -21,8 +21,10 @@ class Notifier:
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        name = os.fsencode(environ.get("NOTIFY_SOCKET", ""))
-        self._address = b"\0" + name[1:] if name.startswith(b"@") else name
+        address = os.fsencode(environ.get("NOTIFY_SOCKET", ""))
+        # Linux sockets without a file have "@" in the variable, but NUL as an address.
+        is_abstract = address.startswith(b"@")
+        self._address = b"\0" + address[1:] if is_abstract else address
 
     def ready(self) -> None:
         """Report that the daemon has started."""
@@ -46,10 +48,10 @@ class Notifier:
     def _send(self, message: str) -> None:
         if not self._address:
             return
-        kind = socket.SOCK_DGRAM | getattr(socket, "SOCK_CLOEXEC", 0)
+        socket_type = socket.SOCK_DGRAM | getattr(socket, "SOCK_CLOEXEC", 0)
         with (
             suppress(OSError, ValueError),
-            socket.socket(socket.AF_UNIX, kind) as client,
+            socket.socket(socket.AF_UNIX, socket_type) as client,
         ):
             client.settimeout(_SEND_TIMEOUT_SECONDS)
             client.connect(self._address)

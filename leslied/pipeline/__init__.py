@@ -1,6 +1,6 @@
 """The stages that move data from agents' logs to the store and from there to files.
 
-This package joins the other packages. *Ingest* discovers, reads, decodes and commits
+This package connects the other packages. *Ingest* discovers, reads, decodes and commits
 entries; the later stages detect stopped sessions and write transcripts, the asset
 index, relations files, exports and the archive. When a stage runs is decided by the
 callers: `leslied sync` and the daemon.

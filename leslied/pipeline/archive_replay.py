@@ -38,6 +38,7 @@ class ArchiveReplay:
         self.report = IngestReport()
         self._last_cursor: Cursor | None = None
         self.errors: list[str] = []
+        """Damage that was found; the caller may empty the list."""
 
     def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
         """Commit everything in the archive file; return the cursor at its end.
@@ -56,15 +57,15 @@ class ArchiveReplay:
     def _read(
         self, source: SourceRef, reader: archive.ArchiveReader
     ) -> Iterator[DecodedChunk]:
+        """Yield the decoded chunks of every generation; remember the last cursor."""
         spills = _ArchivedSpills(reader)
-        state = self._source_reader.load_state(source, Cursor()) | _find_side_file_text(
-            reader
-        )
+        state = self._source_reader.load_state(source, Cursor())
+        state |= _load_side_file_state(reader)
         for generation, frames in reader.list_frames_by_generation().items():
-            last, is_whole = self._restore_generation(reader, frames)
+            last, is_undamaged = self._restore_generation(reader, frames)
             if last is None:
                 continue
-            stamp = _parse_stamp(last) if is_whole else None
+            stamp = _parse_stamp(last) if is_undamaged else None
             for chunk in self._read_chunks(
                 source, generation, is_final=last.kind == FrameKind.TAIL
             ):
@@ -77,6 +78,7 @@ class ArchiveReplay:
     def _read_chunks(
         self, source: SourceRef, generation: int, *, is_final: bool
     ) -> Iterable[Chunk]:
+        """Read the scratch file as if it were the source."""
         status = self._scratch_file.stat()
         stamp = FileStamp(status.st_dev, status.st_ino, status.st_size, 0, 0)
         ref = replace(source, path=self._scratch_file, stamp=stamp)
@@ -88,7 +90,7 @@ class ArchiveReplay:
     ) -> tuple[ArchiveFrame | None, bool]:
         """Write a generation's bytes to the scratch file, up to the first damage.
 
-        Return the last frame that was written, and whether the file is undamaged.
+        Return the last frame that was written, and whether the archive is undamaged.
         """
         last: ArchiveFrame | None = None
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -136,7 +138,7 @@ class _ArchivedSpills:
         return structs.replace(record, spilled=data.decode(errors="surrogatepass"))
 
 
-def _find_side_file_text(reader: archive.ArchiveReader) -> dict[str, Any]:
+def _load_side_file_state(reader: archive.ArchiveReader) -> dict[str, Any]:
     """Return the newest archived text of the log's side file, as decoder state.
 
     Return {} if no text was archived.

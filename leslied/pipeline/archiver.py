@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 _BATCH_SOURCES = 64
 """Sources recorded in one transaction. After a crash, frames that were not recorded are
 recognised, and a file that did not reach the disk is written again at the next run."""
-_MICROSECOND = timedelta(microseconds=1)
 _UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
 """Shapes that are not archived: rows and the files of a tree change in place, and a
 compressed log would not become smaller in the archive."""
@@ -61,6 +60,7 @@ class ArchiverReport:
     bytes_written: int = 0
     excluded: int = 0
     missing: int = 0
+    """Sources that no longer exist below a root."""
     has_more: bool = False
     """Whether due sources are left for the next run."""
     errors: dict[str, str] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Archiver:
     """Each agent's folders."""
     clock: Clock
     key_id: str = ""
-    """Id of the key of redaction marks, for the manifest."""
+    """Id of the redaction key, for the manifest."""
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
     """Predicate of agent and folder, true if excluded; "" is an unknown folder."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
@@ -91,7 +91,7 @@ class Archiver:
         ends after about `limit` sources; the next run archives the others.
         """
         self.delete_pruned_files()
-        self._recheck_changed_files()
+        self._mark_changed_files_due()
         report = self.archive_due(limit=limit)
         if not report.has_more:
             self.save_manifest(has_changes=report.sources > 0)
@@ -110,12 +110,13 @@ class Archiver:
         return len(deletions)
 
     def archive_due(self, *, limit: int) -> ArchiverReport:
-        """Archive about `limit` due sources; check no files and write no manifest."""
+        """Archive about `limit` due sources, without the other steps of `run`."""
         report = ArchiverReport()
-        quiet_us = _now_us(self.clock) - STOPPED_AFTER // _MICROSECOND
+        now_us = int(self.clock.now().timestamp() * 1e6)
+        quiet_since_us = now_us - STOPPED_AFTER // timedelta(microseconds=1)
         with self.store.archive() as ledger:
             ledger.update_feeds()
-            due = ledger.list_due(quiet_us)
+            due = ledger.list_due(quiet_since_us)
         folders: set[Path] = set()
         for start in range(0, len(due), _BATCH_SOURCES):
             if report.sources >= limit:
@@ -134,8 +135,8 @@ class Archiver:
             archive.fsync_folder(folder)
         return report
 
-    def _recheck_changed_files(self) -> None:
-        """Mark as due all sources whose archive file is missing or changed its size."""
+    def _mark_changed_files_due(self) -> None:
+        """Mark as due all sources whose archive file is missing or has another size."""
         with self.store.archive() as ledger:
             changed = [
                 source
@@ -187,7 +188,9 @@ class Archiver:
             if ref.shape in _UNARCHIVED_SHAPES or ledger.is_pruned(due.source):
                 # Record a cursor, so that the source is not due again at every run.
                 file, size = (old.file, old.size) if old else ("", -1)
-                return ArchiveCursor(due.source, *position, 0, 0, file, size)
+                return ArchiveCursor(
+                    due.source, *position, number=0, newest=0, file=file, size=size
+                )
             newest = ledger.get_newest_placement()
             spills = ledger.list_spills(due.source, old.newest if old else 0)
             file = self._choose_file_name(due, ledger.is_taken)
@@ -244,7 +247,7 @@ class Archiver:
 
 @dataclass(frozen=True, slots=True)
 class _SourceCopier:
-    """Copier of one source's new bytes. Generations are those of its archive file."""
+    """Copier of one source's new bytes; its generations are those of the archive."""
 
     archiver: Archiver
     due: DueSource
@@ -330,7 +333,7 @@ class _SourceCopier:
         generation: int,
         offset: int,
         length: int,
-        crc: int,
+        crc_before: int,
         crc_after: int | None,
     ) -> FrameSpec:
         metadata = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
@@ -341,7 +344,7 @@ class _SourceCopier:
             generation=generation,
             offset=offset,
             length=length,
-            crc_before=crc,
+            crc_before=crc_before,
             crc_after=crc_after,
             metadata=metadata,
         )
@@ -393,7 +396,3 @@ def _has_size(path: Path, size: int) -> bool:
         return path.stat().st_size == size
     except OSError:
         return False
-
-
-def _now_us(clock: Clock) -> int:
-    return int(clock.now().timestamp() * 1e6)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from leslied.store import Store, StoreReader
     from leslied.store.asset_ledger import WatchedThread
 
-_MAX_FILE_BYTES = 16 * 1024 * 1024
+_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_PLAN_BYTES = 1_000_000
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class AssetIndexReport:
     threads: int = 0
     files_written: int = 0
     errors: dict[str, str] = field(default_factory=dict)
+    """Reasons of failures, by session id or project folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ class AssetIndex:
     redact: Callable[[str], str]
     clock: Clock
     zone: tzinfo | None = None
-    """The zone of times on the page; None means the machine's own."""
+    """Time zone of the times in `INDEX.md`; None means the machine's own."""
     agent_titles: Mapping[str, str] = field(default_factory=dict)
     """Display name of each agent."""
     plan_folders: Sequence[Path] = ()
@@ -70,7 +72,7 @@ class AssetIndex:
     """Agent and id of sessions with a live process; updated by `StopDetection`."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Called for every thread in each of the two passes."""
+    """Called twice for a thread: when its changes are saved and when it is indexed."""
 
     def scan(
         self, newest_limit: int = 500, others_limit: int = 100
@@ -94,16 +96,17 @@ class AssetIndex:
         return self.run()
 
     def run(self, limit: int = 1_000_000) -> AssetIndexReport:
-        """Index the due threads and their projects."""
+        """Index about `limit` due threads, and their projects."""
         report = AssetIndexReport()
         with self.store.assets() as ledger:
             # Threads that failed stay due; they must not crowd out the others.
-            failed = len(self.failures.list_names("asset index"))
-            due = ledger.list_due(limit + failed)
+            failed_count = len(self.failures.list_names("asset index"))
+            due = ledger.list_due(limit + failed_count)
         if not due:
             return report
         due = self._record_changes(due, report)
-        folders: dict[str, list[int]] = {"": []}
+        # Threads without files have the folder "" and need no index.
+        rows_by_folder: dict[str, list[int]] = {"": []}
         for number, row in enumerate(due, 1):
             session = self.reader.find_session_by_row(row)
             folder = session.folder if session else ""
@@ -113,12 +116,12 @@ class AssetIndex:
                 and not self._attempt(self._index_thread, session, report)
             ):
                 continue
-            folders.setdefault(folder, []).append(row)
+            rows_by_folder.setdefault(folder, []).append(row)
             self.on_progress(len(due) + number, 2 * len(due))
         # Threads stay due until now, so that a crash cannot skip a project's index.
         finished = [
             row
-            for folder, folder_rows in folders.items()
+            for folder, folder_rows in rows_by_folder.items()
             if not folder or self._write_project_index(folder, report)
             for row in folder_rows
         ]
@@ -132,6 +135,7 @@ class AssetIndex:
         session: SessionSummary,
         report: AssetIndexReport,
     ) -> bool:
+        """Call `work(session, report)` unless it is paused; return if it succeeded."""
         name, bound_work = session.key.session_id, partial(work, session, report)
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
@@ -141,11 +145,11 @@ class AssetIndex:
         These are the due threads whose changes could be saved, and other threads whose
         assets were changed by one of the due sessions.
         """
-        changed: set[int] = set()
-        saved: list[int] = []
+        changed_rows: set[int] = set()
+        saved_rows: list[int] = []
 
         def save(session: SessionSummary, _: AssetIndexReport) -> None:
-            changed.update(self._make_thread_assets(session).record_changes())
+            changed_rows.update(self._make_thread_assets(session).record_changes())
 
         for number, row in enumerate(due, 1):
             session = self.reader.find_session_by_row(row)
@@ -153,10 +157,11 @@ class AssetIndex:
                 if not self._attempt(save, session, report):
                     continue
                 self.on_progress(number, 2 * len(due))
-            saved.append(row)
-        return [*saved, *sorted(changed.difference(due))]
+            saved_rows.append(row)
+        return [*saved_rows, *sorted(changed_rows.difference(due))]
 
     def _index_thread(self, session: SessionSummary, report: AssetIndexReport) -> None:
+        """Write a thread's index, and save its summary for the project's index."""
         report.threads += 1
         if not has_thread_folder(Path(session.folder), session.thread_id):
             # Somebody deleted the folder: do not create it again.
@@ -210,19 +215,21 @@ class AssetIndex:
         return self.failures.attempt("asset index", folder, work, report.errors)
 
     def _write_index(self, folder: str, report: AssetIndexReport) -> None:
-        base, name = Path(folder), os.fsencode(folder)
+        base, folder_bytes = Path(folder), os.fsencode(folder)
         with self.store.assets() as ledger:
-            summaries = ledger.list_summaries(name, MAX_THREADS)
-            total = ledger.count_summaries(name)
+            summaries = ledger.list_summaries(folder_bytes, MAX_THREADS)
+            total = ledger.count_summaries(folder_bytes)
         threads = [msgspec.json.decode(summary) for summary in summaries]
         if not threads:
             return
-        page = IndexPageOptions(total=total, zone=self.zone, titles=self.agent_titles)
+        options = IndexPageOptions(
+            total=total, zone=self.zone, titles=self.agent_titles
+        )
         for file, data in (
             (".leslie/index.json", render_index(threads, total)),
-            (".leslie/INDEX.md", render_page(threads, page)),
+            (".leslie/INDEX.md", render_page(threads, options)),
         ):
-            if read_text(base, file, _MAX_FILE_BYTES) != data.decode():
+            if read_text(base, file, _MAX_INDEX_BYTES) != data.decode():
                 sinks.write_file(base, file, data)
                 report.files_written += 1
 
@@ -235,10 +242,11 @@ class AssetIndex:
         folder, _, name = path.rpartition("/")
         if Path(folder) not in self.plan_folders:
             return None
-        return read_text(Path(folder), name, 1_000_000)
+        return read_text(Path(folder), name, _MAX_PLAN_BYTES)
 
 
 def _has_changed(watched: WatchedThread) -> bool:
+    """Return whether assets changed since they were indexed; False without a folder."""
     if not has_thread_folder(Path(watched.folder), watched.thread_id):
         return False
     roots = _find_roots(watched.folder, watched.cwd)
@@ -271,6 +279,7 @@ def _summarize_thread(
 
 
 def _summarize_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an asset's entry in the project's index; files are only counted."""
     names = ("type", "path", "form", "collected", "title", "updated_at")
     summary = {name: asset[name] for name in names if name in asset}
     if asset["form"] == "folder":

@@ -24,6 +24,7 @@ class IngestReport:
     """Counts, errors and held-back sources of one ingest."""
 
     sources: int = 0
+    """Sources that exist, including unchanged ones; counted only by a full scan."""
     sources_read: int = 0
     entries: int = 0
     bytes_read: int = 0
@@ -32,6 +33,7 @@ class IngestReport:
     rejected: int = 0
     added: CommitReport = field(default_factory=CommitReport)
     errors: dict[Path, str] = field(default_factory=dict)
+    """Paths that cannot be read now, and the reasons."""
     failures: dict[Path, str] = field(default_factory=dict)
     """Sources whose reading failed unexpectedly, and the reasons."""
     waiting: dict[Path, str] = field(default_factory=dict)
@@ -59,9 +61,10 @@ class Batch:
     chunks: list[DecodedChunk] = field(default_factory=list)
     report: IngestReport = field(default_factory=IngestReport)
     weight: int = 0
+    """Rows plus kilobytes of all chunks."""
 
     def add(self, chunk: DecodedChunk) -> None:
-        """Add a chunk, its weight and its counts."""
+        """Add a chunk, its weight, and its counts of noise and rejections."""
         self.chunks.append(chunk)
         self.weight += chunk.write_cost
         self.report.noise += len(chunk.noise)

@@ -49,19 +49,20 @@ class Decoder:
             return
         salvaged = tail.salvage(entry.data)
         undecodable = []
-        for at, data in salvaged.pieces:
-            piece = RawEntry(entry.source, entry.offset + at, data, is_fragment=True)
-            if self._decode(piece):
-                undecodable.append((at, len(data)))
+        for position, data in salvaged.pieces:
+            offset = entry.offset + position
+            piece = RawEntry(entry.source, offset, data, is_fragment=True)
+            if self._decode(piece) is not None:
+                undecodable.append((position, len(data)))
         if len(undecodable) == len(salvaged.pieces):
             self._reject(entry.offset, entry.data, reason)
             return
-        for at, length in sorted([*undecodable, *salvaged.gaps]):
-            torn = entry.data[at : at + length]
-            self._reject(entry.offset + at, torn, f"torn: {reason}")
+        for position, length in sorted([*undecodable, *salvaged.gaps]):
+            data = entry.data[position : position + length]
+            self._reject(entry.offset + position, data, f"torn: {reason}")
 
     def drop_content(self) -> None:
-        """Replace all content by positions and lengths: the project is excluded."""
+        """Replace all content with positions and lengths: the project is excluded."""
         self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
         self.entries = []
         self._forget_rejected_text()
@@ -114,18 +115,21 @@ class Decoder:
         return None
 
     def _add_records(self, entry: RawEntry, decoded: DecodeResult) -> None:
-        records, digest = decoded.records, b""
+        """Add the entry with its records; hash the line if a record has no id."""
+        records, has_spill, needs_digest = decoded.records, False, False
         for record in records:
-            if "spill" in record.metadata:
-                records = tuple(self._load_spill(r, entry) for r in records)
-            if not record.native_id:
-                digest = hashlib.sha256(entry.data).digest()
+            has_spill = has_spill or "spill" in record.metadata
+            needs_digest = needs_digest or not record.native_id
+        if has_spill:
+            records = tuple(self._load_spill(record, entry) for record in records)
+        digest = hashlib.sha256(entry.data).digest() if needs_digest else b""
         self._entry_folders.append(decoded.cwd)
         self.entries.append(
             DecodedEntry(entry.offset, entry.length, records, digest, entry.is_complete)
         )
 
     def _load_spill(self, record: Record, entry: RawEntry) -> Record:
+        """Return the record with the text of its spill, if that can be read."""
         if "spill" not in record.metadata:
             return record
         path = self._adapter.find_spill_file(record, entry.source)

@@ -1,8 +1,8 @@
 """Match session folders against the globs of `projects.exclude`.
 
 Agents and users spell one folder in several ways: through a symlink, with `..`, or
-with a wildcard that matches a symlink. Both sides are resolved before they are
-compared, and a folder is excluded when any of its spellings matches.
+with a wildcard that matches a symlink. Globs and folders are therefore resolved
+before they are compared, and a folder is excluded if any of its spellings matches.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
             return False
         spellings = {os.path.normpath(folder), _resolve(folder)}
         return any(
-            fnmatchcase(spelling, form)
-            or fnmatchcase(spelling, form.rstrip("/") + "/*")
+            fnmatchcase(spelling, expanded)
+            or fnmatchcase(spelling, expanded.rstrip("/") + "/*")
             for pattern in patterns
-            for form in _expand(pattern)
+            for expanded in _expand(pattern)
             for spelling in spellings
         )
 

@@ -58,7 +58,8 @@ class Exports:
     def run(self, *, limit: int = 1_000_000) -> ExportsReport:
         """Export stopped sessions that are new or grew since their last export.
 
-        The files are written to the thread's `.meta/exports` folder.
+        Export at most `limit` of them. The files are written to the thread's
+        `.meta/exports` folder.
         """
         report = ExportsReport()
         if not self.formats:
@@ -99,12 +100,13 @@ class Exports:
     def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
         session = redact_session(self._load_session(main), self.redact)
         folder = f".leslie/threads/{main.thread_id}/.meta/exports"
-        for name in self.formats:
-            for artifact in _render(name, session):
+        for format_name in self.formats:
+            for artifact in _render(format_name, session):
                 sinks.write_artifact(Path(main.folder), _prefix_paths(folder, artifact))
                 report.files_written += 1
 
     def _load_session(self, main: SessionSummary) -> Session:
+        """Return the session with all of its units, subagents and costs."""
         children = self.reader.list_children(main)
         units = assemble(
             RecordStream(main, tuple(self.reader.list_records(main.row))),
@@ -132,7 +134,7 @@ class Exports:
     def _include_subagents(self, main: SessionSummary) -> SessionSummary:
         """Return the summary as `leslied list` shows it, with subagents included.
 
-        Their tokens, their number and the end of the last one are added.
+        Tokens and the end of the session include theirs.
         """
         subagents = self.reader.list_subagents(main.key)
         ends = [s.ended_at for s in (main, *subagents) if s.ended_at]
@@ -144,12 +146,13 @@ class Exports:
         )
 
 
-def _render(name: str, session: Session) -> Iterator[Artifact]:
+def _render(format_name: str, session: Session) -> Iterator[Artifact]:
+    """Yield the files of an export; raise SinkError for any error in the sink."""
     try:
-        yield from sinks.load_sinks()[name].render(session)
+        yield from sinks.load_sinks()[format_name].render(session)
     except Exception as error:
         # A bug in one sink must not end the run.
-        raise SinkError(f"the {name} export failed: {error!r}") from error
+        raise SinkError(f"the {format_name} export failed: {error!r}") from error
 
 
 def _prefix_paths(folder: str, artifact: Artifact) -> Artifact:

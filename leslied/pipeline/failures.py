@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from leslied.store import Store
 
 _FIRST_PAUSE_SECONDS = 10
+"""Pause after the first failure; each further pause is four times as long."""
 _MAX_PAUSE_SECONDS = 3600
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE_FOLDER = Path(__file__).parent.parent
 
 
 @dataclass(slots=True)
@@ -69,14 +70,14 @@ class Failures:
 
     def is_paused(self, scope: str, name: str) -> bool:
         """Return whether this work failed and its pause has not ended."""
-        failure = self._failures.get(_key(scope, name))
+        failure = self._failures.get(_make_key(scope, name))
         if failure is None or self.ignores_pauses:
             return False
         return self.clock.now() < failure.retry_at
 
     def count_attempts(self, scope: str, name: str) -> int:
         """Return how many attempts of this work have failed in a row."""
-        failure = self._failures.get(_key(scope, name))
+        failure = self._failures.get(_make_key(scope, name))
         return failure.attempts if failure else 0
 
     def list_names(self, scope: str) -> list[str]:
@@ -85,7 +86,7 @@ class Failures:
 
     def record(self, scope: str, name: str, reason: str) -> str:
         """Record that this work failed, lengthen its pause, and return the reason."""
-        key = _key(scope, name)
+        key = _make_key(scope, name)
         previous = self._failures.get(key)
         attempts = previous.attempts + 1 if previous else 1
         pause = min(_FIRST_PAUSE_SECONDS * 4 ** (attempts - 1), _MAX_PAUSE_SECONDS)
@@ -99,33 +100,33 @@ class Failures:
 
     def clear(self, scope: str, name: str) -> None:
         """Delete the failure of this work, if there is one."""
-        key = _key(scope, name)
+        key = _make_key(scope, name)
         if self._failures.pop(key, None) and self.store:
             with self.store.failures() as ledger:
                 ledger.delete(*key)
 
 
 def describe_error(error: Exception) -> str:
-    """Return an exception's type and where it was raised, without its message.
+    """Return the message of a LesliedError, or the type and place of another error.
 
-    The message of an unexpected exception may quote a session's text, and the reason
-    reaches the log and the terminal.
+    The message of an unexpected exception is left out, because it may quote a session's
+    text, and the result reaches the log and the terminal.
     """
     if isinstance(error, LesliedError):
         return error.message
     detail = f" ({error.strerror})" if isinstance(error, OSError) else ""
-    return f"unexpected {type(error).__name__}{detail}{_locate(error)}"
+    return f"unexpected {type(error).__name__}{detail}{_format_place(error)}"
 
 
-def _locate(error: Exception) -> str:
-    """Return the innermost frame in leslied's own code as text, or ""."""
+def _format_place(error: Exception) -> str:
+    """Return file and line of the innermost frame in leslied's own code, or ""."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
-        if path.is_relative_to(_PACKAGE):
-            return f" at {path.relative_to(_PACKAGE)}:{frame.lineno}"
+        if path.is_relative_to(_PACKAGE_FOLDER):
+            return f" at {path.relative_to(_PACKAGE_FOLDER)}:{frame.lineno}"
     return ""
 
 
-def _key(scope: str, name: str) -> tuple[str, str]:
+def _make_key(scope: str, name: str) -> tuple[str, str]:
     # A file name may contain bytes that are not UTF-8; SQLite accepts only text.
     return scope, name.encode(errors="backslashreplace").decode()

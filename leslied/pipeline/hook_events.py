@@ -1,4 +1,4 @@
-"""The hook events stage: read the logs that hooks name, stop sessions that ended."""
+"""The hook events stage: read logs that hooks name, mark ended sessions as stopped."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.stop_detection import StopDetection
 
 _MAX_ATTEMPTS = 3
+"""Attempts after which an event that fails unexpectedly is dropped."""
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class HookEventsReport:
     dropped: list[str] = field(default_factory=list)
     """Names of spool files that could not be used and were removed."""
     stopped: int = 0
+    """Sessions that were marked as stopped."""
     ingest: IngestReport = field(default_factory=IngestReport)
     errors: dict[str, str] = field(default_factory=dict)
     """Names of spool files whose event failed unexpectedly, and why."""
@@ -55,10 +57,10 @@ class HookEvents:
         return self.data_dir / spool.FOLDER
 
     def run(self) -> HookEventsReport:
-        """Read the logs that hooks named, and stop the sessions that ended.
+        """Read the logs that hooks named, and mark ended sessions as stopped.
 
         A file whose event fails unexpectedly stays in the spool until it succeeds or
-        has failed too often. Nothing is lost then: the next scan reads the log.
+        has failed too often. No entry is lost then: the next scan reads the log.
         """
         now_ns = int(self.clock.now().timestamp() * 1e9)
         spooled = spool.read_events(str(self.data_dir), now_ns)
@@ -91,7 +93,8 @@ class HookEvents:
         self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int
     ) -> bool:
         """Process one event; return whether its file is no longer needed."""
-        name, errors = Path(path).name, dict[str, str]()
+        name = Path(path).name
+        errors: dict[str, str] = {}
         work = partial(self._process, [event], report, now_ns)
         if self.failures.attempt("hook event", name, work, errors):
             return True
@@ -105,14 +108,15 @@ class HookEvents:
     def _process(
         self, events: list[dict[str, str]], report: HookEventsReport, now_ns: int
     ) -> None:
+        """Ingest the logs that the events name, and mark ended sessions as stopped."""
         self._ingest_named_logs(events, report)
-        ended = [
+        ended_ids = [
             event["session_id"]
             for event in events
             if event["hook_event_name"] == "SessionEnd" and "session_id" in event
         ]
-        if ended:
-            report.stopped += self.stop_detection.mark_ended(AGENT, ended)
+        if ended_ids:
+            report.stopped += self.stop_detection.mark_ended(AGENT, ended_ids)
             injection_state.delete_old(str(self.data_dir), now_ns)
             inbox.delete_old(str(self.data_dir), now_ns)
 
@@ -132,4 +136,5 @@ class HookEvents:
 
 
 def _is_absolute_path(text: str) -> bool:
+    """Return whether the untrusted text can be an absolute path."""
     return text.startswith("/") and "\0" not in text

@@ -40,7 +40,7 @@ class Ingest:
     """Predicate of a session's folder, true if no content of it may be stored; None if
     nothing is excluded. A predicate that is true for "" excludes everything."""
     weight: int = BATCH_WEIGHT
-    """Rows plus kilobytes committed at once."""
+    """Rows plus kilobytes after which a batch is committed."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
     """Called with the bytes read after every commit; the total is known only in an
@@ -52,10 +52,10 @@ class Ingest:
             return self._scan()
 
     def _scan(self) -> IngestReport:
-        name = self.adapter.name
-        is_first = self.store.is_new_agent(name)
-        stamps = self.store.load_stamps(name, is_final=self.is_final)
-        discovery = tail.discover(name, self.roots, stamps)
+        agent = self.adapter.name
+        is_first = self.store.is_new_agent(agent)
+        stamps = self.store.load_stamps(agent, is_final=self.is_final)
+        discovery = tail.discover(agent, self.roots, stamps)
         with self.store.bulk_load(is_enabled=is_first and bool(discovery.sources)):
             sources = sorted(discovery.sources, key=_is_side_file)
             read = self._read_all if is_first else self._read_new
@@ -77,13 +77,13 @@ class Ingest:
         return report
 
     def commit(self, batches: Iterable[Batch], total: int = 0) -> IngestReport:
-        """Commit each batch in one transaction; `total` is for progress only."""
+        """Commit each batch in one transaction; `total` bytes are for progress only."""
         report = IngestReport()
         failed_paths: set[Path] = set()
         for batch in batches:
             report += batch.report
             if batch.chunks:
-                self._commit(batch.chunks, report, failed_paths)
+                self._commit_chunks(batch.chunks, report, failed_paths)
                 self.on_progress(report.bytes_read, total)
             for path, reason in (batch.report.errors | batch.report.waiting).items():
                 self.store.record_source_error(self.adapter.name, path, reason)
@@ -91,7 +91,7 @@ class Ingest:
                 self.failures.record("source", str(path), reason)
         return report
 
-    def _commit(
+    def _commit_chunks(
         self, chunks: list[DecodedChunk], report: IngestReport, failed_paths: set[Path]
     ) -> None:
         """Commit the chunks together, or, if that fails unexpectedly, one by one.
@@ -111,6 +111,7 @@ class Ingest:
     def _commit_alone(
         self, chunk: DecodedChunk, report: IngestReport, failed_paths: set[Path]
     ) -> None:
+        """Commit one chunk; if that fails unexpectedly, record it for its source."""
         path = chunk.source.path
         # A later chunk must not move the cursor past one that was not committed.
         if path in failed_paths:
@@ -126,11 +127,12 @@ class Ingest:
 
     def _clear_failures(self, sources: list[SourceRef], report: IngestReport) -> None:
         """Delete the failures of sources that were read now or no longer exist."""
-        read = {str(s.path) for s in sources if s.path not in report.failures}
-        for name in self.failures.list_names("source"):
-            is_read = name in read and not self.failures.is_paused("source", name)
-            if is_read or not os.path.lexists(name):
-                self.failures.clear("source", name)
+        intact_paths = {str(s.path) for s in sources if s.path not in report.failures}
+        for path in self.failures.list_names("source"):
+            was_paused = self.failures.is_paused("source", path)
+            was_read = path in intact_paths and not was_paused
+            if was_read or not os.path.lexists(path):
+                self.failures.clear("source", path)
 
     def make_source_reader(
         self, load_saved_state: Callable[[bytes], str] = lambda _: ""
@@ -160,7 +162,7 @@ class Ingest:
         """Read each source after its cursor; skip those paused by a failure."""
         reader = self.make_source_reader(self._load_saved_state)
         return reader.read(
-            (source, self._find_cursor(source))
+            (source, self._load_cursor(source))
             for source in sources
             if not self.failures.is_paused("source", str(source.path))
         )
@@ -172,7 +174,11 @@ class Ingest:
         cursor = self.store.find_cursor(self.adapter.name, path)
         return cursor.state if cursor else ""
 
-    def _find_cursor(self, source: SourceRef) -> Cursor:
+    def _load_cursor(self, source: SourceRef) -> Cursor:
+        """Return the source's saved cursor, or a new one.
+
+        If the file was moved, its cursor is first saved under the new path.
+        """
         path = os.fsencode(source.path)
         cursor = self.store.find_cursor(self.adapter.name, path)
         if cursor is None:
@@ -191,11 +197,11 @@ class Ingest:
             )
 
     def _mark_gone(self, discovery: tail.Discovery) -> None:
-        """Mark sources as deleted, except below missing or unreadable folders."""
+        """Mark sources as gone, except below missing or unreadable folders."""
         unreadable = tuple(os.fsencode(path) for path in discovery.unreadable)
         missing = tuple(os.fsencode(path) for path in discovery.missing_roots)
-        unknown = unreadable + missing
-        gone = [path for path in discovery.gone_paths if not path.startswith(unknown)]
+        unchecked = unreadable + missing
+        gone = [path for path in discovery.gone_paths if not path.startswith(unchecked)]
         if gone:
             self.store.mark_gone(self.adapter.name, gone)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MIN_PREFETCH_BYTES = 8 * 1024 * 1024
 """Bytes below which starting a process costs more than it saves."""
 _MAX_FILE_DESCRIPTORS = 65536
+"""Limit of the descriptors that the second process closes."""
 
 
 def can_prefetch(sources: Sequence[SourceRef]) -> bool:
@@ -60,6 +61,7 @@ def prefetch_batches(batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _receive(receiver: Connection) -> Iterator[Batch]:
+    """Yield what `_send` sends; raise its error, or LesliedError if it ends early."""
     try:
         while (batch := receiver.recv()) is not None:
             if isinstance(batch, BaseException):
@@ -82,7 +84,7 @@ def _send(batches: Iterable[Batch], sender: Connection) -> None:
     try:
         try:
             for batch in batches:
-                _prepare(batch)
+                _prepare_records(batch)
                 sender.send(batch)
             sender.send(None)
         except LesliedError as error:
@@ -91,8 +93,8 @@ def _send(batches: Iterable[Batch], sender: Connection) -> None:
         pass
 
 
-def _prepare(batch: Batch) -> None:
-    """Prepare all records, so that the parent's commit has less to compute."""
+def _prepare_records(batch: Batch) -> None:
+    """Compute what a commit derives from records, so that the parent need not."""
     batch.chunks = [
         replace(
             chunk,

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store, StoreReader
 
-_BATCH_BYTES = 8_000_000
-_BATCH_SESSIONS = 500
+_MAX_BATCH_BYTES = 8_000_000
+_MAX_BATCH_SESSIONS = 500
 _SLACK_BYTES = 32_000_000
 """Free space that is required beyond the estimate."""
 
@@ -47,6 +47,7 @@ class PruneGuard:
     """Agent and id of sessions with a live process."""
     clock: Clock
     include_failed: bool = False
+    """Whether sessions whose last unit failed may be pruned."""
 
     def find_reason_to_keep(self, session: SessionSummary) -> str:
         """Return why a session must not be pruned, or ""."""
@@ -70,6 +71,7 @@ class PruneGuard:
         return False
 
     def _has_failed(self, session: SessionSummary) -> bool:
+        """Return whether the session's last unit failed."""
         records = self.reader.list_records(session.row, session.units)
         units = assemble(RecordStream(session, records), [])
         return bool(units) and has_failed(units[-1])
@@ -92,9 +94,9 @@ def find_live_sessions(
     """Return agent and id of every session with a live process."""
     return {
         (adapter.name, session_id)
-        for adapter, files in registries
+        for adapter, agent_registries in registries
         for session_id, is_live in tail.check_session_processes(
-            files, adapter.parse_live_process
+            agent_registries, adapter.parse_live_process
         ).items()
         if is_live
     }
@@ -108,6 +110,7 @@ class PruneReport:
     records: int = 0
     archive_files: int = 0
     transcripts: int = 0
+    """Number of deleted transcript files."""
     changed_transcripts: list[str] = field(default_factory=list)
     """Transcripts that were not deleted because somebody edited them."""
     store_copies: int = 0
@@ -131,6 +134,7 @@ class Pruner:
 
         `remaining_bytes` is the store's estimated size after the prune.
         """
+        # Vacuuming writes a copy of the store, and then the whole store to its WAL.
         needed = 2 * remaining_bytes + _SLACK_BYTES
         free = shutil.disk_usage(self.store.path.parent).free
         if free < needed:
@@ -152,7 +156,7 @@ class Pruner:
         self.report.sessions += len(keys)
 
     def finish(self) -> None:
-        """Delete archive files and store copies, save the manifest, vacuum."""
+        """Delete archive files, save the manifest, delete store copies, and vacuum."""
         self.report.archive_files += self.archiver.delete_pruned_files()
         self.archiver.save_manifest(has_changes=True)
         for copy in find_store_copies(self.store.path):
@@ -193,7 +197,7 @@ def make_batches(
     for candidate in candidates:
         batch.append(candidate)
         size += candidate.size
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_SESSIONS:
+        if size >= _MAX_BATCH_BYTES or len(batch) >= _MAX_BATCH_SESSIONS:
             yield batch
             batch, size = [], 0
     if batch:

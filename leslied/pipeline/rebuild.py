@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from leslied.model.source import Cursor, Root, SourceRef
     from leslied.pipeline.progress import ProgressCallback
 
-_SIDE_SUFFIXES = ("-wal", "-shm")
+_SQLITE_SUFFIXES = ("-wal", "-shm")
+"""Suffixes of the files that SQLite creates beside a store."""
 
 
 @dataclass(slots=True)
@@ -44,8 +45,10 @@ class RebuildReport:
     """Where session metadata came from: `store`, `manifest` or "" for neither."""
     same_sessions: int = 0
     changed_sessions: list[str] = field(default_factory=list)
+    """Ids of sessions whose entries differ from those in the old store."""
     new_sessions: int = 0
     lost_sessions: list[str] = field(default_factory=list)
+    """Ids of sessions that only the old store has."""
     lost_entries: int = 0
     ingest: IngestReport = field(default_factory=IngestReport)
     warnings: list[str] = field(default_factory=list)
@@ -62,6 +65,7 @@ class Rebuild:
     excludes: Mapping[str, Callable[[str], bool] | None] = field(default_factory=dict)
     """The predicate of `Ingest.is_excluded` by agent."""
     key_id: str = ""
+    """Id of the redaction key, to compare with that in the manifest."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     on_progress: ProgressCallback = ignore_progress
     """Called with the bytes read from the archive, then with those read from logs."""
@@ -71,7 +75,7 @@ class Rebuild:
         return self.path.with_name(self.path.name + ".new")
 
     def run(self, *, accept_loss: bool = False) -> RebuildReport:
-        """Replace the store by one built from the archive, the logs and old metadata.
+        """Replace the store with one built from the archive, the logs and old metadata.
 
         Raise UserError and change nothing if entries exist only in the old store,
         unless `accept_loss` is true.
@@ -91,7 +95,10 @@ class Rebuild:
         return report
 
     def _open_old(self, report: RebuildReport) -> RebuildReader | None:
-        """Migrate and open the old store; return None if it cannot be read."""
+        """Migrate and open the old store; warn and return None if it is unusable.
+
+        Raise StoreUnusable if a newer leslied wrote it.
+        """
         if not self.path.exists():
             return None
         try:
@@ -104,6 +111,7 @@ class Rebuild:
             return None
 
     def _build(self, old: RebuildReader | None, report: RebuildReport) -> None:
+        """Build the new store beside the old one, and compare the two."""
         _remove_store(self._new_path)
         manifest = archive.Manifest() if old else self._load_manifest(report)
         with Store(self._new_path, self.clock) as store:
@@ -126,9 +134,10 @@ class Rebuild:
         adapters = {adapter.name: (adapter, roots) for adapter, roots in self.agents}
         replays: dict[str, ArchiveReplay] = {}
         archived = self._list_archived_sources(report)
-        bytes_done, total = 0, sum(path.stat().st_size for path, _ in archived)
+        bytes_done = 0
+        bytes_total = sum(path.stat().st_size for path, _ in archived)
         for path, source in archived:
-            self.on_progress(bytes_done, total)
+            self.on_progress(bytes_done, bytes_total)
             bytes_done += path.stat().st_size
             if source.agent not in adapters:
                 report.warnings.append(f"{path}: no agent is named {source.agent!r}")
@@ -162,8 +171,8 @@ class Rebuild:
                 with archive.ArchiveReader(path) as reader:
                     frames = [f for f in reader.frames if f.kind != FrameKind.SPILL]
                     report.warnings += [
-                        f"{path}: there is no valid frame at byte {at}"
-                        for at in reader.damaged_offsets
+                        f"{path}: there is no valid frame at byte {offset}"
+                        for offset in reader.damaged_offsets
                     ]
             except ArchiveVersionError:
                 raise
@@ -243,6 +252,7 @@ class Rebuild:
     def _restore_metadata(
         self, store: Store, created_us: int, metadata: list[SessionMetadata]
     ) -> None:
+        """Save what was not decoded: metadata, then the names of transcripts."""
         with store.metadata() as ledger:
             ledger.restore(metadata, created_us)
         with StoreReader(self._new_path) as reader:
@@ -260,12 +270,12 @@ class Rebuild:
             if self.path.exists():
                 _remove_store(backup)
                 os.link(self.path, backup)
-            for suffix in _SIDE_SUFFIXES:
+            for suffix in _SQLITE_SUFFIXES:
                 # SQLite must not apply the old store's WAL to the new one.
-                old = self.path.with_name(self.path.name + suffix)
-                if old.exists() and old.stat().st_size:
-                    old.rename(backup.with_name(backup.name + suffix))
-                old.unlink(missing_ok=True)
+                old_file = self.path.with_name(self.path.name + suffix)
+                if old_file.exists() and old_file.stat().st_size:
+                    old_file.rename(backup.with_name(backup.name + suffix))
+                old_file.unlink(missing_ok=True)
             self._new_path.replace(self.path)
         finally:
             os.close(lock)
@@ -305,5 +315,6 @@ def _check_loss(report: RebuildReport, *, accept_loss: bool) -> None:
 
 
 def _remove_store(path: Path) -> None:
-    for suffix in ("", *_SIDE_SUFFIXES):
+    """Delete the store at a path, if there is one, with SQLite's files beside it."""
+    for suffix in ("", *_SQLITE_SUFFIXES):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

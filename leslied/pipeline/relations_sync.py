@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from leslied.store import DueThread, RelationsLedger, Store, StoreReader, ThreadMove
     from leslied.threads.operations import RelationsData
 
-DAEMON_LOCK_WAITS = (0.1,)
-"""Seconds between tries to get Leslie's lock. Shorter than for a command, because the
+DAEMON_RETRY_DELAYS_SECONDS = (0.1,)
+"""Seconds between tries to get Leslie's lock. Fewer than for a command, because the
 daemon tries again at its next iteration."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TITLE_LENGTH = 120
@@ -77,7 +77,7 @@ class RelationsSync:
     failures: Failures = field(default_factory=Failures)
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
     """Agent and id of sessions with a live process; updated by `StopDetection`."""
-    lock_waits: tuple[float, ...] = RETRY_DELAYS_SECONDS
+    retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
     """Seconds between tries to get Leslie's lock."""
 
     def run(self) -> RelationsReport:
@@ -113,6 +113,7 @@ class RelationsSync:
                 ledger.mark_written(due.session, update.digest, is_over=True)
 
     def _build_update(self, main: SessionSummary, due: DueThread) -> _ThreadUpdate:
+        """Return the thread's entry as it should be now, without its parent."""
         is_live = main.key[:2] in self.live_sessions
         status = compute_status(main, self.clock.now(), is_live=is_live)
         is_stopped = status == "stopped"
@@ -145,13 +146,11 @@ class RelationsSync:
         ]
 
     def _to_safe_line(self, text: str) -> str:
-        """Return the text redacted, on one line, and cut to the maximum length."""
+        """Return the text redacted, on one line, and cut to `_MAX_TITLE_LENGTH`."""
         line = " ".join(self.redact(text).split())
-        return (
-            line
-            if len(line) <= _MAX_TITLE_LENGTH
-            else line[: _MAX_TITLE_LENGTH - 1] + "…"
-        )
+        if len(line) <= _MAX_TITLE_LENGTH:
+            return line
+        return line[: _MAX_TITLE_LENGTH - 1] + "…"
 
     def _update_project(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
@@ -165,6 +164,7 @@ class RelationsSync:
         with self.store.relations() as ledger:
             for update in updates:
                 if not update.due.digest:
+                    # The parent is set only when a thread is written first.
                     parent = _find_parent(ledger, update.due.session, folder)
                     update.thread["parent_id"] = parent
         try:
@@ -198,13 +198,13 @@ class RelationsSync:
         new_ids: list[str] = []
         claims: dict[str, str] = {}
 
-        def work(data: RelationsData, now: str) -> None:
+        def update_data(data: RelationsData, now: str) -> None:
             claims.update(find_claimed_sessions(data))
             threads = [update.thread for update in updates]
             unclaimed = [t for t in threads if t["session_id"] not in claims]
             new_ids.extend(upsert_threads(data, _sort_parents_first(unclaimed), now))
 
-        result = self._open_relations(base).update(work)
+        result = self._open_relations(base).update(update_data)
         report.files_written += result.is_changed
         self._record_claims(base, claims, result.stamp, report)
         return new_ids
@@ -215,7 +215,7 @@ class RelationsSync:
             clock=self.clock,
             read=sinks.read_file,
             write=sinks.write_file,
-            retry_delays=self.lock_waits,
+            retry_delays=self.retry_delays,
         )
 
     def apply_claims(self, report: RelationsReport) -> None:
@@ -237,6 +237,7 @@ class RelationsSync:
     def _record_claims(
         self, base: Path, claims: Mapping[str, str], stamp: str, report: RelationsReport
     ) -> None:
+        """Save the file's stamp, and plan the moves of newly claimed threads."""
         folder = os.fsencode(base)
         with self.store.relations() as ledger:
             ledger.record_relations_file(folder, stamp)
@@ -251,7 +252,7 @@ class RelationsSync:
     def _finish_move(self, move: ThreadMove, report: RelationsReport) -> None:
         """Rename the thread in its relations file, and move its folder.
 
-        Our own files are deleted, because the stages write them again.
+        Files that leslied wrote are deleted, because the stages write them again.
         """
         base = Path(os.fsdecode(move.folder))
         try:
@@ -287,33 +288,33 @@ def _sort_parents_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     remaining = {thread["id"]: thread for thread in threads}
     ordered: list[dict[str, Any]] = []
 
-    def append(thread: dict[str, Any]) -> None:
+    def append_after_parent(thread: dict[str, Any]) -> None:
         if remaining.pop(thread["id"], None) is not None:
             if thread["parent_id"] in remaining:
-                append(remaining[thread["parent_id"]])
+                append_after_parent(remaining[thread["parent_id"]])
             ordered.append(thread)
 
     for thread in threads:
-        append(thread)
+        append_after_parent(thread)
     return ordered
 
 
 def _plan_file_moves(
     ledger: RelationsLedger, base: Path, session: int, new_id: str
 ) -> list[tuple[int, int, str, str]]:
-    """Return (row, unit, old file, new file) for each transcript of a thread.
+    """Return (session row, unit, old file, new file) for each transcript of a thread.
 
     A file keeps its name unless another file has it.
     """
-    planned, taken = [], set()
+    moves, new_paths = [], set()
     for row, unit, old in ledger.list_transcript_files(session):
         _, _, thread_and_name = old.partition(f"{THREADS_FOLDER}/")
         _, _, name = thread_and_name.partition("/")
         stem = f"{THREADS_FOLDER}/{new_id}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
-        while new in taken or sinks.read_file(base, new) is not None:
+        while new in new_paths or sinks.read_file(base, new) is not None:
             number += 1
             new = f"{stem}-{number}.txt"
-        taken.add(new)
-        planned.append((row, unit, old, new))
-    return planned
+        new_paths.add(new)
+        moves.append((row, unit, old, new))
+    return moves

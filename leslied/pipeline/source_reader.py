@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -44,24 +43,31 @@ class SourceReader:
     adapter: AgentAdapter
     limits: tail.ReadLimits
     is_final: bool
+    """As in `Ingest`."""
     weight: int
-    """Rows plus kilobytes of one batch."""
+    """Rows plus kilobytes after which a batch is complete."""
     is_excluded: Callable[[str], bool] | None = None
+    """As in `Ingest`."""
     load_saved_state: Callable[[bytes], str] = lambda _: ""
-    """Return the decoder state that was saved for the log at a path, or ""."""
+    """Returns the decoder state that was saved for the log at a path, or ""."""
     find_source: Callable[[Path], SourceRef | None] = lambda _: None
-    """Return the source at a path, or None."""
+    """Returns the source at a path, or None."""
     _batch: Batch = field(default_factory=Batch)
+    """The batch that is not complete yet."""
     _states: dict[bytes, str] = field(default_factory=dict)
+    """The decoder state of each source that this reader has read, by path."""
 
     def read(self, sources: Iterable[tuple[SourceRef, Cursor]]) -> Iterator[Batch]:
         """Yield batches of everything new after the cursors."""
-        return self.make_batches(
-            chain.from_iterable(starmap(self._read_source, sources))
+        chunks = (
+            chunk
+            for source, cursor in sources
+            for chunk in self._read_source(source, cursor)
         )
+        return self.make_batches(chunks)
 
     def make_batches(self, chunks: Iterable[DecodedChunk]) -> Iterator[Batch]:
-        """Yield the chunks in groups for one commit; the last one may be empty."""
+        """Yield the chunks in batches, one for each commit; the last may be empty."""
         for chunk in chunks:
             self._batch.add(chunk)
             if self._batch.weight >= self.weight:
@@ -73,13 +79,14 @@ class SourceReader:
     ) -> tuple[DecodedChunk, dict[str, Any]]:
         """Return the decoded chunk, and the decoder state for the next chunk.
 
-        `folder` is where the session began, if anything is excluded.
+        Add its counts to the report of the next batch. `folder` is where the session
+        began, if anything is excluded.
         """
         decoder = Decoder(self.adapter, self.limits, state)
         for entry in chunk.entries:
             decoder.add(entry)
         decoder.rejected += chunk.rejected
-        self._exclude(source, decoder, folder)
+        self._drop_excluded(source, decoder, folder)
         if folder and decoder.state.get("cwd") != folder:
             decoder.state = {**decoder.state, FIRST_CWD: folder}
         self._batch.report.entries += len(chunk.entries)
@@ -99,19 +106,21 @@ class SourceReader:
     def load_state(self, source: SourceRef, cursor: Cursor) -> dict[str, Any]:
         """Return the decoder state at the cursor.
 
-        A document that belongs to a log starts with that log's working directory.
+        A source that is read from its start gets the text of its side file, and a
+        document that belongs to a log gets that log's working directory.
         """
         state = parse_state(cursor.state)
         is_held = state.pop(_HELD_AT, None) is not None
+        # Held back before its first read, a source has no other state than this mark.
         was_read = bool(state) or (bool(cursor.state) and not is_held)
         if was_read and source.shape is not Shape.DOCUMENT:
             return state
         state = {}
         if source.shape is Shape.DOCUMENT:
-            name = source.path.name.partition(".")[0] + ".jsonl"
-            log = os.fsencode(source.path.with_name(name))
-            text = self._states.get(log) or self.load_saved_state(log)
-            state["cwd"] = parse_state(text).get("cwd", "")
+            log_name = source.path.name.partition(".")[0] + ".jsonl"
+            log_path = os.fsencode(source.path.with_name(log_name))
+            state_text = self._states.get(log_path) or self.load_saved_state(log_path)
+            state["cwd"] = parse_state(state_text).get("cwd", "")
         if source.side_file:
             state["beside"] = tail.read_side_file(source, self.limits)
         return state
@@ -146,12 +155,13 @@ class SourceReader:
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
             self._batch.report.failures[source.path] = describe_error(error)
 
-    def _exclude(self, source: SourceRef, decoder: Decoder, folder: str) -> None:
-        """Drop the content of excluded sessions."""
+    def _drop_excluded(self, source: SourceRef, decoder: Decoder, folder: str) -> None:
+        """Drop the content of excluded sessions from what the decoder returned."""
         if self.is_excluded is None:
             return
         is_shared = source.shape is Shape.SQLITE
         folders = [] if is_shared else [folder, *decoder.folders]
+        # The predicate is true for "" if everything is excluded.
         if any(map(self.is_excluded, ["", *folders])):
             decoder.drop_content()
         elif is_shared:
@@ -175,30 +185,34 @@ class SourceReader:
         """
         if not self._needs_folder(source):
             return ""
-        path = self.adapter.find_main_log(source)
-        if path is None:
+        main_log = self.adapter.find_main_log(source)
+        if main_log is None:
             return self._find_own_folder(source, cursor, state)
-        name = os.fsencode(path)
-        cursor = Cursor(state=self._states.get(name) or self.load_saved_state(name))
-        folder = _get_folder(parse_state(cursor.state))
+        main_path = os.fsencode(main_log)
+        state_text = self._states.get(main_path) or self.load_saved_state(main_path)
+        folder = _get_folder(parse_state(state_text))
         if folder:
             return folder
-        main = self.find_source(path)
+        main = self.find_source(main_log)
         if main is None:
             return ""
-        return self._find_own_folder(main, cursor, self.load_state(main, cursor))
+        # Without a folder in its state, the main log must be searched from its start.
+        start = Cursor(state=state_text)
+        return self._find_own_folder(main, start, self.load_state(main, start))
 
     def _find_own_folder(
         self, source: SourceRef, cursor: Cursor, state: dict[str, Any]
     ) -> str:
-        """Return the folder in the state, or the first one named after the cursor.
+        """Return the folder in the state, or else the first that a new entry names.
 
         `claude -p` writes the prompt before the folder, and a chunk may end between the
-        two. So entries are read ahead, and dropped, to bound the memory.
+        two. So entries after the cursor are read ahead; they are dropped, to bound the
+        memory. Return "" if no entry names a folder.
         """
         folder = _get_folder(state)
-        is_same = parse_state(cursor.state).get(_HELD_AT) == self._fingerprint(source)
-        if folder or (is_same and not state.get("beside")):
+        fingerprint = self._compute_fingerprint(source)
+        was_searched = parse_state(cursor.state).get(_HELD_AT) == fingerprint
+        if folder or (was_searched and not state.get("beside")):
             return folder
         start = Cursor() if source.shape is Shape.DOCUMENT else cursor
         for chunk in tail.read(source, start, self.limits, is_final=self.is_final):
@@ -220,23 +234,25 @@ class SourceReader:
         self._batch.report.waiting[source.path] = (
             _NO_MAIN_FOLDER if has_main_log else _NO_OWN_FOLDER
         )
-        state, fingerprint = parse_state(cursor.state), self._fingerprint(source)
+        state = parse_state(cursor.state)
+        fingerprint = self._compute_fingerprint(source)
         if state.get(_HELD_AT) == fingerprint:
             return
-        text = msgspec.json.encode({**state, _HELD_AT: fingerprint}).decode()
-        self._states[os.fsencode(source.path)] = text
+        state_text = msgspec.json.encode({**state, _HELD_AT: fingerprint}).decode()
+        self._states[os.fsencode(source.path)] = state_text
         yield DecodedChunk(
             source=source,
-            cursor=replace(cursor, state=text),
+            cursor=replace(cursor, state=state_text),
             decoder_version=self.adapter.decoder_version,
         )
 
-    def _fingerprint(self, source: SourceRef) -> list[int]:
-        """Return all numbers that a search for the folder depends on."""
+    def _compute_fingerprint(self, source: SourceRef) -> list[int]:
+        """Return all numbers that the result of a search for the folder depends on."""
         return [self.adapter.decoder_version, int(self.is_final), *source.stamp]
 
 
 def _get_folder(state: dict[str, Any]) -> str:
+    """Return the folder where the session began, or "" if the state has none."""
     return str(state.get(FIRST_CWD) or state.get("cwd") or "")
 
 

@@ -1,4 +1,4 @@
-"""The stop detection stage: mark sessions whose process is gone."""
+"""The stop detection stage: mark sessions as stopped when their process is gone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _MAX_ENDED_SESSIONS = 200
+"""Ended sessions that are remembered; the oldest are forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class StopDetection:
     each run, because the last entries may be read only after the process is gone."""
 
     def run(self) -> int:
-        """Mark as stopped the sessions whose process ended or switched to another.
+        """Mark sessions as stopped whose process ended or works on another session.
 
         Return how many were marked now.
         """
@@ -53,7 +54,9 @@ class StopDetection:
             self.live_sessions.update(live)
             self.store.mark_live(agent, (session_id for _, session_id in live))
             ended = [
-                name for key_agent, name in self.ended_sessions if key_agent == agent
+                session_id
+                for key_agent, session_id in self.ended_sessions
+                if key_agent == agent
             ]
             stopped += self.store.mark_stopped(agent, ended) if ended else 0
         return stopped
@@ -66,14 +69,15 @@ class StopDetection:
     def mark_ended(self, agent: str, session_ids: Sequence[str]) -> int:
         """Mark as stopped the sessions that reported their own end; return how many."""
         stopped = self.store.mark_stopped(agent, session_ids)
-        # Only after the store accepted the ids: others would make every run fail.
+        # An id that the store cannot accept must not be remembered, because it would
+        # make every later run fail.
         self._record_ended({(agent, session_id) for session_id in session_ids}, set())
         return stopped
 
     def _record_ended(
         self, ended: set[tuple[str, str]], live: set[tuple[str, str]]
     ) -> None:
-        """Add the ended sessions, remove the live ones, and drop the oldest."""
+        """Remember the ended sessions; forget those that are live and the oldest."""
         for key in sorted(ended):
             self.ended_sessions.setdefault(key)
         for key in live:

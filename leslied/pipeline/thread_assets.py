@@ -26,7 +26,7 @@ from leslied.threads.index import (
     Asset,
     AssetFile,
     ThreadIndex,
-    load_histories,
+    parse_histories,
     thread_index_to_dict,
 )
 from leslied.threads.progress import parse_progress
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from leslied.threads.assets import ScannedAsset, ScannedFile
     from leslied.threads.collected_assets import CollectedAsset
 
-_THREADS = "/.leslie/threads/"
+_THREADS_INFIX = "/.leslie/threads/"
+"""Part of the absolute path of every file in a thread's folder."""
 _CALL_KEYWORDS = (".leslie", "plans")
 """A tool call can only concern a thread if it contains one of these strings, or if the
 first one is part of its working directory."""
@@ -56,16 +57,19 @@ class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):
 
     stamp: tuple[int, int, int, int]
     sha256: str
+    """Empty if the file changed while it was read."""
     title: str
 
 
 @dataclass(slots=True)
 class ThreadAssetsReport:
-    """The index of a thread and the number of files written."""
+    """The index of a thread, and what the next run needs."""
 
     index: dict[str, Any]
     stamp: bytes
+    """The result of `compute_thread_stamp` after the run."""
     fingerprints_json: str
+    """The `FileFingerprint` of each file, by path."""
     files_written: int
 
 
@@ -80,6 +84,7 @@ class ThreadAssets:
     """Folders that may contain the thread's folder; files are written to the first."""
     redact: Callable[[str], str]
     read_plan: Callable[[str], str | None]
+    """Returns the text of a plan that an agent stored at a path, or None."""
     _old_fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _files_written: int = 0
@@ -89,9 +94,10 @@ class ThreadAssets:
         return f".leslie/threads/{self.session.thread_id}"
 
     def run(self, fingerprints_json: str) -> ThreadAssetsReport:
-        """Write the thread's index if it changed; do not read unchanged files.
+        """Write the thread's index if it changed, and return it in a report.
 
-        `fingerprints_json` is what an earlier run returned in its report, or "".
+        Unchanged files are not read. `fingerprints_json` is that of the last run's
+        report, or "".
         """
         self._old_fingerprints = msgspec.json.decode(
             fingerprints_json or "{}", type=dict[str, FileFingerprint]
@@ -109,7 +115,7 @@ class ThreadAssets:
             session_id=key.session_id,
             assets=assets,
             progress=self._find_progress(assets),
-            histories=load_histories(old_text, self.session.thread_id),
+            histories=parse_histories(old_text, self.session.thread_id),
         )
         index = thread_index_to_dict(thread)
         self._write_if_changed(name, render_json(index), old_text)
@@ -129,7 +135,9 @@ class ThreadAssets:
                     folder = ledger.find_cwd_before(session.row, unit) or session.cwd
                     changes = self._find_unit_changes(session, unit, folder)
                     ledger.replace_file_changes(session.row, unit, changes)
-                    paths = (change.path.partition(_THREADS)[2] for change in changes)
+                    paths = (
+                        change.path.partition(_THREADS_INFIX)[2] for change in changes
+                    )
                     thread_ids = {path.partition("/")[0] for path in paths}
                     due.update(ledger.list_indexed(thread_ids))
                 ledger.mark_searched(session.row)
@@ -139,11 +147,16 @@ class ThreadAssets:
     def _find_unit_changes(
         self, session: SessionSummary, unit: int, folder: str
     ) -> list[FileChange]:
+        """Return the relevant file changes of a unit that started in `folder`.
+
+        All calls are loaded if one of them ran below a `.leslie` folder, because a
+        relative path there does not contain a keyword.
+        """
         keywords = ("",) if ".leslie" in folder else _CALL_KEYWORDS
         entries = self.reader.list_tool_calls(
             session.row, unit, keywords, PLAN_AND_TODO_TOOLS
         )
-        if any(".leslie" in str(p.record.metadata.get("cwd")) for p in entries):
+        if any(".leslie" in str(e.record.metadata.get("cwd")) for e in entries):
             entries = self.reader.list_tool_calls(
                 session.row, unit, ("",), PLAN_AND_TODO_TOOLS
             )
@@ -163,39 +176,45 @@ class ThreadAssets:
         )
 
     def _find_changes(self, root: Path, asset: ScannedAsset) -> list[FileChange]:
-        """Return the asset's file changes, also those under an old thread id."""
+        """Return the asset's file changes, with those under old thread ids.
+
+        Their paths are replaced with the current ones.
+        """
         changes = []
         with self.store.assets() as ledger:
             for thread_id in (
                 *ledger.list_old_thread_ids(self.session.row),
                 self.session.thread_id,
             ):
-                old = f"{root}{_THREADS}{thread_id}/{asset.relative_path}"
-                new = f"{root}/{asset.path}"
-                changes += [
-                    msgspec.structs.replace(c, path=new + c.path.removeprefix(old))
-                    for c in (
-                        *ledger.list_file_changes_below(old),
-                        *ledger.list_file_changes_at(old),
-                    )
-                ]
+                old_path = f"{root}{_THREADS_INFIX}{thread_id}/{asset.relative_path}"
+                new_path = f"{root}/{asset.path}"
+                for change in (
+                    *ledger.list_file_changes_below(old_path),
+                    *ledger.list_file_changes_at(old_path),
+                ):
+                    path = new_path + change.path.removeprefix(old_path)
+                    changes.append(msgspec.structs.replace(change, path=path))
         return changes
 
     def _describe_file(
         self, root: Path, file: ScannedFile, changes: list[FileChange]
     ) -> AssetFile:
         path = _to_valid_utf8(file.path)
-        cached = self._old_fingerprints.get(path)
-        if cached is None or cached.stamp != file.stamp or not cached.sha256:
+        fingerprint = self._old_fingerprints.get(path)
+        if (
+            fingerprint is None
+            or fingerprint.stamp != file.stamp
+            or not fingerprint.sha256
+        ):
             description = describe_file(root, file)
             title = _to_valid_utf8(truncate_title(self.redact(description.title)))
-            cached = FileFingerprint(file.stamp, description.sha256, title)
-        self._fingerprints[path] = cached
+            fingerprint = FileFingerprint(file.stamp, description.sha256, title)
+        self._fingerprints[path] = fingerprint
         return AssetFile(
             path=path,
-            title=cached.title,
+            title=fingerprint.title,
             size=file.size,
-            sha256=cached.sha256,
+            sha256=fingerprint.sha256,
             updated_at=file.updated_at,
             changes=[c for c in changes if c.path == f"{root}/{file.path}"],
         )
@@ -212,13 +231,14 @@ class ThreadAssets:
             asset.type: asset for asset in collect_assets(changes, self.read_plan)
         }
         assets = []
-        for kind in ("plan", "progress"):
-            name = f"{self._folder}/{COLLECTED_FOLDER}/{kind}.md"
+        for asset_type in ("plan", "progress"):
+            name = f"{self._folder}/{COLLECTED_FOLDER}/{asset_type}.md"
             old_text = read_text(self.roots[0], name, _MAX_FILE_BYTES)
-            if kind in collected and kind not in types_in_folder:
-                data = self.redact(collected[kind].text).encode(errors="replace")
+            asset = collected.get(asset_type)
+            if asset and asset_type not in types_in_folder:
+                data = self.redact(asset.text).encode(errors="replace")
                 self._write_if_changed(name, data, old_text)
-                assets.append(self._describe_collected(name, collected[kind], data))
+                assets.append(self._describe_collected(name, asset, data))
             elif old_text is not None:
                 sinks.remove_file(self.roots[0], name)
                 self._files_written += 1
@@ -239,6 +259,7 @@ class ThreadAssets:
         return Asset(type=collected.type, path=name, is_collected=True, files=[file])
 
     def _find_progress(self, assets: list[Asset]) -> Any:
+        """Return the parsed content of the first progress file, or None."""
         for asset in assets:
             if asset.type == "progress":
                 for root in self.roots:
@@ -278,7 +299,7 @@ def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
 def _is_relevant(change: FileChange) -> bool:
     if change.kind in _ALWAYS_RELEVANT_KINDS:
         return True
-    return _THREADS in change.path or PLAN_FILE.fullmatch(change.path) is not None
+    return _THREADS_INFIX in change.path or PLAN_FILE.fullmatch(change.path) is not None
 
 
 def _drop_body(change: FileChange) -> FileChange:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MAX_TRANSCRIPTS = 50
 """Transcript files per thread. Older ones are removed; the store keeps everything."""
 _SETTLE_AFTER = timedelta(seconds=2)
+"""Time without new entries after which an ended turn counts as a finished unit."""
 _GITIGNORE = (
     "/.gitignore\n/index.json\n/INDEX.md\n/thread_relations.json*\n/threads/*/.meta/\n"
 )
@@ -50,6 +51,7 @@ class SettleReport:
     exports_written: int = 0
     """Files that the exports stage wrote afterwards."""
     errors: dict[str, str] = field(default_factory=dict)
+    """Reasons of failures, by session id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +78,17 @@ class TranscriptStage:
     def run(self, *, limit: int = 1_000_000, include_old: bool = True) -> SettleReport:
         """Write the transcripts of units that finished and changed.
 
-        Without `include_old`, skip sessions that ended before the store was created.
+        Settle about `limit` sessions. Without `include_old`, skip sessions that ended
+        before the store was created.
         """
         report = SettleReport()
         with self.store.transcripts() as ledger:
-            since = 0 if include_old else ledger.get_created_us()
+            since_us = 0 if include_old else ledger.get_created_us()
             if self.backfill == "none":
                 ledger.mark_old_settled()
             # Sessions that failed stay due; they must not crowd out the others.
-            failed = len(self.failures.list_names("transcript"))
-            due = ledger.list_due(since, limit + failed)
+            failed_count = len(self.failures.list_names("transcript"))
+            due = ledger.list_due(since_us, limit + failed_count)
         for number, (agent, session_id) in enumerate(due, 1):
             work = partial(self._try_settle, SessionKey(agent, session_id), report)
             self.failures.attempt("transcript", session_id, work, report.errors)
@@ -93,6 +96,7 @@ class TranscriptStage:
         return report
 
     def _try_settle(self, key: SessionKey, report: SettleReport) -> None:
+        """Settle a session; if a file cannot be written, try the central tree."""
         try:
             self._settle_session(key, report)
         except SinkError as error:
@@ -103,21 +107,24 @@ class TranscriptStage:
     ) -> None:
         """Settle the session again, in the central tree if its thread has no files.
 
-        Report `error`, the reason of the first failure, if this fails, too.
+        If this fails, too, report `error`, the reason of the first failure.
         """
         main = self.reader.find_session(key)
         if main is not None:
             with self.store.transcripts() as ledger:
                 if not ledger.has_files(main.row):
                     folder = self.policy.choose_central(main.cwd).folder
-                    ledger.move_thread(main.row, os.fsencode(folder))
+                    ledger.move_unwritten_thread(main.row, os.fsencode(folder))
         try:
             self._settle_session(key, report)
         except SinkError:
             report.errors[key.session_id] = error.message
 
     def _settle_session(self, key: SessionKey, report: SettleReport) -> None:
-        """Write the due units that are finished; if none waits, mark the session."""
+        """Write the finished units that are due.
+
+        If no other units are due, mark the session as settled.
+        """
         main = self.reader.find_session(key)
         if main is None:
             return
@@ -125,29 +132,29 @@ class TranscriptStage:
         with self.store.transcripts() as ledger:
             unit_by_child = _find_parent_units(main, children, ledger)
             # Do not write files that would be removed at once as surplus.
-            oldest = main.units - MAX_TRANSCRIPTS
-            due = set(ledger.list_due_units(main.row, oldest))
+            last_surplus = main.units - MAX_TRANSCRIPTS
+            due = set(ledger.list_due_units(main.row, last_surplus))
             due |= {
                 unit_by_child[c.row] for c in children if _has_new_entries(c, ledger)
             }
-            due = {number for number in due if number > oldest}
-        is_waiting = False
+            due = {number for number in due if number > last_surplus}
+        has_unfinished_units = False
         for number in sorted(due):
             if self._is_unit_finished(main, number):
                 report.units += 1
                 unit_children = [c for c in children if unit_by_child[c.row] == number]
                 self._write_unit(main, number, unit_children, report)
             else:
-                is_waiting = True
-        if not is_waiting:
+                has_unfinished_units = True
+        if not has_unfinished_units:
             with self.store.transcripts() as ledger:
                 ledger.mark_settled(*key[:2])
 
     def _is_unit_finished(self, main: SessionSummary, number: int) -> bool:
         """Return whether a unit is finished.
 
-        A unit is finished when the next prompt came, when the session stopped, or some
-        seconds after its turn ended.
+        A unit is finished when the next prompt came, when the session stopped, or
+        `_SETTLE_AFTER` after its turn ended.
         """
         if number < main.units or self.is_final:
             return True
@@ -184,7 +191,7 @@ class TranscriptStage:
         writer.remove_surplus()
 
     def _choose_folder(self, main: SessionSummary) -> Path | None:
-        """Return the folder of the thread, or None if it gets no files.
+        """Return the output folder of the thread, or None if no files are written.
 
         The first call saves the folder and, if Leslie claimed the session in that
         folder's relations file, gives the thread the claimed id.
@@ -202,11 +209,11 @@ class TranscriptStage:
             if is_old and self.backfill == "central":
                 location = self.policy.choose_central(main.cwd)
             ledger.set_folder(main.row, os.fsencode(location.folder))
-            claim = find_claiming_thread(
+            claimed_id = find_claiming_thread(
                 read_relations(location.folder), main.key.session_id
             )
-            if claim:
-                ledger.claim_thread_id(main.row, claim)
+            if claimed_id:
+                ledger.claim_thread_id(main.row, claimed_id)
         return location.folder
 
 
@@ -217,8 +224,9 @@ class _TranscriptWriter:
     stage: TranscriptStage
     main: SessionSummary
     base: Path
+    """The output folder, which contains `.leslie`."""
     report: SettleReport
-    files: dict[str, str] = field(default_factory=dict)
+    subagent_files: dict[str, str] = field(default_factory=dict)
     """Name of the file of each subagent, by the subagent's id."""
 
     def write_subagents(self, unit: Unit) -> None:
@@ -238,7 +246,9 @@ class _TranscriptWriter:
             if transcript is None:
                 # Reserve the name first, so that a crash leaves no unknown file.
                 transcript = self._reserve_name(unit, ledger)
-        self.files[unit.summary.subagent_id] = transcript.file.rpartition("/")[2]
+        self.subagent_files[unit.summary.subagent_id] = transcript.file.rpartition("/")[
+            2
+        ]
         data = self._render(unit, transcript.utc_offset, parent_chat_id)
         digest = hashlib.sha256(data).digest()[:16]
         if transcript.digest != digest:
@@ -248,6 +258,7 @@ class _TranscriptWriter:
             ledger.save(replace(transcript, newest=newest, digest=digest))
 
     def _reserve_name(self, unit: Unit, ledger: TranscriptLedger) -> Transcript:
+        """Save a transcript that has a name but no content yet, and return it."""
         zone = self._find_zone(unit)
         transcript = Transcript(
             session=unit.summary.row,
@@ -255,7 +266,7 @@ class _TranscriptWriter:
             chat_id=unit.chat_id,
             folder=os.fsencode(self.base),
             file=self._choose_name(unit, zone, ledger),
-            utc_offset=_utc_offset_minutes(zone, unit.started_at),
+            utc_offset=_get_utc_offset_minutes(zone, unit.started_at),
             started_us=int((unit.started_at or _EPOCH).timestamp() * 1e6),
             newest=0,
             digest=b"",
@@ -270,7 +281,7 @@ class _TranscriptWriter:
             redact=self.stage.redact,
             limits=self.stage.limits,
             parent_chat_id=parent_chat_id,
-            subagent_files=self.files,
+            subagent_files=self.subagent_files,
         )
         # Tool names and arguments may contain secrets, too, not only messages.
         redacted = redact_unit(unit, self.stage.redact)
@@ -278,7 +289,7 @@ class _TranscriptWriter:
         return leslie.serialize_document(document).encode()
 
     def remove_surplus(self) -> None:
-        """Remove the oldest transcripts beyond the limit; only files that we wrote."""
+        """Remove the oldest transcripts beyond the limit; only files in the ledger."""
         with self.stage.store.transcripts() as ledger:
             for transcript in ledger.list_surplus(self.main.row, MAX_TRANSCRIPTS):
                 folder = Path(os.fsdecode(transcript.folder))
@@ -287,6 +298,7 @@ class _TranscriptWriter:
                 self.report.files_removed += 1
 
     def _write_file(self, name: str, data: bytes) -> None:
+        """Write a file below the base; create the folder's `.gitignore` if missing."""
         if self.base.is_relative_to(self.stage.policy.central):
             sinks.make_folder(self.base)
         if sinks.read_file(self.base, ".leslie/.gitignore") is None:
@@ -295,7 +307,7 @@ class _TranscriptWriter:
         self.report.files_written += 1
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
-        """Return a file name that is unused in the store and on disk."""
+        """Return a path below the base that is unused in the store and on disk."""
         subfolder = "subagents" if unit.summary.is_subagent else "transcripts"
         folder = f".leslie/threads/{self.main.thread_id}/.meta/{subfolder}"
         started = (unit.started_at or _EPOCH).astimezone(zone)
@@ -303,8 +315,8 @@ class _TranscriptWriter:
         number = 1
         while True:
             name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"
-            is_free = not ledger.is_taken(os.fsencode(self.base), name)
-            if is_free and sinks.read_file(self.base, name) is None:
+            is_taken = ledger.is_taken(os.fsencode(self.base), name)
+            if not is_taken and sinks.read_file(self.base, name) is None:
                 return name
             number += 1
 
@@ -319,20 +331,22 @@ class _TranscriptWriter:
 def _find_parent_units(
     main: SessionSummary, children: list[SessionSummary], ledger: TranscriptLedger
 ) -> dict[int, int]:
-    """Return the unit of the main session that each subagent belongs to, by row.
+    """Return the unit of the main session that each subagent belongs to.
 
-    It is the unit of the tool call that started the subagent; else that of its parent,
-    if another subagent started it; else the one at the time when it started.
+    The keys are the subagents' row ids. A subagent belongs to the unit of the tool call
+    that started it. If another subagent made the call, it belongs to the same unit as
+    that one. If there is no such call, its start time decides.
     """
     children_by_row = {child.row: child for child in children}
 
-    def find_unit(child: SessionSummary, seen: tuple[int, ...] = ()) -> int:
+    def find_unit(child: SessionSummary, visited_rows: tuple[int, ...] = ()) -> int:
         calls = ledger.find_call_units(child.spawn_call_id)
         if main.row in calls:
             return calls[main.row]
         for row in calls:
-            if row in children_by_row and row != child.row and row not in seen:
-                return find_unit(children_by_row[row], (*seen, child.row))
+            is_new = row != child.row and row not in visited_rows
+            if row in children_by_row and is_new:
+                return find_unit(children_by_row[row], (*visited_rows, child.row))
         started_us = (child.started_at or _EPOCH).timestamp() * 1e6
         return ledger.find_unit_at(main.row, int(started_us))
 
@@ -340,12 +354,13 @@ def _find_parent_units(
 
 
 def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
+    """Return whether the subagent has entries that its transcript does not include."""
     transcript = ledger.find_transcript(child.row, 0)
     if transcript is None:
         return True
     return transcript.newest < ledger.get_newest_placement(child.row)
 
 
-def _utc_offset_minutes(zone: tzinfo, at: datetime | None) -> int:
+def _get_utc_offset_minutes(zone: tzinfo, at: datetime | None) -> int:
     offset = (at or _EPOCH).astimezone(zone).utcoffset() or timedelta()
     return int(offset.total_seconds() // 60)

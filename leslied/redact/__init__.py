@@ -1,6 +1,6 @@
 """Removal of secrets from text before it leaves the store.
 
-A `Redactor` replaces every recognized secret by its kind and a short keyed hash, so
+A `Redactor` replaces every recognized secret with its kind and a short keyed hash, so
 that readers can see whether two secrets are equal but cannot read them.
 """
 
@@ -24,7 +24,7 @@ _KEYWORDS = re.compile(
 
 
 class Redactor:
-    """Replaces secrets by markers that contain a hash made with a secret key."""
+    """Replaces secrets with markers that contain a hash made with a secret key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -35,7 +35,7 @@ class Redactor:
         return hashlib.sha256(b"key-id\0" + self._key).hexdigest()[:8]
 
     def redact(self, text: str) -> str:
-        """Replace every recognized secret in the text by `[REDACTED:kind:hash]`."""
+        """Replace every recognized secret in the text with `[REDACTED:kind:hash]`."""
         if len(text) < _SHORT_TEXT_LENGTH and not _KEYWORDS.search(text):
             return text
         for rule in RULES:
@@ -44,5 +44,6 @@ class Redactor:
         return text
 
     def _make_marker(self, rule: Rule, match: re.Match[str]) -> str:
+        """Return the marker that replaces the secret which the rule matched."""
         digest = hmac.new(self._key, match[0].encode(errors="replace"), "sha256")
         return f"[REDACTED:{rule.kind}:{digest.hexdigest()[:4]}]"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _CHARACTER = r"[A-Za-z0-9_-]"
+"""Matches one character of most tokens."""
 _WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt]))"
 """Matches at the start of a word, also after an escape sequence such as `\\n`."""
 
@@ -24,6 +25,7 @@ class Rule:
 
     kind: str
     keywords: tuple[str, ...]
+    """Text that contains none of these strings has no secret of this kind."""
     regex: str
 
     @cached_property
@@ -35,6 +37,7 @@ class Rule:
 def _make_rule(
     kind: str, keywords: str, pattern: str, *, must_start_word: bool = True
 ) -> Rule:
+    """Return a rule; `keywords` are separated by spaces."""
     regex = f"{_WORD_START}(?:{pattern})" if must_start_word else pattern
     return Rule(kind, tuple(keywords.split()), regex)
 

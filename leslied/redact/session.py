@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,11 +77,12 @@ def redact_json(text: str, redact: Redact) -> str:
     redacted = redact(text)
     if "\\" not in redacted:
         return redacted
-    # Working string by string takes linear time, however deep the JSON is nested.
-    return _STRING.sub(lambda match: _redact_string(match[0], redact), redacted)
+    # Working string by string takes linear time, however deeply the JSON is nested.
+    return _JSON_STRING.sub(lambda match: _redact_string(match[0], redact), redacted)
 
 
 def _redact_string(literal: str, redact: Redact) -> str:
+    """Redact a JSON string that contains escapes; others were redacted before."""
     if "\\" not in literal:
         return literal
     try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
-    """One export format. The session it receives is already redacted."""
+    """One export format. Callers redact the session before they render it."""
 
     name: str
     """Name in `--format` and in the config file."""

@@ -6,8 +6,8 @@ import difflib
 from typing import TYPE_CHECKING
 
 from leslied.model.edits import find_patch_edits, find_replacements
+from leslied.sinks._messages import find_version, parse_input
 from leslied.sinks._text import first_line, replace_controls
-from leslied.sinks._turns import find_version, parse_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from leslied.model.edits import FileEdit
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import SpeakerMessage, ToolInvocation
+    from leslied.sinks._messages import SpeakerMessage, ToolInvocation
 
 _LABEL_ARGUMENTS = (
     "command",
@@ -97,14 +97,14 @@ def format_subagent(unit: Unit) -> str:
     return " · ".join(first_line(part, 100) for part in parts if part)
 
 
-def format_event(turn: SpeakerMessage) -> str:
-    """Describe an event in a few words; empty if it is not meant for people."""
-    note = turn.placed.record.metadata.get("note")
+def format_event(message: SpeakerMessage) -> str:
+    """Describe an event in a few words; empty if people need not see it."""
+    note = message.placed.record.metadata.get("note")
     if note == "interrupt":
         return "interrupted"
-    if turn.event_kind == "compacted":
+    if message.event_kind == "compacted":
         return "conversation compacted"
-    if turn.event_kind == "rewound":
+    if message.event_kind == "rewound":
         return "conversation rewound"
     return ""
 
@@ -121,6 +121,7 @@ def format_edit_diff(call: ToolInvocation) -> str:
 
 
 def _diff_texts(old: str, new: str) -> list[str]:
+    """Return the lines of a unified diff, without its two lines of file names."""
     lines = difflib.unified_diff(
         replace_controls(old).split("\n"),
         replace_controls(new).split("\n"),

@@ -30,7 +30,7 @@ _SYSTEM_FOLDERS = re.compile(
     "|Library|System|private)(/.*)?",
     re.DOTALL,
 )
-"""Folders that never hold a project, unless the home folder is in one of them."""
+"""Folders that never contain a project, except below the user's home folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,7 @@ def _is_below(path: Path, folders: Iterable[str]) -> bool:
 
 
 def _make_folder_name(path: str) -> str:
+    """Return the name of a project's folder in the central tree, unique to its path."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", path.rpartition("/")[2]).strip("-")[:40]
     digest = hashlib.sha256(path.encode(errors="replace")).hexdigest()[:8]
     return f"{name or 'unknown'}-{digest}"

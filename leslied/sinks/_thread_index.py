@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MAX_THREADS = 500
 """Number of threads in the index, most recently active first; the store has all."""
-_MAX_DETAILED = 25
+_MAX_DETAILED_THREADS = 25
 """Number of threads that the page shows in detail; a table lists the others."""
-_MAX_LISTED = 200
+_MAX_LISTED_THREADS = 200
 """Number of threads on the page, in detail or in the table."""
 _MAX_ITEMS = 5
 """Number of unfinished items that the page shows for a thread."""
@@ -26,7 +26,7 @@ _INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
 )
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
-_GENERATED_NOTE = "<!-- Written by leslied; changes here are lost. -->"
+_GENERATED_COMMENT = "<!-- Written by leslied; changes here are lost. -->"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +60,17 @@ def render_page(
 
     `threads` are sorted, most recently active first.
     """
-    lines = [_GENERATED_NOTE, "", "# Threads", "", _format_totals(threads, options)]
+    lines = [_GENERATED_COMMENT, "", "# Threads", "", _format_totals(threads, options)]
     day = ""
-    for thread in threads[:_MAX_DETAILED]:
+    for thread in threads[:_MAX_DETAILED_THREADS]:
         time = _parse_local_time(thread["ended_at"] or thread["started_at"], options)
         if time and f"{time:%A, %Y-%m-%d}" != day:
             day = f"{time:%A, %Y-%m-%d}"
             lines += ["", f"## {day}", ""]
         lines += _format_thread(thread, options)
-    lines += _format_table(threads[_MAX_DETAILED:_MAX_LISTED], options)
-    unlisted = options.total - min(len(threads), _MAX_LISTED)
+    earlier = threads[_MAX_DETAILED_THREADS:_MAX_LISTED_THREADS]
+    lines += _format_table(earlier, options)
+    unlisted = options.total - min(len(threads), _MAX_LISTED_THREADS)
     if unlisted > 0:
         lines += ["", f"{_pluralize(unlisted, 'older thread')} more: `leslied list`"]
     return ("\n".join(lines) + "\n").encode(errors="replace")
@@ -112,6 +113,7 @@ def _format_thread_link(thread: Mapping[str, Any]) -> str:
 
 
 def _format_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a link to the thread's folder of transcripts, if it has any."""
     for asset in thread["assets"]:
         if asset["type"] == "transcript" and asset["files"]:
             count = _pluralize(asset["files"], "transcript")
@@ -144,7 +146,9 @@ def _format_progress(progress: Mapping[str, Any]) -> str:
     if progress["blocked"]:
         parts.append(f"{progress['blocked']} blocked")
     percent = progress["percent"]
-    return ", ".join([*([f"{percent} %"] if percent is not None else []), *parts])
+    if percent is not None:
+        parts.insert(0, f"{percent} %")
+    return ", ".join(parts)
 
 
 def _format_unfinished_items(progress: Mapping[str, Any]) -> Iterator[str]:
@@ -186,6 +190,7 @@ def _format_table(
 
 
 def _format_span(thread: Mapping[str, Any], options: IndexPageOptions) -> str:
+    """Return the times of day from start to end, with a date if the days differ."""
     start, end = (
         _parse_local_time(thread[name], options) for name in ("started_at", "ended_at")
     )

@@ -25,7 +25,7 @@ _CHUNK_BYTES = 4096
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
-    """Replace `base/name` by these bytes, mode 0600; `base` must exist."""
+    """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist."""
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
         _replace_file(fd, file, data)
@@ -39,7 +39,10 @@ def write_artifact(base: Path, artifact: Artifact) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder that only its owner can use; not for folders of projects."""
+    """Create a folder that only its owner can use; not for folders of projects.
+
+    Raise SinkError if that fails.
+    """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -51,12 +54,12 @@ def read_file(base: Path, name: str) -> bytes | None:
     *folders, file = name.split("/")
     try:
         with _open_folder(base, folders, create=False) as fd:
-            handle = os.open(
+            file_fd = os.open(
                 file,
                 os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC,
                 dir_fd=fd,
             )
-            with os.fdopen(handle, "rb") as stream:
+            with os.fdopen(file_fd, "rb") as stream:
                 return stream.read()
     except (SinkError, FileNotFoundError):
         return None
@@ -73,9 +76,9 @@ def remove_file(base: Path, name: str) -> None:
 
 
 def merge_folder(base: Path, old: str, new: str) -> None:
-    """Move the contents of `base/old` to `base/new`, and remove the empty folder.
+    """Move the contents of `base/old` to `base/new`; remove `base/old` if then empty.
 
-    Files that exist in both folders stay in `base/old`.
+    Files that exist in both folders stay in `base/old`. Errors are ignored.
     """
     try:
         with (
@@ -91,6 +94,7 @@ def merge_folder(base: Path, old: str, new: str) -> None:
 
 
 def _merge_contents(source_fd: int, target_fd: int) -> None:
+    """Move everything that the target lacks; merge folders that both have."""
     for name in os.listdir(source_fd):
         try:
             os.stat(name, dir_fd=target_fd, follow_symlinks=False)
@@ -134,6 +138,7 @@ def _open_folder(
 
 
 def _open_child(fd: int, folder: str, *, create: bool) -> int:
+    """Return a descriptor of a folder directly below the one that `fd` describes."""
     if folder in ("", ".", ".."):
         raise SinkError(f"{folder!r} is not a valid folder name")
     if create:
@@ -149,16 +154,16 @@ def _replace_file(fd: int, file: str, data: bytes) -> None:
     with suppress(FileNotFoundError):
         os.unlink(_TEMPORARY_NAME, dir_fd=fd)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(_TEMPORARY_NAME, flags, 0o600, dir_fd=fd)
+    file_fd = os.open(_TEMPORARY_NAME, flags, 0o600, dir_fd=fd)
     try:
         view = memoryview(data)
         while view:
-            view = view[os.write(handle, view[:_CHUNK_BYTES]) :]
+            view = view[os.write(file_fd, view[:_CHUNK_BYTES]) :]
             failpoint("write.half")
-        os.fchmod(handle, 0o600)
-        os.fsync(handle)
+        os.fchmod(file_fd, 0o600)
+        os.fsync(file_fd)
     finally:
-        os.close(handle)
+        os.close(file_fd)
     failpoint("write.before")
     os.rename(_TEMPORARY_NAME, file, src_dir_fd=fd, dst_dir_fd=fd)
     failpoint("write.after")

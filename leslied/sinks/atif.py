@@ -1,4 +1,4 @@
-"""ATIF: an Agent Trajectory Interchange Format document, subagents embedded."""
+"""ATIF: one document in the Agent Trajectory Interchange Format, with subagents."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._text import dump_json, encode_text, make_file_stem
-from leslied.sinks._turns import (
+from leslied.sinks._messages import (
     find_version,
-    make_unit_turns,
+    make_unit_messages,
     parse_input,
     sum_unit_usage,
 )
+from leslied.sinks._text import dump_json, encode_text, make_file_stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, SessionSummary, Unit
-    from leslied.sinks._turns import SpeakerMessage, ToolInvocation
+    from leslied.sinks._messages import SpeakerMessage, ToolInvocation
 
 VERSION = "ATIF-v1.7"
 _SOURCES = {"user": "user", "assistant": "agent"}
@@ -42,15 +42,15 @@ class _Trajectory:
 
     def __init__(self, summary: SessionSummary, units: Sequence[Unit]) -> None:
         self._summary, self._units = summary, units
-        self._children: dict[str, dict[str, Any]] = {}
+        self._subagents: dict[str, dict[str, Any]] = {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document; values that are not known are None."""
         steps = [
             step
-            for group in make_unit_turns(self._units)
-            for turn in group.turns
-            if (step := self._step_to_dict(turn, group.unit))
+            for group in make_unit_messages(self._units)
+            for message in group.messages
+            if (step := self._step_to_dict(message, group.unit))
         ]
         for unit in self._units:
             for child in unit.subagents:
@@ -65,7 +65,7 @@ class _Trajectory:
             "agent": self._agent_to_dict(),
             "steps": [{"step_id": n, **step} for n, step in enumerate(steps, 1)],
             "final_metrics": {**_totals_to_dict(usage), "total_steps": len(steps)},
-            "subagent_trajectories": list(self._children.values()) or None,
+            "subagent_trajectories": list(self._subagents.values()) or None,
             "extra": _drop_none({"title": self._summary.title or None}),
         }
 
@@ -83,36 +83,40 @@ class _Trajectory:
             "extra": _drop_none(extra) or None,
         }
 
-    def _step_to_dict(self, turn: SpeakerMessage, unit: Unit) -> dict[str, Any] | None:
-        if turn.speaker == "unknown":
+    def _step_to_dict(
+        self, message: SpeakerMessage, unit: Unit
+    ) -> dict[str, Any] | None:
+        """Return the message as a step, or None if the format has no place for it."""
+        if message.speaker == "unknown":
             return None
-        if turn.speaker == "event" and not (
-            turn.event_kind in _MODEL_EVENTS and turn.text.strip()
+        if message.speaker == "event" and not (
+            message.event_kind in _MODEL_EVENTS and message.text.strip()
         ):
             return None
-        calls = [_call_to_dict(call) for call in turn.calls]
+        calls = [_call_to_dict(call) for call in message.calls]
         step = {
-            "timestamp": encode_time(turn.placed.record.created_at),
-            "source": _SOURCES.get(turn.speaker, "system"),
-            "message": "" if turn.speaker == "tool" else turn.text,
-            "model_name": turn.model or None,
-            "reasoning_content": turn.thinking or None,
+            "timestamp": encode_time(message.placed.record.created_at),
+            "source": _SOURCES.get(message.speaker, "system"),
+            "message": "" if message.speaker == "tool" else message.text,
+            "model_name": message.model or None,
+            "reasoning_content": message.thinking or None,
             "tool_calls": calls or None,
-            "observation": self._observation_to_dict(turn),
-            "metrics": _usage_to_dict(turn.usage) if turn.usage else None,
+            "observation": self._observation_to_dict(message),
+            "metrics": _usage_to_dict(message.usage) if message.usage else None,
             "extra": _drop_none(
-                {"chat_id": unit.chat_id, "kind": turn.event_kind or None}
+                {"chat_id": unit.chat_id, "kind": message.event_kind or None}
             ),
         }
+        # In this format, only steps of the agent may have these fields.
         if step["source"] != "agent":
             step |= dict.fromkeys(("model_name", "reasoning_content", "metrics"))
         return step
 
-    def _observation_to_dict(self, turn: SpeakerMessage) -> dict[str, Any] | None:
+    def _observation_to_dict(self, message: SpeakerMessage) -> dict[str, Any] | None:
         """Return the results of the calls, with references to their subagents."""
-        if turn.speaker == "tool":
-            return {"results": [{"content": turn.text}]}
-        results = [self._result_to_dict(call) for call in turn.calls]
+        if message.speaker == "tool":
+            return {"results": [{"content": message.text}]}
+        results = [self._result_to_dict(call) for call in message.calls]
         # A call without a result or a subagent has only its id.
         results = [result for result in results if len(result) > 1]
         return {"results": results} if results else None
@@ -125,15 +129,17 @@ class _Trajectory:
             result["extra"] = {"is_error": True}
         if call.subagents:
             ids = [self._embed(child) for child in call.subagents]
-            result["subagent_trajectory_ref"] = [{"trajectory_id": i} for i in ids]
+            result["subagent_trajectory_ref"] = [
+                {"trajectory_id": trajectory_id} for trajectory_id in ids
+            ]
         return result
 
     def _embed(self, child: Unit) -> str:
-        """Embed the subagent's trajectory, if it is not yet, and return its id."""
+        """Embed the subagent's trajectory unless that is done, and return its id."""
         trajectory_id = child.summary.key.source
-        if trajectory_id not in self._children:
+        if trajectory_id not in self._subagents:
             trajectory = _Trajectory(child.summary, [child])
-            self._children[trajectory_id] = trajectory.to_dict()
+            self._subagents[trajectory_id] = trajectory.to_dict()
         return trajectory_id
 
 
@@ -158,13 +164,14 @@ def _usage_to_dict(usage: Usage) -> dict[str, Any]:
 
 
 def _totals_to_dict(usage: Usage) -> dict[str, Any]:
+    """Return the tokens of a whole trajectory."""
     metrics = _usage_to_dict(usage)
     names = ("prompt_tokens", "completion_tokens", "cached_tokens")
     return {f"total_{name}": metrics[name] for name in names}
 
 
 def _drop_none(value: Any) -> Any:
-    """Return the value without fields that are None, except in call arguments."""
+    """Return the value without fields that are None; keep those of call arguments."""
     if isinstance(value, dict):
         return {
             name: item if name == "arguments" else _drop_none(item)

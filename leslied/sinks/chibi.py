@@ -13,9 +13,9 @@ from uuid import UUID
 
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
+from leslied.sinks._messages import get_full_text
 from leslied.sinks._names import make_safe_name, make_session_name
 from leslied.sinks._text import dump_json_lines, encode_text, replace_controls
-from leslied.sinks._turns import get_full_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,6 +43,7 @@ class _ContextRenderer:
         self._name, self._partner = name, partner
 
     def render(self, units: Sequence[Unit]) -> Iterator[Artifact]:
+        """Yield the files of this context, then those of its subagents' contexts."""
         records = [placed for unit in units for placed in unit.entries]
         entries = self._make_entries(records)
         compactions = [
@@ -86,19 +87,20 @@ class _ContextRenderer:
     def _make_entry(self, placed: PlacedRecord) -> dict[str, Any] | None:
         """Return the record as a chibi entry, or None if chibi has no such type."""
         record = placed.record
-        own, tool = self._name, record.tool_name or "unknown"
+        context, tool = self._name, record.tool_name or "unknown"
+        # Sender, recipient, content and type of the entry.
         message: tuple[str, str, str, str]
         match record.type:
             case "user_message":
-                message = (self._partner, own, get_full_text(record), "message")
+                message = (self._partner, context, get_full_text(record), "message")
             case "assistant_message" if record.content.strip():
-                message = (own, self._partner, record.content, "message")
+                message = (context, self._partner, record.content, "message")
             case "tool_use":
-                message = (own, tool, record.tool_input or "{}", "tool_call")
+                message = (context, tool, record.tool_input or "{}", "tool_call")
             case "tool_result":
-                message = (tool, own, get_full_text(record), "tool_result")
+                message = (tool, context, get_full_text(record), "tool_result")
             case "system_event" if _is_compaction(placed):
-                message = ("system", own, "", "compaction")
+                message = ("system", context, "", "compaction")
             case _:
                 return None
         return self._entry_to_dict(placed, message)

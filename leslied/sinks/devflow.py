@@ -1,4 +1,4 @@
-"""devflow: `runs/<runId>/transcript.json`, gzipped from 100 KB, and its metadata.
+"""devflow: `runs/<runId>/transcript.json`, gzipped from 100 KiB, and its metadata.
 
 devflow has no subagents. Each subagent becomes a separate run: its id is the parent's
 run id followed by the subagent's id, and its `input` names the parent.
@@ -13,24 +13,25 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
-from leslied.sinks._names import make_safe_name, make_session_name
-from leslied.sinks._text import dump_json, encode_text
-from leslied.sinks._turns import (
+from leslied.sinks._messages import (
     find_version,
     iter_units,
-    make_unit_turns,
+    make_unit_messages,
     parse_input,
     sum_unit_usage,
 )
+from leslied.sinks._names import make_safe_name, make_session_name
+from leslied.sinks._text import dump_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import SpeakerMessage, ToolInvocation
+    from leslied.sinks._messages import SpeakerMessage, ToolInvocation
 
 COMPRESS_FROM_BYTES = 100 * 1024
+"""Size from which devflow stores a transcript compressed."""
 _STATUSES = {"cancelled": "canceled", "error": "failed"}
 """devflow's status for a stop reason; for all others, `completed`."""
 _MODEL_EVENTS = ("context", "compacted")
@@ -53,11 +54,13 @@ def render(session: Session) -> tuple[Artifact, ...]:
 def _render_run(
     session: Session, units: Sequence[Unit], run_id: str, parent_run_id: str
 ) -> Iterator[Artifact]:
-    turns = [turn for group in make_unit_turns(units) for turn in group.turns]
-    turn_dicts = [fields for turn in turns if (fields := _turn_to_dict(turn))]
+    messages = [
+        message for group in make_unit_messages(units) for message in group.messages
+    ]
+    turn_dicts = [fields for message in messages if (fields := _turn_to_dict(message))]
     for number, fields in enumerate(turn_dicts, 1):
         fields["id"] = number
-    metadata = _metadata_to_dict(session, units, turns, parent_run_id)
+    metadata = _metadata_to_dict(session, units, messages, parent_run_id)
     data = encode_text(
         dump_json({"runId": run_id, "metadata": metadata, "turns": turn_dicts}, 2)
     )
@@ -80,7 +83,7 @@ def _render_run(
 def _metadata_to_dict(
     session: Session,
     units: Sequence[Unit],
-    turns: Sequence[SpeakerMessage],
+    messages: Sequence[SpeakerMessage],
     parent_run_id: str,
 ) -> dict[str, Any]:
     """Return the run's metadata, without values that are not known.
@@ -92,8 +95,10 @@ def _metadata_to_dict(
     usage = sum_unit_usage(units)
     cost = None if parent_run_id else session.cost_usd
     status = _find_status(session, units)
-    times = [t for u in units for t in (u.started_at, u.ended_at) if t]
-    errors = [turn.text for turn in turns if turn.speaker == "error"]
+    times = [
+        time for unit in units for time in (unit.started_at, unit.ended_at) if time
+    ]
+    errors = [message.text for message in messages if message.speaker == "error"]
     metadata = {
         "flowId": summary.key.agent,
         "nodeId": summary.key.source if parent_run_id else None,
@@ -130,40 +135,42 @@ def _input_to_dict(
 
 
 def _find_status(session: Session, units: Sequence[Unit]) -> str:
+    """Return devflow's status of a run, which the last unit decides."""
     if session.status == "active":
         return "running"
     return _STATUSES.get(units[-1].stop_reason if units else "", "completed")
 
 
-def _turn_to_dict(turn: SpeakerMessage) -> dict[str, Any] | None:
-    """Return the turn in devflow's form, or None if devflow has no role for it."""
-    role = _find_role(turn)
+def _turn_to_dict(message: SpeakerMessage) -> dict[str, Any] | None:
+    """Return the message as a devflow turn, or None if devflow has no role for it."""
+    role = _find_role(message)
     if not role:
         return None
-    usage = turn.usage
+    usage = message.usage
     fields: dict[str, Any] = {
         "id": 0,
         "role": role,
-        "content": turn.text,
+        "content": message.text,
         "tokensIn": _count_input_tokens(usage) if usage else 0,
         "tokensOut": usage.output_tokens if usage else 0,
-        "timestamp": encode_time(turn.time),
-        "toolCalls": [_call_to_dict(call) for call in turn.calls],
-        "thinking": turn.thinking,
+        "timestamp": encode_time(message.time),
+        "toolCalls": [_call_to_dict(call) for call in message.calls],
+        "thinking": message.thinking,
     }
     required = ("id", "role", "content", "timestamp")
     return {k: v for k, v in fields.items() if v or k in required}
 
 
-def _find_role(turn: SpeakerMessage) -> str:
-    match turn.speaker:
+def _find_role(message: SpeakerMessage) -> str:
+    """Return devflow's role of the message's speaker, or "" if there is none."""
+    match message.speaker:
         case "user" | "assistant":
-            return turn.speaker
+            return message.speaker
         case "tool":
             return "tool_result"
         case "error":
             return "system"
-        case "event" if turn.event_kind in _MODEL_EVENTS and turn.text.strip():
+        case "event" if message.event_kind in _MODEL_EVENTS and message.text.strip():
             return "system"
         case _:
             return ""
@@ -180,6 +187,7 @@ def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:
 
 
 def _count_input_tokens(usage: Usage) -> int:
+    """Return all tokens of the input, including those from and to the cache."""
     return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
 
 

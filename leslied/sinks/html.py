@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._html_style import STYLE
+from leslied.sinks._messages import make_unit_messages, parse_input
 from leslied.sinks._page_parts import (
     format_call_label,
     format_clock,
@@ -31,13 +32,12 @@ from leslied.sinks._text import (
     make_file_stem,
     replace_controls,
 )
-from leslied.sinks._turns import make_unit_turns, parse_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import SpeakerMessage, ToolInvocation, UnitTurns
+    from leslied.sinks._messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -67,12 +67,14 @@ class _HtmlPage:
     def __init__(self, session: Session) -> None:
         self._session = session
         rendered = [
-            (unit_turns, list(self._render_turns(unit_turns)))
-            for unit_turns in make_unit_turns(session.units)
+            (unit_messages, list(self._render_messages(unit_messages)))
+            for unit_messages in make_unit_messages(session.units)
         ]
-        self._units = [(unit_turns, lines) for unit_turns, lines in rendered if lines]
+        self._units = [(messages, lines) for messages, lines in rendered if lines]
+        """The units that have something to show, and the HTML of their messages."""
 
     def iter_lines(self) -> Iterator[str]:
+        """Yield the lines of the page."""
         title = _escape(format_title(self._session))
         yield "<!doctype html>"
         yield '<html lang="en"><head><meta charset="utf-8">'
@@ -89,16 +91,17 @@ class _HtmlPage:
         pairs = (f"<dt>{name}</dt><dd>{_escape(value)}</dd>" for name, value in fields)
         yield f"<dl>{''.join(pairs)}</dl></header>"
         yield from self._render_contents()
-        for unit_turns, lines in self._units:
-            yield from self._render_unit(unit_turns, lines)
+        for unit_messages, lines in self._units:
+            yield from self._render_unit(unit_messages, lines)
         yield "</main></body></html>"
 
     def _render_contents(self) -> Iterator[str]:
+        """Yield a table of contents if there is more than one unit."""
         if len(self._units) < 2:
             return
         yield "<nav><ol>"
-        for unit_turns, _ in self._units:
-            unit = unit_turns.unit
+        for unit_messages, _ in self._units:
+            unit = unit_messages.unit
             yield (
                 f'<li value="{unit.number}"><a href="#{_make_anchor(unit)}">'
                 f"{_escape(_format_heading(unit))}</a></li>"
@@ -106,9 +109,9 @@ class _HtmlPage:
         yield "</ol></nav>"
 
     def _render_unit(
-        self, unit_turns: UnitTurns, lines: Sequence[str]
+        self, unit_messages: UnitMessages, lines: Sequence[str]
     ) -> Iterator[str]:
-        unit = unit_turns.unit
+        unit = unit_messages.unit
         anchor = _make_anchor(unit)
         yield f'<section id="{anchor}">'
         number = "" if unit.summary.is_subagent else f"{unit.number}. "
@@ -120,56 +123,56 @@ class _HtmlPage:
         yield from lines
         yield "</section>"
 
-    def _render_turns(self, unit_turns: UnitTurns) -> Iterator[str]:
-        for turn in unit_turns.turns:
-            yield from self._render_turn(turn)
-        for child in unit_turns.subagents:
+    def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
+        for message in unit_messages.messages:
+            yield from self._render_message(message)
+        for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_turn(self, turn: SpeakerMessage) -> Iterator[str]:
-        match turn.speaker:
+    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+        match message.speaker:
             case "user":
                 yield from self._render_article(
-                    "user", "User", turn, [_render_text(turn.text)]
+                    "user", "User", message, [_render_text(message.text)]
                 )
-            case "assistant" if turn.text or turn.thinking_texts or turn.calls:
+            case "assistant" if message.text or message.thinking_texts or message.calls:
                 yield from self._render_article(
-                    "assistant", "Assistant", turn, self._render_answer(turn)
+                    "assistant", "Assistant", message, self._render_answer(message)
                 )
             case "tool":
-                name = turn.placed.record.tool_name or "unknown tool"
+                name = message.placed.record.tool_name or "unknown tool"
                 yield from _render_details(
-                    f"Result of {_escape(name)}", [_render_pre(turn.text)]
+                    f"Result of {_escape(name)}", [_render_pre(message.text)]
                 )
             case "error":
                 yield from self._render_article(
-                    "error", "Error", turn, [_render_pre(turn.text)]
+                    "error", "Error", message, [_render_pre(message.text)]
                 )
-            case "event" if format_event(turn):
-                yield f'<p class="event">{_escape(format_event(turn))}</p>'
-                if turn.text.strip():
-                    yield from _render_details("Summary", [_render_pre(turn.text)])
+            case "event" if format_event(message):
+                yield f'<p class="event">{_escape(format_event(message))}</p>'
+                if message.text.strip():
+                    yield from _render_details("Summary", [_render_pre(message.text)])
 
     def _render_article(
         self,
         css_class: str,
         speaker: str,
-        turn: SpeakerMessage,
+        message: SpeakerMessage,
         body: Sequence[str] | Iterator[str],
     ) -> Iterator[str]:
-        clock = format_clock(turn, self._session)
+        clock = format_clock(message, self._session)
         time_tag = f"<time>{clock}</time>" if clock else ""
         yield f'<article class="{css_class}"><header>{speaker}{time_tag}</header>'
         yield from body
         yield "</article>"
 
-    def _render_answer(self, turn: SpeakerMessage) -> Iterator[str]:
-        if turn.thinking:
-            body = [_render_text(turn.thinking)]
+    def _render_answer(self, message: SpeakerMessage) -> Iterator[str]:
+        if message.thinking:
+            body = [_render_text(message.thinking)]
             yield from _render_details("Thinking", body, "thinking")
-        if turn.text:
-            yield _render_markdown(turn.text)
-        for call in turn.calls:
+        if message.text:
+            yield _render_markdown(message.text)
+        for call in message.calls:
             yield from self._render_call(call)
 
     def _render_call(self, call: ToolInvocation) -> Iterator[str]:
@@ -184,10 +187,10 @@ class _HtmlPage:
             yield from self._render_subagent(child)
 
     def _render_subagent(self, child: Unit) -> Iterator[str]:
-        (unit_turns,) = make_unit_turns([child])
+        (unit_messages,) = make_unit_messages([child])
         summary = f"<b>Subagent</b> {_escape(format_subagent(child))}"
         yield from _render_details(
-            summary, list(self._render_turns(unit_turns)), "subagent"
+            summary, list(self._render_messages(unit_messages)), "subagent"
         )
 
 
@@ -206,6 +209,7 @@ def _get_call_class(call: ToolInvocation) -> str:
 
 
 def _render_arguments(call: ToolInvocation) -> str:
+    """Render an edit as a diff, and any other call's arguments as JSON."""
     diff = format_edit_diff(call)
     if diff:
         label = _escape(format_call_label(call))
@@ -244,6 +248,7 @@ def _render_pre(text: str) -> str:
 
 
 def _render_text(text: str) -> str:
+    """Render plain text with its own line breaks."""
     return (
         f'<div class="text" style="white-space:pre-wrap">{_escape(text.strip())}</div>'
     )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from leslied.model.codec import record_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
+from leslied.sinks._messages import iter_units
 from leslied.sinks._text import dump_json_lines, make_file_stem
-from leslied.sinks._turns import iter_units
 
 if TYPE_CHECKING:
     from leslied.model.session import Session

@@ -1,8 +1,8 @@
 """Markdown: one page to read or share, with folded tool calls.
 
 Messages keep their own Markdown. Anything that could break the page, or load something
-when the page is displayed, is neutralized: raw HTML, images, unclosed fences, and lines
-that look like the page's own headings, which use the first three levels.
+when the page is displayed, is made harmless: raw HTML, images, unclosed fences, and
+headings, which are demoted because the page itself uses the first three levels.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
+from leslied.sinks._messages import make_unit_messages, parse_input
 from leslied.sinks._page_parts import (
     format_call_label,
     format_clock,
@@ -30,13 +31,12 @@ from leslied.sinks._text import (
     make_file_stem,
     replace_controls,
 )
-from leslied.sinks._turns import make_unit_turns, parse_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._turns import SpeakerMessage, ToolInvocation, UnitTurns
+    from leslied.sinks._messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
@@ -59,16 +59,17 @@ class _MarkdownPage:
         self._session = session
 
     def iter_lines(self) -> Iterator[str]:
+        """Yield the lines of the page."""
         yield f"# {_escape(format_title(self._session))}"
         yield ""
         for name, value in iter_header_fields(self._session):
             yield f"- **{name}**: {_render_code_span(value)}"
-        for unit_turns in make_unit_turns(self._session.units):
-            yield from self._render_unit(unit_turns)
+        for unit_messages in make_unit_messages(self._session.units):
+            yield from self._render_unit(unit_messages)
 
-    def _render_unit(self, unit_turns: UnitTurns) -> Iterator[str]:
-        unit = unit_turns.unit
-        body = list(self._render_turns(unit_turns))
+    def _render_unit(self, unit_messages: UnitMessages) -> Iterator[str]:
+        unit = unit_messages.unit
+        body = list(self._render_messages(unit_messages))
         if not body:
             return
         yield ""
@@ -82,49 +83,51 @@ class _MarkdownPage:
         yield f"*{' · '.join(filter(None, (unit.chat_id, start, unit.stop_reason)))}*"
         yield from body
 
-    def _render_turns(self, unit_turns: UnitTurns) -> Iterator[str]:
-        for turn in unit_turns.turns:
-            yield from self._render_turn(turn)
-        for child in unit_turns.subagents:
+    def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
+        for message in unit_messages.messages:
+            yield from self._render_message(message)
+        for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_turn(self, turn: SpeakerMessage) -> Iterator[str]:
-        clock = format_clock(turn, self._session)
+    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+        clock = format_clock(message, self._session)
         suffix = f" · {clock}" if clock else ""
-        match turn.speaker:
+        match message.speaker:
             case "user":
                 yield from ("", f"### User{suffix}", "")
                 yield from (
-                    f"> {line}".rstrip() for line in _sanitize_markdown(turn.text)
+                    f"> {line}".rstrip() for line in _sanitize_markdown(message.text)
                 )
             case "assistant":
-                yield from self._render_answer(turn, suffix)
+                yield from self._render_answer(message, suffix)
             case "tool":
-                name = turn.placed.record.tool_name or "unknown tool"
+                name = message.placed.record.tool_name or "unknown tool"
                 yield from _render_details(
-                    f"Result of {name}", _render_code_block(turn.text)
+                    f"Result of {name}", _render_code_block(message.text)
                 )
             case "error":
                 yield from (
                     "",
                     f"### Error{suffix}",
                     "",
-                    *_render_code_block(turn.text),
+                    *_render_code_block(message.text),
                 )
-            case "event" if format_event(turn):
-                yield from ("", f"*{format_event(turn)}{suffix}*")
-                if turn.text.strip():
-                    yield from _render_details("Summary", _render_code_block(turn.text))
+            case "event" if format_event(message):
+                yield from ("", f"*{format_event(message)}{suffix}*")
+                if message.text.strip():
+                    yield from _render_details(
+                        "Summary", _render_code_block(message.text)
+                    )
 
-    def _render_answer(self, turn: SpeakerMessage, suffix: str) -> Iterator[str]:
-        if not (turn.text or turn.thinking_texts or turn.calls):
+    def _render_answer(self, message: SpeakerMessage, suffix: str) -> Iterator[str]:
+        if not (message.text or message.thinking_texts or message.calls):
             return
         yield from ("", f"### Assistant{suffix}")
-        if turn.thinking:
-            yield from _render_details("Thinking", _render_code_block(turn.thinking))
-        if turn.text:
-            yield from ("", *_sanitize_markdown(turn.text.strip("\n")))
-        for call in turn.calls:
+        if message.thinking:
+            yield from _render_details("Thinking", _render_code_block(message.thinking))
+        if message.text:
+            yield from ("", *_sanitize_markdown(message.text.strip("\n")))
+        for call in message.calls:
             yield from self._render_call(call)
 
     def _render_call(self, call: ToolInvocation) -> Iterator[str]:
@@ -137,12 +140,15 @@ class _MarkdownPage:
             yield from self._render_subagent(child)
 
     def _render_subagent(self, child: Unit) -> Iterator[str]:
-        (unit_turns,) = make_unit_turns([child])
+        (unit_messages,) = make_unit_messages([child])
         title = f"Subagent {format_subagent(child)}"
-        yield from _render_details(title, list(self._render_turns(unit_turns))[1:])
+        # `_render_details` adds the blank line with which a message starts.
+        body = list(self._render_messages(unit_messages))[1:]
+        yield from _render_details(title, body)
 
 
 def _render_arguments(call: ToolInvocation) -> list[str]:
+    """Render an edit as a diff, and any other call's arguments as JSON."""
     diff = format_edit_diff(call)
     if diff:
         return _render_code_block(diff, "diff")
@@ -174,6 +180,7 @@ def _render_code_block(text: str, language: str = "") -> list[str]:
 
 def _sanitize_markdown(text: str) -> Iterator[str]:
     """Yield the lines of a message's Markdown: fences closed, HTML escaped."""
+    # The fence that is open, and whether all backticks of the paragraph are in pairs.
     fence, has_pairs = "", True
     for line in replace_controls(text).split("\n"):
         match = _FENCE.fullmatch(line)

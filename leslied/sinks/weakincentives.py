@@ -9,6 +9,7 @@ from leslied.model.codec import encode_time, usage_to_dict
 from leslied.model.output import Artifact
 from leslied.model.record import MAIN
 from leslied.sinks._contract import Sink
+from leslied.sinks._messages import get_full_text, iter_units, parse_input
 from leslied.sinks._text import (
     dump_json,
     dump_json_lines,
@@ -16,7 +17,6 @@ from leslied.sinks._text import (
     make_file_stem,
     replace_controls,
 )
-from leslied.sinks._turns import get_full_text, iter_units, parse_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ _ROLE_ICONS = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
-    """Render the slice, with the file name that weakincentives expects, and a text."""
+    """Render the slice, named as weakincentives expects, and a text for people."""
     entries = [p for unit in iter_units(session.units) for p in unit.entries]
     stem = make_file_stem(session)
     readable = "\n".join(line for p in entries for line in _format_entry(p, session))
@@ -100,6 +100,7 @@ def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
     """Yield the lines of one entry; nothing if it is not meant for people."""
     record = placed.record
     text = replace_controls(_get_content(record))
+    # Only events have a kind.
     kind = record.metadata.get("kind", "context")
     if kind not in _MODEL_EVENTS or not (text.strip() or record.tool_name):
         return

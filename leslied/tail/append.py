@@ -35,6 +35,7 @@ def read(
         cursor, bytes_read = verify_cursor(fd, stamp, cursor, limits)
         last = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
+            # A chunk without content is not yielded; the next one counts its bytes.
             if last.entries or last.rejected:
                 yield last
                 bytes_read = 0
@@ -57,12 +58,12 @@ def verify_cursor(
     if cursor.scanned < limits.rescan:
         cursor = replace(cursor, scanned=0)
     if not cursor.offset:
-        return (
-            replace(cursor, scanned=0) if _needs_checksum(stamp, cursor) else cursor
-        ), 0
+        if _needs_checksum(stamp, cursor):
+            cursor = replace(cursor, scanned=0)
+        return cursor, 0
     bytes_read = int.from_bytes(cursor.anchor[:2], "big")
-    preceding = read_at(fd, bytes_read, cursor.offset - bytes_read)
-    is_same = stamp.size >= cursor.offset and _make_anchor(preceding) == cursor.anchor
+    anchor = _make_anchor(read_at(fd, bytes_read, cursor.offset - bytes_read))
+    is_same = stamp.size >= cursor.offset and anchor == cursor.anchor
     if is_same and _needs_checksum(stamp, cursor):
         bytes_read += cursor.offset
         is_same = _compute_crc(fd, cursor.offset, limits) == cursor.crc
@@ -85,13 +86,14 @@ def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
     return not is_same_file or stamp.size <= old.size
 
 
-def _make_anchor(preceding: bytes) -> bytes:
-    """Return the number and the hash of the bytes before a cursor."""
-    digest = hashlib.blake2b(preceding, digest_size=14).digest()
-    return len(preceding).to_bytes(2, "big") + digest
+def _make_anchor(data: bytes) -> bytes:
+    """Return the number and the hash of the bytes just before a cursor."""
+    digest = hashlib.blake2b(data, digest_size=14).digest()
+    return len(data).to_bytes(2, "big") + digest
 
 
 def _compute_crc(fd: int, end: int, limits: ReadLimits) -> int:
+    """Return the checksum of the file's first `end` bytes."""
     crc = 0
     for data in iter_range(fd, 0, end, limits.chunk):
         crc = zlib.crc32(data, crc)
@@ -101,6 +103,10 @@ def _compute_crc(fd: int, end: int, limits: ReadLimits) -> int:
 def _read_lines(
     fd: int, source: SourceRef, cursor: Cursor, size: int, limits: ReadLimits
 ) -> Iterator[Chunk]:
+    """Yield the complete lines from the cursor up to `size`, the end of the file.
+
+    A chunk in the middle of a long line has no entries, but a cursor that moved.
+    """
     while cursor.offset + cursor.scanned < size:
         if cursor.scanned:
             chunk = _read_long_line(fd, source, cursor, size, limits)
@@ -111,8 +117,7 @@ def _read_lines(
             bytes_read = len(data)
             lines_end = data.rfind(b"\n") + 1
             if lines_end:
-                data = data[:lines_end] if lines_end < len(data) else data
-                chunk = _split_lines(fd, source, cursor, data, limits)
+                chunk = _split_lines(fd, source, cursor, data[:lines_end], limits)
                 chunk = replace(chunk, bytes_read=bytes_read)
             else:
                 cursor = replace(cursor, scanned=len(data))
@@ -132,8 +137,8 @@ def _read_long_line(
     start = cursor.offset
     end, bytes_read = _find_line_end(fd, start + cursor.scanned, size, limits)
     if end < 0:
-        scanned = replace(cursor, scanned=size - start)
-        return Chunk(entries=(), cursor=scanned, bytes_read=bytes_read)
+        new_cursor = replace(cursor, scanned=size - start)
+        return Chunk(entries=(), cursor=new_cursor, bytes_read=bytes_read)
     length = end + 1 - start
     if length <= limits.line:
         data = read_at(fd, length, start)
@@ -158,7 +163,10 @@ def _find_line_end(
 def _skip_line(
     fd: int, cursor: Cursor, end: int, limits: ReadLimits, bytes_read: int
 ) -> Chunk:
-    """Skip a line that is too long to parse; reject it with length, hash and head."""
+    """Return a chunk that rejects a line too long to parse, with its hash and head.
+
+    `bytes_read` are the bytes that the caller read to find the end of the line.
+    """
     digest, crc, start = hashlib.sha256(), cursor.crc, cursor.offset
     for data in iter_range(fd, start, end, limits.chunk):
         digest.update(data)
@@ -192,15 +200,15 @@ def _split_lines(
         if line and not line.isspace():
             entries.append(RawEntry(source, offset, line))
         offset += len(line) + 1
-    preceding = data[-limits.anchor :]
-    missing = min(limits.anchor - len(preceding), cursor.offset)
+    last_bytes = data[-limits.anchor :]
+    missing = min(limits.anchor - len(last_bytes), cursor.offset)
     if missing:
-        preceding = read_at(fd, missing, cursor.offset - missing) + preceding
+        last_bytes = read_at(fd, missing, cursor.offset - missing) + last_bytes
     new_cursor = replace(
         cursor,
         offset=offset,
         crc=zlib.crc32(data, cursor.crc),
-        anchor=_make_anchor(preceding),
+        anchor=_make_anchor(last_bytes),
         scanned=0,
         finished=-1,
     )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from leslied.model.source import SourceRef
     from leslied.tail.limits import ReadLimits
 
+_MAX_WINDOW_BYTES = 2**27
+"""Largest window that the `zstd` program, too, decompresses without an option."""
+
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     """Yield all lines, as a new generation if the log was read before.
@@ -53,7 +56,7 @@ def _decompress(source: SourceRef, limits: ReadLimits) -> Iterator[bytes]:
             open_regular(source.path) as fd,
             open(fd, "rb", closefd=False) as file,
         ):
-            decompressor = zstandard.ZstdDecompressor(max_window_size=2**27)
+            decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
             with decompressor.stream_reader(file, read_across_frames=True) as stream:
                 while data := stream.read(limits.chunk):
                     yield data

@@ -16,11 +16,12 @@ from leslied.tail.json_tree import stamp_tree
 from leslied.tail.sqlite_source import WAL, stamp_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from leslied.model.source import FileStamp, Pattern, Root
 
 MAX_DEPTH = 12
+"""Levels of folders below a root that are searched."""
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Discovery:
     count: int = 0
     """Number of all sources, including unchanged ones."""
     gone_paths: list[bytes] = field(default_factory=list)
-    """Paths of known sources that were not found."""
+    """Paths in `known_stamps` that were not found."""
     unreadable: dict[Path, str] = field(default_factory=dict)
     """Paths that could not be read, and why; sources below them may still exist."""
     missing_roots: list[Path] = field(default_factory=list)
@@ -49,27 +50,28 @@ def discover(
     Sources whose stamp is equal to that in `known_stamps` are only counted. Paths that
     exist are removed from `known_stamps`, instead of copying a large dict.
     """
-    unseen = {} if known_stamps is None else known_stamps
+    remaining_stamps = {} if known_stamps is None else known_stamps
     discovery = Discovery()
-    seen: set[tuple[int, int]] = set()
+    # Device and inode of files and linked folders, of which each is visited once.
+    visited: set[tuple[int, int]] = set()
     for root in roots:
         if not _check_root(root.path, discovery):
             continue
-        for entry, name in _walk(root, discovery, seen):
+        for entry, name in _walk(root, discovery, visited):
             pattern = match_source(root, name)
             if pattern is None:
                 continue
             stamp = _read_stamp(entry, root.path, discovery)
-            if stamp is None or (stamp.dev, stamp.inode) in seen:
+            if stamp is None or (stamp.dev, stamp.inode) in visited:
                 continue
-            seen.add((stamp.dev, stamp.inode))
+            visited.add((stamp.dev, stamp.inode))
             stamp = _stamp_source(pattern, Path(entry.path), stamp)
             discovery.count += 1
-            if unseen.pop(os.fsencode(entry.path), None) != stamp:
+            if remaining_stamps.pop(os.fsencode(entry.path), None) != stamp:
                 discovery.sources.append(
                     _make_source(agent, root, pattern, Path(entry.path), stamp)
                 )
-    discovery.gone_paths += unseen
+    discovery.gone_paths += remaining_stamps
     discovery.sources.sort(key=lambda s: (s.stamp.mtime_ns, s.path))
     return discovery
 
@@ -87,9 +89,9 @@ def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | No
         if pattern is None:
             continue
         try:
-            real = path.resolve(strict=True)
-            status = real.stat()
-            is_inside = real.is_relative_to(root.path.resolve())
+            real_path = path.resolve(strict=True)
+            status = real_path.stat()
+            is_inside = real_path.is_relative_to(root.path.resolve())
         # A loop of links raises RuntimeError, a name with a lone surrogate ValueError.
         except (OSError, RuntimeError, ValueError):
             return None
@@ -131,7 +133,7 @@ def _make_source(
 
 
 def _walk(
-    root: Root, discovery: Discovery, seen: set[tuple[int, int]]
+    root: Root, discovery: Discovery, visited: set[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Yield every non-folder below the root with its relative name.
 
@@ -150,7 +152,7 @@ def _walk(
             name = prefix + entry.name
             if not _is_folder(entry, root.path):
                 yield entry, name
-            elif depth < max_depth and _is_first_visit(entry, seen):
+            elif depth < max_depth and _is_first_visit(entry, visited):
                 pending.append((entry.path, name + "/", depth + 1))
 
 
@@ -169,6 +171,7 @@ def _check_root(root: Path, discovery: Discovery) -> bool:
 
 
 def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
+    """Return whether the entry is a folder, or a link to a folder below the root."""
     try:
         if not entry.is_symlink():
             return entry.is_dir(follow_symlinks=False)
@@ -177,14 +180,14 @@ def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
         return False
 
 
-def _is_first_visit(entry: os.DirEntry[str], seen: set[tuple[int, int]]) -> bool:
-    """Return whether to visit a folder: through links only once. Record the visit."""
+def _is_first_visit(entry: os.DirEntry[str], visited: set[tuple[int, int]]) -> bool:
+    """Return False for a link to a folder that another link led to; record it."""
     if not entry.is_symlink():
         return True
     status = entry.stat()
     key = (status.st_dev, status.st_ino)
-    is_first = key not in seen
-    seen.add(key)
+    is_first = key not in visited
+    visited.add(key)
     return is_first
 
 
@@ -195,7 +198,8 @@ def _is_inside(entry: os.DirEntry[str], root: Path) -> bool:
 
 def _read_stamp(
     entry: os.DirEntry[str], root: Path, discovery: Discovery
-) -> FileStampOrNone:
+) -> FileStamp | None:
+    """Return the stamp of a regular file, or None; record a file without access."""
     try:
         if entry.is_symlink() and not _is_inside(entry, root):
             return None
@@ -209,16 +213,9 @@ def _read_stamp(
 
 
 @cache
-def _compile_glob(glob: str) -> Matcher:
-    """Compile a glob: `*` matches within a name, `**/` any number of folders."""
+def _compile_glob(glob: str) -> Callable[[str], re.Match[str] | None]:
+    """Return a matcher: `*` matches within a name, `**/` any number of folders."""
     pieces = re.split(r"(\*\*/|\*)", glob)
-    table = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
-    pattern = "".join(table.get(piece) or re.escape(piece) for piece in pieces)
+    wildcards = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
+    pattern = "".join(wildcards.get(piece) or re.escape(piece) for piece in pieces)
     return re.compile(pattern, re.DOTALL).fullmatch
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    FileStampOrNone = FileStamp | None
-    Matcher = Callable[[str], re.Match[str] | None]

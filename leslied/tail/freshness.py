@@ -38,8 +38,8 @@ class Freshness:
     """Roots that do not exist (yet)."""
     unreadable: list[Path] = field(default_factory=list)
 
-    def add_source(self, mtime_ns: int) -> None:
-        """Update the newest change with the mtime of a source."""
+    def add_mtime(self, mtime_ns: int) -> None:
+        """Update the newest change with the mtime of a source; do not count it."""
         self.newest_ns = max(self.newest_ns or 0, mtime_ns)
 
 
@@ -56,8 +56,8 @@ def check_freshness(
         return _scan_all(agent, roots)
     freshness = Freshness(count=len(known_paths))
     for path in known_paths[:MAX_CHECKED_LOGS]:
-        freshness.add_source(_read_mtime_ns(path))
-    seen = set(known_paths)
+        freshness.add_mtime(_read_mtime_ns(path))
+    seen_paths = set(known_paths)
     folders = _list_parents(known_paths)
     for root in roots:
         if not root.path.is_dir():
@@ -65,8 +65,8 @@ def check_freshness(
             continue
         for folder in _list_folders_below(root, folders):
             if _read_mtime_ns(folder) > scanned_ns - _MTIME_TOLERANCE_NS:
-                for mtime_ns in _find_new_mtimes(root, folder, seen, scanned_ns):
-                    freshness.add_source(mtime_ns)
+                for mtime_ns in _find_new_mtimes(root, folder, seen_paths, scanned_ns):
+                    freshness.add_mtime(mtime_ns)
                     freshness.count += 1
     return freshness
 
@@ -81,6 +81,7 @@ def _list_folders_below(root: Root, source_folders: set[bytes]) -> set[bytes]:
 
 
 def _scan_all(agent: str, roots: Iterable[Root]) -> Freshness:
+    """Return the freshness that a walk of all folders finds."""
     discovery = discover(agent, roots)
     return Freshness(
         newest_ns=max((s.stamp.mtime_ns for s in discovery.sources), default=None),
@@ -102,27 +103,28 @@ def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
 
 
 def _find_new_mtimes(
-    root: Root, folder: bytes, seen: set[bytes], scanned_ns: int
+    root: Root, folder: bytes, seen_paths: set[bytes], scanned_ns: int
 ) -> Iterator[int]:
-    """Yield the mtimes of new sources in a folder; add their paths to `seen`."""
+    """Yield the mtimes of new sources in a folder; add their paths to `seen_paths`."""
     top = os.fsencode(root.path) + b"/"
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
     for entry in entries:
-        if entry.path in seen:
+        if entry.path in seen_paths:
             continue
         name = os.fsdecode(entry.path.removeprefix(top))
         if entry.is_dir(follow_symlinks=False):
             if _read_mtime_ns(entry.path) > scanned_ns - _MTIME_TOLERANCE_NS:
-                yield from _find_new_mtimes(root, entry.path, seen, scanned_ns)
+                yield from _find_new_mtimes(root, entry.path, seen_paths, scanned_ns)
         elif entry.is_file(follow_symlinks=False) and match_source(root, name):
-            seen.add(entry.path)
+            seen_paths.add(entry.path)
             yield _read_mtime_ns(entry.path)
 
 
 def _read_mtime_ns(path: bytes) -> int:
+    """Return a path's mtime, or 0 if it does not exist or cannot be read."""
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 - called thousands of times
     except OSError:

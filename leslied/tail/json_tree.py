@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from leslied.tail.limits import ReadLimits
 
 _SUFFIX = ".json"
+_MESSAGES, _PARTS = 0, 1
+"""Indexes of the folders of messages and parts in `SourceRef.child_folders`."""
 _REREAD_FILES = 1
-"""Message files before the newest known one that are read again, in case of changes."""
+"""Message files before the newest of the last read that are read again, too."""
 
 
 def stamp_tree(
@@ -39,9 +41,9 @@ def stamp_tree(
     Files are overwritten in place, which does not change their folder's mtime; only
     the newest message still changes.
     """
-    folder = _get_folder(path.parent, child_folders, 0, path.stem)
+    folder = _get_folder(path.parent, child_folders, _MESSAGES, path.stem)
     newest = max(_list_names(folder), default="")
-    parts_folder = _get_folder(path.parent, child_folders, 1, newest)
+    parts_folder = _get_folder(path.parent, child_folders, _PARTS, newest)
     for changing_path in (folder, folder / (newest + _SUFFIX), parts_folder):
         try:
             status = changing_path.stat()
@@ -63,12 +65,14 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
     Raise SourceError if the session's file is missing or too large.
     """
     session_json = _load_json(source.path, limits)
-    folder = _get_folder(source.path.parent, source.child_folders, 0, source.path.stem)
+    base, child_folders = source.path.parent, source.child_folders
+    folder = _get_folder(base, child_folders, _MESSAGES, source.path.stem)
     names = sorted(_list_names(folder))
+    # The cursor's anchor is the name of the newest message of the last read, or empty.
     start = max(bisect_left(names, cursor.anchor.decode()) - _REREAD_FILES, 0)
     entries = [b'{"top":%b}' % session_json]
-    for name in names[start:] if cursor.anchor else names:
-        parts_folder = _get_folder(source.path.parent, source.child_folders, 1, name)
+    for name in names[start:]:
+        parts_folder = _get_folder(base, child_folders, _PARTS, name)
         entries.append(_make_entry(session_json, folder, parts_folder, name, limits))
         if sum(map(len, entries)) >= limits.chunk:
             cursor = replace(cursor, anchor=name.encode(), stamp=None)
@@ -81,9 +85,11 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 
 
 def _make_chunk(source: SourceRef, cursor: Cursor, entries: list[bytes]) -> Chunk:
+    """Return the entries as a chunk; the offset of a tree is a count of entries."""
     return Chunk(
         entries=tuple(
-            RawEntry(source, at, data) for at, data in enumerate(entries, cursor.offset)
+            RawEntry(source, offset, data)
+            for offset, data in enumerate(entries, cursor.offset)
         ),
         cursor=replace(cursor, offset=cursor.offset + len(entries)),
         bytes_read=sum(map(len, entries)),
@@ -100,10 +106,10 @@ def _make_entry(
     """Return a message with its parts and its session's file as one JSON object."""
     parts_json = b",".join(
         b'{"name":%b,"file":%b}'
-        % (_encode_text(part), _load_file(parts_folder, part, limits))
+        % (_encode_text(part), _load_json_or_error(parts_folder, part, limits))
         for part in sorted(_list_names(parts_folder))
     )
-    message_json = _load_file(folder, name, limits)
+    message_json = _load_json_or_error(folder, name, limits)
     return b'{"top":%b,"name":%b,"file":%b,"below":[%b]}' % (
         session_json,
         _encode_text(name),
@@ -115,6 +121,7 @@ def _make_entry(
 def _get_folder(
     base: Path, child_folders: tuple[str, ...], level: int, name: str
 ) -> Path:
+    """Return the folder of the messages or parts of the file with this stem."""
     return base / child_folders[level].format(name)
 
 
@@ -130,7 +137,7 @@ def _list_names(folder: Path) -> list[str]:
     return [name.removesuffix(_SUFFIX) for name in names if name.isascii()]
 
 
-def _load_file(folder: Path, name: str, limits: ReadLimits) -> bytes:
+def _load_json_or_error(folder: Path, name: str, limits: ReadLimits) -> bytes:
     """Return a file's JSON, or the error as a JSON string if it cannot be read."""
     try:
         return _load_json(folder / (name + _SUFFIX), limits)
@@ -141,7 +148,8 @@ def _load_file(folder: Path, name: str, limits: ReadLimits) -> bytes:
 def _load_json(path: Path, limits: ReadLimits) -> bytes:
     """Return a file's JSON, or the text of invalid JSON as a JSON string.
 
-    So the entry that contains it is always valid JSON.
+    An entry that contains the result is therefore always valid JSON. Raise SourceError
+    if the file cannot be read or is too large.
     """
     with open_regular(path) as fd:
         size = os.fstat(fd).st_size

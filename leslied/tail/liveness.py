@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_FILE_BYTES = 64 * 1024
 _MAX_FOLDERS = 64
+"""Newest folders that are searched for registry files."""
 _START_TOLERANCE_TICKS = 200
 """Two seconds: agents compute a start time from a boot time that was rounded."""
 
@@ -29,13 +30,13 @@ def check_session_processes(
 ) -> dict[str, bool]:
     """Return, for each session in the registries, whether its process is running.
 
-    Sessions for which this cannot be found out are left out.
+    Sessions whose state is unknown are left out.
     """
     sessions: dict[str, bool] = {}
     locks = _FileLocks()
     for registry in registries:
         for path in _list_files(registry):
-            process = parse(path, _read(path))
+            process = parse(path, _read_registry_file(path))
             if process is None:
                 continue
             if process.pid is None:
@@ -69,7 +70,7 @@ class _FileLocks:
 
 
 def is_running(process: LiveProcess) -> bool:
-    """Return whether the process exists with the same pid and start time."""
+    """Return whether a process has this pid and, if both are known, this start time."""
     ticks = _read_start_ticks(process.pid) if process.pid is not None else None
     if ticks is None:
         return False
@@ -87,7 +88,7 @@ def _list_files(registry: ProcessRegistry) -> list[Path]:
     try:
         if not folder:
             return sorted(p for p in registry.path.iterdir() if fnmatch(p.name, name))
-        folders = sorted(os.scandir(registry.path), key=_mtime)[-_MAX_FOLDERS:]
+        folders = sorted(os.scandir(registry.path), key=_read_mtime_ns)[-_MAX_FOLDERS:]
     except OSError:
         return []
     registries = (
@@ -96,14 +97,15 @@ def _list_files(registry: ProcessRegistry) -> list[Path]:
     return [path for inner in registries for path in _list_files(inner)]
 
 
-def _mtime(entry: os.DirEntry[str]) -> int:
+def _read_mtime_ns(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat(follow_symlinks=False).st_mtime_ns
     except OSError:
         return 0
 
 
-def _read(path: Path) -> bytes:
+def _read_registry_file(path: Path) -> bytes:
+    """Return the start of the file; empty if it cannot be read."""
     try:
         with open_regular(path) as fd:
             return read_at(fd, _MAX_FILE_BYTES, 0)
@@ -115,6 +117,8 @@ def _read_start_ticks(pid: int) -> int | None:
     """Return a process's start time in ticks; -1 if unknown, None if it is gone."""
     try:
         with open(f"/proc/{pid:d}/stat", "rb") as file:  # noqa: PTH123
+            # The name of the program, in parentheses, may contain spaces. After it,
+            # the first field is the state, and the twentieth is the start time.
             fields = file.read().rpartition(b")")[2].split()
         if fields[0] in (b"Z", b"X"):
             return None
@@ -123,6 +127,7 @@ def _read_start_ticks(pid: int) -> int | None:
         pass
     except (OSError, IndexError, ValueError):
         return -1
+    # Without /proc, as on macOS, only the existence of the process can be checked.
     has_proc = Path("/proc/self/stat").exists()
     return -1 if not has_proc and _process_exists(pid) else None
 

@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 _OBJECT = re.compile(r'\{\s*"')
 _FILLER = b"\0 \t\r\n\xef\xbb\xbf"
-_WINDOW = 64 * 1024
+"""Bytes that carry no content: NUL, white space, and a byte order mark."""
+_MAX_SCANNED_CHARACTERS = 64 * 1024
+"""Longest text before the current position; a longer one is cut off."""
 _MAX_LINE_BYTES = 4 * 1024 * 1024
 """Longest line that is searched. A failed parse builds all objects up to the error, so
 that longer lines would need too much memory."""
@@ -40,23 +42,28 @@ def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
     text = line.decode("latin-1")
     gaps: list[tuple[int, int]] = []
     budget = 8 * len(line) + 2_000_000
-    base = at = covered = 0
-    while (match := _OBJECT.search(text, at - base)) and tries and budget > 0:
-        start = match.start() + base
-        if start - base > _WINDOW:
+    # Positions in the line: of the text's first character, of the next search, and of
+    # the end of the last object. Positions in the text are lower by `text_start`.
+    text_start = position = object_end = 0
+    while tries and budget > 0:
+        match = _OBJECT.search(text, position - text_start)
+        if match is None:
+            break
+        start = match.start() + text_start
+        if start - text_start > _MAX_SCANNED_CHARACTERS:
             # The cost of a failure grows with its distance from the start of the text,
             # because JSONDecodeError counts lines from there.
-            text, base = text[start - base :], start
-        end, cost = _try_object(text, start - base)
+            text, text_start = text[start - text_start :], start
+        end, cost = _try_object(text, start - text_start)
         if end:
-            _record_gap(line, covered, start, gaps)
-            pieces.append((start, line[start : end + base]))
-            at = covered = end + base
+            _record_gap(line, object_end, start, gaps)
+            position = object_end = end + text_start
+            pieces.append((start, line[start:object_end]))
         else:
             tries -= 1
             budget -= cost
-            at = start + 1
-    _record_gap(line, covered, len(line), gaps)
+            position = start + 1
+    _record_gap(line, object_end, len(line), gaps)
     return SalvageResult(pieces, gaps)
 
 
@@ -75,5 +82,6 @@ def _try_object(text: str, start: int) -> tuple[int, int]:
 
 
 def _record_gap(line: bytes, start: int, end: int, gaps: list[tuple[int, int]]) -> None:
+    """Add the bytes from start to end to `gaps`, unless they are only filler."""
     if line[start:end].strip(_FILLER):
         gaps.append((start, end - start))

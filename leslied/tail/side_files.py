@@ -1,4 +1,4 @@
-"""Read small files next to a log: large tool results, and metadata of the session."""
+"""Read files next to a log: large tool results (spills) and metadata of the session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _MAX_SIDE_FILE_CHARACTERS = 2000
 
 
 def read_spill(path: Path, limits: ReadLimits) -> str:
-    """Return a file's text, cut at the limit; "" if missing or reached by a symlink."""
+    """Return a file's text, cut at the limit.
+
+    Return "" if it cannot be read, or if it or one of the two folders above it is a
+    symlink, which could lead to any file.
+    """
     try:
         if any(part.is_symlink() for part in (path, *path.parents[:2])):
             return ""

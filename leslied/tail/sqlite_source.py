@@ -34,8 +34,8 @@ SHM = "-shm"
 _INDEX_HEADER_BYTES = 48
 _MAX_ROWS = 200
 _BUSY_SECONDS = 0.1
-# How to open a database (see above), as a parameter of its URI.
 _OPENED_BY_AGENT = "was opened by its agent while it was read"
+# How to open a database (see above), as a parameter of its URI.
 _SHARED_INDEX = "readonly_shm=1"
 _OWN_INDEX = "vfs=unix-none"
 _NO_WAL = "immutable=1"
@@ -106,7 +106,7 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
     Raise SourceError for any error. If only some feeds are damaged, read the others
     first; the cursor then has no stamp, so that the next scan tries again.
     """
-    with _source_errors():
+    with _raising_source_errors():
         yield from _read(source, cursor, limits)
 
 
@@ -141,7 +141,7 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
 
 
 @contextmanager
-def _source_errors() -> Iterator[None]:
+def _raising_source_errors() -> Iterator[None]:
     """Turn every exception into a SourceError."""
     try:
         yield
@@ -155,7 +155,7 @@ def _source_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _feed_damage(feed: Feed, damage: dict[str, str]) -> Iterator[None]:
+def _recording_damage(feed: Feed, damage: dict[str, str]) -> Iterator[None]:
     """Record an error of one feed in `damage`, so that the others are read.
 
     An OperationalError (a busy or changed database) affects all feeds and is raised.
@@ -209,12 +209,12 @@ def _is_closed(path: Path) -> bool:
     """
     with open_regular(path) as fd:
         is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
-    side_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
-    return is_wal_mode and not all(file.exists() for file in side_files)
+    wal_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
+    return is_wal_mode and not all(file.exists() for file in wal_files)
 
 
 def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:
-    """Return the feeds whose tables exist and that no other table replaces."""
+    """Return the feeds whose tables exist and that `unless_table` does not disable."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table'"
     tables = {row[0].decode(errors="replace") for row in db.execute(query)}
     readable = [feed for feed in feeds if tables.issuperset(feed.tables)]
@@ -239,7 +239,7 @@ def _find_positions(
 ) -> dict[str, FeedPosition]:
     positions: dict[str, FeedPosition] = {}
     for feed in feeds:
-        with _feed_damage(feed, damage):
+        with _recording_damage(feed, damage):
             positions[feed.name] = _find_position(db, feed, saved)
     return positions
 
@@ -255,13 +255,12 @@ def _find_position(
     position = saved.get(feed.name)
     if position is None:
         start = db.execute(feed.start_sql).fetchone() if feed.start_sql else None
-        return (
-            FeedPosition()
-            if saved or start is None
-            else _advance(FeedPosition(), start)
-        )
+        if saved or start is None:
+            return FeedPosition()
+        return _advance(FeedPosition(), start)
     if not feed.id_column:
         return position
+    # Continue after the newest row of the trail that still has its id.
     query = f"SELECT {feed.id_column} FROM {feed.tables[0]} WHERE rowid = ?"
     for index, fingerprint in enumerate(position.trail):
         row = db.execute(query, (fingerprint.row,)).fetchone()
@@ -282,7 +281,7 @@ def _read_feed(
     """Yield a feed's rows in groups and update its position, until end or damage."""
     while feed.name not in damage:
         rows: list[_FeedRow] = []
-        with _feed_damage(feed, damage):
+        with _recording_damage(feed, damage):
             rows = _fetch_rows(db, feed, positions[feed.name], limits)
         if not rows:
             return
@@ -302,6 +301,7 @@ def _fetch_rows(
     Rows with the same position are never split, because a cursor cannot point between
     them.
     """
+    # A true result of the handler aborts the query.
     calls = iter(range(_MAX_PROGRESS_CALLS))
     db.set_progress_handler(lambda: next(calls, None) is None, _STEPS_PER_PROGRESS_CALL)
     rows: list[_FeedRow] = []
@@ -341,9 +341,8 @@ def _iter_until_damage(
             return
         # Python's cursor fetches one row ahead, so that the intact row before a damaged
         # one is lost.
-        with closing(
-            db.execute(f"SELECT * FROM ({feed.sql}) LIMIT 1", values)
-        ) as results:
+        first_row = f"SELECT * FROM ({feed.sql}) LIMIT 1"
+        with closing(db.execute(first_row, values)) as results:
             yield from results
 
 

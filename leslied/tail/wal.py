@@ -1,4 +1,7 @@
-"""Find out whether a SQLite WAL contains a transaction, without using SQLite."""
+"""Find out whether a SQLite WAL contains a transaction, without using SQLite.
+
+The format is described at https://www.sqlite.org/walformat.html.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +34,18 @@ def has_commit(path: Path) -> bool:
     with open_regular(path) as fd:
         header = read_at(fd, _HEADER_BYTES, 0)
         byte_order = _BYTE_ORDERS.get(int.from_bytes(header[:4], "big"))
-        page = int.from_bytes(header[8:12], "big")
-        if byte_order is None or len(header) < _HEADER_BYTES or page not in _PAGE_SIZES:
+        page_bytes = int.from_bytes(header[8:12], "big")
+        if len(header) < _HEADER_BYTES or byte_order is None:
+            return False
+        if page_bytes not in _PAGE_SIZES:
             return False
         sums = _update_checksum(byte_order, header[:24], (0, 0))
         if sums != struct.unpack(">II", header[24:]):
             return False
-        frame_bytes = _FRAME_HEADER_BYTES + page
+        frame_bytes = _FRAME_HEADER_BYTES + page_bytes
         for number in range(_MAX_FRAMES):
             frame = read_at(fd, frame_bytes, _HEADER_BYTES + number * frame_bytes)
+            # A frame with other salts than the header's is left from an older WAL.
             if len(frame) < frame_bytes or frame[8:16] != header[16:24]:
                 return False
             sums = _update_checksum(

@@ -49,7 +49,7 @@ _FILE_EVENTS: list[type[FileSystemEvent]] = [
 _FOLDER_EVENTS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 _MAX_DIRTY_PATHS = 10_000
 _CANARY_TIMEOUT_SECONDS = 10.0
-"""Longest time an event may take, for example behind a backlog of other events."""
+"""Longest time until an event arrives, for example after many other events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class _EventQueue(FileSystemEventHandler):
     dirty_paths: set[Path] = field(default_factory=set)
     needs_scan: bool = False
     is_woken: bool = False
+    """Whether `wait` must end although nothing changed."""
     is_canary_pending: bool = False
+    """Whether the event of the last write to the canary file is still to come."""
     has_overflowed: bool = False
     condition: threading.Condition = field(default_factory=threading.Condition)
 
@@ -132,6 +134,7 @@ class Watcher:
         self._canary_touched_at = 0.0
         self.mode: WatchMode = "polling"
         self.error = ""
+        """Why no events arrive, or an empty text."""
 
     def start(self) -> None:
         """Start watching; on failure, the mode is `polling` and `error` is set."""
@@ -226,8 +229,9 @@ class Watcher:
         if self.mode != "events" or self._observer is None:
             return True
         emitters = list(self._observer.emitters)
-        waited = self._clock.monotonic() - self._canary_touched_at
-        is_overdue = self._queue.is_canary_pending and waited >= _CANARY_TIMEOUT_SECONDS
+        waited_seconds = self._clock.monotonic() - self._canary_touched_at
+        has_timed_out = waited_seconds >= _CANARY_TIMEOUT_SECONDS
+        is_overdue = self._queue.is_canary_pending and has_timed_out
         return is_overdue or not all(e.is_alive() for e in emitters)
 
     def _plan_watches(self) -> dict[Path, _WatchedFolder]:
@@ -238,11 +242,11 @@ class Watcher:
                 continue
             path = root.path
             folder = next(parent for parent in (path, *path.parents) if parent.is_dir())
-            planned = plan.get(folder)
+            previous = plan.get(folder)
             plan[folder] = _WatchedFolder(
                 folder.stat().st_ino,
-                is_root=folder == path or bool(planned and planned.is_root),
+                is_root=folder == path or bool(previous and previous.is_root),
                 is_recursive=root.watch is WatchDepth.DEEP
-                or bool(planned and planned.is_recursive),
+                or bool(previous and previous.is_recursive),
             )
         return plan

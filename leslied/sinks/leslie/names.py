@@ -10,8 +10,10 @@ from leslied.sinks.leslie.truncate import iter_graphemes
 if TYPE_CHECKING:
     from datetime import datetime
 
-_MAX_CHARACTERS = 50
-_MAX_BYTES = 120
+_MAX_SLUG_CHARACTERS = 50
+_MAX_SLUG_BYTES = 120
+_MAX_EXAMINED_CHARACTERS = 2000
+"""Start of the prompt from which the slug is made; a prompt may be megabytes long."""
 
 
 def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
@@ -26,7 +28,7 @@ def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
 def make_slug(text: str) -> str:
     """Return the start of the text with `-` for all but letters, digits and marks."""
     characters: list[str] = []
-    for character in unicodedata.normalize("NFC", text[:2000]):
+    for character in unicodedata.normalize("NFC", text[:_MAX_EXAMINED_CHARACTERS]):
         if _is_allowed(character):
             characters.append(character)
         elif characters and characters[-1] != "-":
@@ -40,11 +42,12 @@ def _is_allowed(character: str) -> bool:
 
 
 def _truncate(text: str) -> str:
+    """Return the longest start within both limits that ends after a whole cluster."""
     head = ""
     for cluster in iter_graphemes(text):
         candidate = head + cluster
-        is_too_long = len(candidate) > _MAX_CHARACTERS
-        if is_too_long or len(candidate.encode()) > _MAX_BYTES:
+        is_too_long = len(candidate) > _MAX_SLUG_CHARACTERS
+        if is_too_long or len(candidate.encode()) > _MAX_SLUG_BYTES:
             break
         head = candidate
     return head

@@ -1,4 +1,4 @@
-"""Conversion of a unit to a document: redacted, then cut to the limits."""
+"""Conversion of a unit to a document, which is redacted and cut to the limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leslied.sinks.leslie.text import serialize_block, serialize_document
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from leslied.model.record import Record
@@ -33,8 +33,12 @@ _CONTROLS = re.compile(
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """Control and invisible characters, unsafe because people `cat` these files."""
-_MAX_GAPS = 2
-"""Maximum position of cut marks: one before and one after the last answer."""
+_MAX_CUTS = 2
+"""Maximum number of cut blocks: one before and one after the last answer."""
+_MAX_OMITTED_BYTES = 10**12
+"""A count with more digits than any real one, to reserve space for a cut block."""
+_ESCAPE_RESERVE_BYTES = 64
+"""Bytes reserved for the backslashes that escape lines of the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ def _to_local(time: datetime | None, options: TranscriptOptions) -> datetime | N
 
 
 def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptBlock]:
+    """Yield the unit's blocks; a subagent follows its call, or else comes last."""
     unlinked = {child.summary.spawn_call_id: child for child in unit.subagents}
     for placed in unit.entries:
         record = placed.record
@@ -151,7 +156,7 @@ def _clean(text: str, options: TranscriptOptions) -> str:
 def _fit_to_limits(
     document: TranscriptDocument, limits: TranscriptLimits
 ) -> TranscriptDocument:
-    """Truncate the query, and omit blocks if the file would be too large."""
+    """Truncate the prompt, and omit blocks if the file would be too large."""
     blocks = list(document.blocks)
     if blocks and isinstance(blocks[0], UserBlock):
         blocks[0] = UserBlock(truncate_bytes(blocks[0].text, limits.query))
@@ -159,12 +164,17 @@ def _fit_to_limits(
     if _count_document_bytes(document) <= limits.file:
         return document
     header_bytes = _count_document_bytes(replace(document, blocks=()))
-    cut_bytes = _count_block_bytes(CutBlock(len(blocks), 10**12, document.chat_id))
+    cut_bytes = _count_block_bytes(
+        CutBlock(len(blocks), _MAX_OMITTED_BYTES, document.chat_id)
+    )
     selected = _select_blocks(
-        blocks, limits.file - header_bytes - _MAX_GAPS * cut_bytes
+        blocks, limits.file - header_bytes - _MAX_CUTS * cut_bytes
     )
     remaining: list[TranscriptBlock] = []
-    for is_selected, positions in groupby(range(len(blocks)), selected.__contains__):
+    # Each run of omitted blocks becomes one cut block.
+    for is_selected, positions in groupby(
+        range(len(blocks)), key=lambda position: position in selected
+    ):
         if is_selected:
             remaining += (selected[position] for position in positions)
         else:
@@ -178,7 +188,7 @@ def _select_blocks(
 ) -> dict[int, TranscriptBlock]:
     """Return the blocks that fit, by position.
 
-    The query and the last answer are selected first, then blocks from the start, which
+    The prompt and the last answer are selected first, then blocks from the start, which
     may use half of the remaining bytes, and blocks from the end.
     """
     selected: dict[int, TranscriptBlock] = {}
@@ -186,27 +196,48 @@ def _select_blocks(
         selected[0] = blocks[0]
         free_bytes -= _count_block_bytes(blocks[0])
     last_answer = max(
-        (n for n, b in enumerate(blocks) if isinstance(b, AssistantBlock)), default=None
+        (
+            position
+            for position, block in enumerate(blocks)
+            if isinstance(block, AssistantBlock)
+        ),
+        default=None,
     )
     if last_answer is not None and last_answer not in selected:
         block = blocks[last_answer]
         text_bytes = free_bytes - _count_block_bytes(AssistantBlock(""))
         selected[last_answer] = AssistantBlock(
-            truncate_bytes(getattr(block, "text", ""), text_bytes - 64)
+            truncate_bytes(
+                getattr(block, "text", ""), text_bytes - _ESCAPE_RESERVE_BYTES
+            )
         )
         free_bytes -= _count_block_bytes(selected[last_answer])
-    for step, start, divisor in ((1, 0, 2), (-1, len(blocks) - 1, 1)):
-        budget = free_bytes // divisor
-        for position in range(start, len(blocks) if step > 0 else -1, step):
-            if position in selected:
-                continue
-            size = _count_block_bytes(blocks[position])
-            if size > budget:
-                break
-            selected[position] = blocks[position]
-            budget -= size
-            free_bytes -= size
+    positions = range(len(blocks))
+    free_bytes -= _select_in_order(blocks, positions, free_bytes // 2, selected)
+    _select_in_order(blocks, reversed(positions), free_bytes, selected)
     return selected
+
+
+def _select_in_order(
+    blocks: list[TranscriptBlock],
+    positions: Iterable[int],
+    budget: int,
+    selected: dict[int, TranscriptBlock],
+) -> int:
+    """Add blocks to `selected` up to the first that does not fit in `budget` bytes.
+
+    Return the number of bytes that the added blocks need.
+    """
+    used_bytes = 0
+    for position in positions:
+        if position in selected:
+            continue
+        size = _count_block_bytes(blocks[position])
+        if used_bytes + size > budget:
+            break
+        selected[position] = blocks[position]
+        used_bytes += size
+    return used_bytes
 
 
 def _count_block_bytes(block: TranscriptBlock) -> int:

@@ -1,6 +1,6 @@
 """The text form of a document, and its parser.
 
-    header   = six lines `Name: value`, for a subagent two more
+    header   = six lines `Name: value`, for a subagent two more, each with NL
     file     = header "---" NL NL block *( NL block )
     block    = head NL content NL
     head     = "user:" | "assistant:" | "[Tool call] NAME" | "[Tool result] NAME"
@@ -44,7 +44,7 @@ _FIELDS = (
     "Source",
     "Parent Chat ID",
 )
-_OPEN, _CLOSE = "<user_query>", "</user_query>"
+_QUERY_START, _QUERY_END = "<user_query>", "</user_query>"
 _STRUCTURAL = re.compile(
     r"\\*\s*(?:user:|assistant:|\[Tool call\]|\[Tool result\]|\[Error\]|\[Subagent\]"
     rf"|\[Cut\]|</?user_query>|---|(?:{'|'.join(_FIELDS)}):)",
@@ -78,7 +78,7 @@ def serialize_block(block: TranscriptBlock) -> str:
     """Return one block as text, without the line end after it."""
     match block:
         case UserBlock(text):
-            return f"user:\n{_OPEN}\n{_escape(text)}\n{_CLOSE}"
+            return f"user:\n{_QUERY_START}\n{_escape(text)}\n{_QUERY_END}"
         case AssistantBlock(text):
             return f"assistant:\n{_escape(text)}"
         case CallBlock(name, text):
@@ -120,15 +120,15 @@ def parse_document(text: str) -> TranscriptDocument:
 
 
 def _parse_blocks(body: str) -> Iterator[TranscriptBlock]:
-    group: list[str] = []
+    lines_of_block: list[str] = []
     for line in body.split("\n") if body else []:
-        if group and _is_block_head(line):
+        if lines_of_block and _is_block_head(line):
             # The blank line between two blocks belongs to neither of them.
-            yield _parse_block(group[:-1])
-            group = []
-        group.append(line)
-    if group:
-        yield _parse_block(group)
+            yield _parse_block(lines_of_block[:-1])
+            lines_of_block = []
+        lines_of_block.append(line)
+    if lines_of_block:
+        yield _parse_block(lines_of_block)
 
 
 def _is_block_head(line: str) -> bool:
@@ -140,15 +140,19 @@ def _is_block_head(line: str) -> bool:
 def _parse_block(lines: list[str]) -> TranscriptBlock:
     head = lines[0]
     text = "\n".join(map(_unescape, lines[1:]))
-    makers: dict[str, Any] = {"assistant:": AssistantBlock, "[Error]": ErrorBlock}
-    if head in makers:
-        block: TranscriptBlock = makers[head](text)
+    block_classes: dict[str, Any] = {
+        "assistant:": AssistantBlock,
+        "[Error]": ErrorBlock,
+    }
+    if head in block_classes:
+        block: TranscriptBlock = block_classes[head](text)
         return block
-    if head == "user:" and lines[1] == _OPEN and lines[-1] == _CLOSE:
+    if head == "user:" and lines[1] == _QUERY_START and lines[-1] == _QUERY_END:
         return UserBlock("\n".join(map(_unescape, lines[2:-1])))
-    for start, maker in (("[Tool call] ", CallBlock), ("[Tool result] ", ResultBlock)):
-        if head.startswith(start):
-            return maker(head.removeprefix(start), text)
+    if head.startswith("[Tool call] "):
+        return CallBlock(head.removeprefix("[Tool call] "), text)
+    if head.startswith("[Tool result] "):
+        return ResultBlock(head.removeprefix("[Tool result] "), text)
     if head.startswith("[Subagent] "):
         return SubagentBlock(*head.removeprefix("[Subagent] ").split(" ", 1))
     if match := _CUT.fullmatch(head):
@@ -161,6 +165,7 @@ def _parse_time(text: str) -> datetime | None:
 
 
 def _escape(text: str) -> str:
+    """Return the text with a backslash before each line that looks structural."""
     if not _STRUCTURAL.search(text):
         return text
     lines = text.split("\n")

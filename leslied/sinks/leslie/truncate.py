@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_MARGIN_CHARACTERS = 64
+"""Characters examined on each side of a limit, because finding clusters is slow."""
+
 
 @cache
 def _compile_grapheme_pattern() -> Any:
@@ -23,7 +26,7 @@ def iter_graphemes(text: str) -> Iterator[str]:
 
 
 def truncate_characters(text: str, limit: int) -> str:
-    """Shorten to `limit` characters, including a note with the original length."""
+    """Shorten the text to `limit` characters, including a note of its length."""
     if len(text) <= limit:
         return text
     note = f"… [{len(text)} characters]"
@@ -31,7 +34,7 @@ def truncate_characters(text: str, limit: int) -> str:
 
 
 def truncate_bytes(text: str, limit: int) -> str:
-    """Shorten to `limit` bytes: keep beginning and end, with a note between them."""
+    """Shorten the text to `limit` bytes: its start, a note of its size, and its end."""
     size = len(text.encode())
     if size <= limit:
         return text
@@ -43,13 +46,12 @@ def truncate_bytes(text: str, limit: int) -> str:
 
 
 def _take_head(text: str, limit: int) -> str:
-    """Return at most `limit` characters, without splitting a cluster at the end."""
+    """Return the first `limit` characters, or fewer so that no cluster is split."""
     if limit <= 0:
         return ""
-    # Finding clusters is slow, so only the text around the limit is examined.
-    start = max(limit - 64, 0)
+    start = max(limit - _MARGIN_CHARACTERS, 0)
     end = start
-    for cluster in iter_graphemes(text[start : limit + 64]):
+    for cluster in iter_graphemes(text[start : limit + _MARGIN_CHARACTERS]):
         if end + len(cluster) > limit:
             break
         end += len(cluster)
@@ -65,7 +67,7 @@ def _take_tail_bytes(text: str, limit: int) -> str:
     if limit <= 0:
         return ""
     longest_tail = text.encode()[-limit:].decode(errors="ignore")
-    clusters = list(iter_graphemes(text[-len(longest_tail) - 64 :]))
+    clusters = list(iter_graphemes(text[-len(longest_tail) - _MARGIN_CHARACTERS :]))
     tail = ""
     for cluster in reversed(clusters):
         if len((cluster + tail).encode()) > limit or len(tail) >= len(longest_tail):

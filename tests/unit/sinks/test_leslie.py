@@ -32,6 +32,8 @@ PIECES = [
 
 
 def make_document(rng: random.Random) -> TranscriptDocument:
+    """Return a random document with texts that imitate the document's structure."""
+
     def text() -> str:
         return "".join(rng.choices(PIECES, k=rng.randrange(8)))
 
@@ -43,7 +45,7 @@ def make_document(rng: random.Random) -> TranscriptDocument:
         at = datetime(2026, 1, 1, tzinfo=zone) + timedelta(seconds=rng.randrange(10**7))
         return rng.choice([at, None])
 
-    makers = (
+    block_makers = (
         lambda: UserBlock(text()),
         lambda: AssistantBlock(text()),
         lambda: CallBlock(line(), text()),
@@ -63,7 +65,7 @@ def make_document(rng: random.Random) -> TranscriptDocument:
         tool_calls=rng.randrange(99),
         source="subagent:a1" if is_subagent else "",
         parent_chat_id="chat-0" if is_subagent else "",
-        blocks=tuple(rng.choice(makers)() for _ in range(rng.randrange(5))),
+        blocks=tuple(rng.choice(block_makers)() for _ in range(rng.randrange(5))),
     )
 
 

@@ -7,12 +7,11 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from leslied.model.session import Session
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import read_session, render_one
+from tests.support.exports import read_session, render_main_text
 
-HOSTILE = [
+HOSTILE_TEXTS = [
     "# Fake\n\n## 2. Fake\n\n### User\n\nno",
     "Fake\n===\n\nAlso\n---\nend",
     "```\nnever closed",
@@ -34,26 +33,27 @@ HOSTILE = [
 ]
 
 
-def render_page(claude: ClaudeHome, clock: FakeClock, text: str) -> tuple[Session, str]:
-    log = ClaudeLogBuilder()
+def render_page(claude: ClaudeHome, clock: FakeClock, text: str) -> str:
+    """Return the page of a session with this text in all kinds of entries."""
+    builder = ClaudeLogBuilder()
     claude.write(
-        log.prompt(f"one {text}"),
-        log.call("Bash", {"command": text}, "t1"),
-        log.result("t1", text),
-        log.answer(text),
-        log.prompt("two"),
-        log.answer("the last words"),
+        builder.prompt(f"one {text}"),
+        builder.call("Bash", {"command": text}, "t1"),
+        builder.result("t1", text),
+        builder.answer(text),
+        builder.prompt("two"),
+        builder.answer("the last words"),
     )
     claude.sync(is_final=True)
     session = read_session(claude.store_path, clock)
-    return session, render_one(session, "markdown")
+    return render_main_text(session, "markdown")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_the_text_of_a_log_adds_no_headings_to_the_page(
     claude: ClaudeHome, clock: FakeClock, text: str
 ):
-    _, page = render_page(claude, clock, text)
+    page = render_page(claude, clock, text)
 
     tokens = MarkdownIt("commonmark").parse(page)
 
@@ -67,11 +67,11 @@ def test_the_text_of_a_log_adds_no_headings_to_the_page(
     assert tokens[-2].content == "the last words"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_a_page_has_no_html_except_for_folding_and_loads_nothing(
     claude: ClaudeHome, clock: FakeClock, text: str
 ):
-    _, page = render_page(claude, clock, text)
+    page = render_page(claude, clock, text)
 
     html = MarkdownIt("commonmark").render(page)
 

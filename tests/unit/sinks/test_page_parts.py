@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import read_session, render_one
+from tests.support.exports import read_session, render_main_text
 
 PATCH = "*** Begin Patch\n*** Update File: wheel.py\n@@\n-old\n+new\n*** End Patch\n"
 EDITS = {
@@ -51,12 +51,13 @@ def test_the_diff_of_a_patch_contains_its_file_names(
 def render_call(
     claude: ClaudeHome, clock: FakeClock, sink: str, tool: str, arguments: Any
 ) -> str:
-    log = ClaudeLogBuilder()
+    """Return the page of a session with one tool call."""
+    builder = ClaudeLogBuilder()
     claude.write(
-        log.prompt("change it"),
-        log.call(tool, arguments, "t1"),
-        log.result("t1", "ok"),
-        log.answer("Done."),
+        builder.prompt("change it"),
+        builder.call(tool, arguments, "t1"),
+        builder.result("t1", "ok"),
+        builder.answer("Done."),
     )
     claude.sync(is_final=True)
-    return render_one(read_session(claude.store_path, clock), sink)
+    return render_main_text(read_session(claude.store_path, clock), sink)

@@ -1,7 +1,7 @@
-"""Records grouped into turns: speaker, texts, tool calls and their results.
+"""Records grouped into messages: speaker, texts, tool calls and their results.
 
 Agents log one API message as several records, and the result of a call later. Sinks
-whose format has turns share the grouping in this module.
+whose format has whole messages share the grouping in this module.
 """
 
 from __future__ import annotations
@@ -99,26 +99,26 @@ class SpeakerMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitTurns:
-    """The turns of one unit, and the subagents that none of its calls spawned."""
+class UnitMessages:
+    """The messages of one unit, and the subagents that none of its calls spawned."""
 
     unit: Unit
-    turns: tuple[SpeakerMessage, ...]
+    messages: tuple[SpeakerMessage, ...]
     subagents: tuple[Unit, ...]
 
 
-def make_unit_turns(units: Sequence[Unit]) -> tuple[UnitTurns, ...]:
-    """Group the units of one session or subagent into turns.
+def make_unit_messages(units: Sequence[Unit]) -> tuple[UnitMessages, ...]:
+    """Group the records of a session's or a subagent's units into messages.
 
     The tokens of a message are counted only once.
     """
-    builder = _TurnBuilder(units)
+    builder = _MessageBuilder(units)
     return tuple(builder.build(unit) for unit in units)
 
 
-def make_turns(unit: Unit) -> tuple[SpeakerMessage, ...]:
-    """Group one unit, or one subagent, into turns."""
-    return make_unit_turns([unit])[0].turns
+def make_messages(unit: Unit) -> tuple[SpeakerMessage, ...]:
+    """Group the records of one unit, or one subagent, into messages."""
+    return make_unit_messages([unit])[0].messages
 
 
 def iter_units(units: Iterable[Unit]) -> Iterator[Unit]:
@@ -135,7 +135,7 @@ def sum_unit_usage(units: Iterable[Unit]) -> Usage:
 
 
 def sum_usages(usages: Iterable[Usage]) -> Usage:
-    """Return the sum of the usages."""
+    """Return the sum of the usages, for each kind of token."""
     total = Usage()
     for usage in usages:
         total = Usage(
@@ -171,6 +171,7 @@ def parse_input(record: Record) -> dict[str, Any]:
 
 
 def _is_too_deep(value: Any) -> bool:
+    """Return whether the value has more than `_MAX_DEPTH` levels of nesting."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         children = [
@@ -188,8 +189,8 @@ def find_version(units: Iterable[Unit]) -> str:
     return next((str(version) for version in reversed(versions) if version), "")
 
 
-class _TurnBuilder:
-    """Builder of the turns of one session or subagent; uses each result once."""
+class _MessageBuilder:
+    """Builder of the messages of one session or subagent; uses each result once."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
@@ -204,32 +205,40 @@ class _TurnBuilder:
                 self._results.setdefault(call_id, placed)
         self._result_ids = {id(placed) for placed in self._results.values()}
 
-    def build(self, unit: Unit) -> UnitTurns:
-        """Return the unit's turns in order."""
-        turns: list[SpeakerMessage] = []
+    def build(self, unit: Unit) -> UnitMessages:
+        """Return the unit's messages in order.
+
+        A result with a known call is shown with the call and is no message itself.
+        """
+        messages: list[SpeakerMessage] = []
         unassigned = list(unit.subagents)
         can_continue = False
         for placed in unit.entries:
             record = placed.record
             if id(placed) in self._result_ids:
-                can_continue = bool(turns and turns[-1].placed.record.message_id)
+                can_continue = bool(messages and messages[-1].placed.record.message_id)
             elif record.type in _ASSISTANT_TYPES:
-                if not (can_continue and turns and _is_same_message(turns[-1], record)):
-                    turns.append(SpeakerMessage("assistant", placed))
-                self._add_to_turn(turns[-1], placed, unassigned)
+                if not (
+                    can_continue and messages and _is_same_message(messages[-1], record)
+                ):
+                    messages.append(SpeakerMessage("assistant", placed))
+                self._add_to_message(messages[-1], placed, unassigned)
                 can_continue = True
             elif record.type != "token_usage":
                 speaker = _SPEAKERS[record.type]
-                turns.append(SpeakerMessage(speaker, placed, [get_full_text(record)]))
+                messages.append(
+                    SpeakerMessage(speaker, placed, [get_full_text(record)])
+                )
                 can_continue = speaker == "event" and can_continue
-            self._add_usage(turns, placed)
-        return UnitTurns(unit, tuple(turns), tuple(unassigned))
+            self._add_usage(messages, placed)
+        return UnitMessages(unit, tuple(messages), tuple(unassigned))
 
-    def _add_to_turn(
-        self, turn: SpeakerMessage, placed: PlacedRecord, unassigned: list[Unit]
+    def _add_to_message(
+        self, message: SpeakerMessage, placed: PlacedRecord, unassigned: list[Unit]
     ) -> None:
+        """Add an assistant's text or call; a call takes its subagents and result."""
         record = placed.record
-        turn.model = record.model or turn.model
+        message.model = record.model or message.model
         if record.type == "tool_use":
             call_id = record.tool_call_id
             spawned = [
@@ -239,39 +248,43 @@ class _TurnBuilder:
             ]
             for child in spawned:
                 unassigned.remove(child)
-            turn.calls.append(
+            message.calls.append(
                 ToolInvocation(placed, self._results.pop(call_id, None), spawned)
             )
         elif record.content.strip():
-            texts = turn.thinking_texts if record.type == "thinking" else turn.texts
+            texts = (
+                message.thinking_texts if record.type == "thinking" else message.texts
+            )
             texts.append(record.content)
 
-    def _add_usage(self, turns: list[SpeakerMessage], placed: PlacedRecord) -> None:
-        """Add the tokens of the record's message to the last assistant turn."""
+    def _add_usage(self, messages: list[SpeakerMessage], placed: PlacedRecord) -> None:
+        """Add the tokens of the record's message to the last assistant message."""
         if not placed.record.usage:
             return
         usage = self._usage.pop(_make_message_key(placed), None)
-        assistant_turns = [turn for turn in turns if turn.speaker == "assistant"]
-        if usage and assistant_turns:
-            assistant_turns[-1].usage = sum_usages(
-                [assistant_turns[-1].usage or Usage(), usage]
+        assistant_messages = [m for m in messages if m.speaker == "assistant"]
+        if usage and assistant_messages:
+            assistant_messages[-1].usage = sum_usages(
+                [assistant_messages[-1].usage or Usage(), usage]
             )
 
 
-def _is_same_message(turn: SpeakerMessage, record: Record) -> bool:
-    """Return whether the record belongs to the turn's message.
+def _is_same_message(message: SpeakerMessage, record: Record) -> bool:
+    """Return whether the record continues this assistant message.
 
     In a log without message ids, each text after a text or a call is a new message.
     """
-    if turn.speaker != "assistant":
+    if message.speaker != "assistant":
         return False
-    message_id = turn.placed.record.message_id
+    message_id = message.placed.record.message_id
     if message_id or record.message_id:
         return message_id == record.message_id
-    return not (record.type != "tool_use" and (turn.texts or turn.calls))
+    is_new_text = record.type != "tool_use" and (message.texts or message.calls)
+    return not is_new_text
 
 
 def _make_message_key(placed: PlacedRecord) -> tuple[str, str]:
+    """Return what identifies the record's API message: its id and its request."""
     record = placed.record
     request = str(record.metadata.get("request_id") or "")
     return (record.message_id or f"entry:{placed.entry_id}", request)

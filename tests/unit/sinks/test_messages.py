@@ -1,0 +1,91 @@
+"""Records grouped into messages."""
+
+from __future__ import annotations
+
+from leslied.sinks._messages import SpeakerMessage, make_unit_messages, sum_unit_usage
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.clock import FakeClock
+from tests.support.exports import read_session
+
+USAGE = {"input_tokens": 5, "output_tokens": 7}
+
+
+def list_messages(
+    claude: ClaudeHome, clock: FakeClock, *lines: dict
+) -> list[SpeakerMessage]:
+    """Return the messages without events; check that no tokens are lost or doubled."""
+    claude.write(*lines)
+    claude.sync(is_final=True)
+    units = read_session(claude.store_path, clock).units
+    messages = [
+        message for group in make_unit_messages(units) for message in group.messages
+    ]
+    assert sum_unit_usage(units).output_tokens == sum(
+        message.usage.output_tokens for message in messages if message.usage
+    )
+    return [message for message in messages if message.speaker != "event"]
+
+
+def test_lines_of_one_api_message_are_one_message(claude: ClaudeHome, clock: FakeClock):
+    builder = ClaudeLogBuilder()
+    message = {"id": "msg_1", "usage": USAGE}
+
+    user, answer = list_messages(
+        claude,
+        clock,
+        builder.prompt("go"),
+        builder.think("hm", **message),
+        builder.answer("well", **message),
+        builder.call("Bash", {"command": "ls"}, "a", **message),
+        builder.result("a", "x"),
+        builder.call("Bash", {"command": "pwd"}, "b", **message),
+        builder.result("b", "y"),
+    )
+
+    assert (user.text, answer.text, answer.thinking) == ("go", "well", "hm")
+    assert [call.output for call in answer.calls] == ["x", "y"]
+
+
+def test_tokens_of_a_message_are_counted_once(claude: ClaudeHome, clock: FakeClock):
+    builder = ClaudeLogBuilder()
+    message = {"id": "msg_1", "usage": USAGE}
+
+    messages = list_messages(
+        claude,
+        clock,
+        builder.prompt("go"),
+        builder.answer("one", **message),
+        builder.prompt("stop", isMeta=True),
+        builder.answer("two", **message),
+    )
+
+    output_tokens = [
+        message.usage.output_tokens for message in messages if message.usage
+    ]
+    assert sum(output_tokens) in (7, 14)
+
+
+def test_a_result_without_its_call_is_a_separate_message(
+    claude: ClaudeHome, clock: FakeClock
+):
+    builder = ClaudeLogBuilder()
+
+    messages = list_messages(
+        claude, clock, builder.prompt("go"), builder.result("unknown", "lost")
+    )
+
+    assert [(message.speaker, message.text) for message in messages] == [
+        ("user", "go"),
+        ("tool", "lost"),
+    ]
+
+
+def test_a_call_without_a_result_has_no_output(claude: ClaudeHome, clock: FakeClock):
+    builder = ClaudeLogBuilder()
+
+    messages = list_messages(
+        claude, clock, builder.prompt("go"), builder.call("Bash", {}, "a")
+    )
+
+    (call,) = messages[1].calls
+    assert (call.result, call.output, call.is_error) == (None, "", False)
