@@ -28,7 +28,6 @@ _ON_ONE_LINE = re.compile(_TAG + rb"[^\n]*" + re.escape(_CLOSE) + _LINE_END)
 _ATTRIBUTE = re.compile(rb"([\w:.-]+)[ \t]*=[ \t]*(" + _VALUE + rb")")
 _FENCE = re.compile(rb" {0,3}(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)")
 
-
 _OpenTag = tuple[int, int, str]
 """Position, line number and version of an opening tag."""
 
@@ -45,23 +44,24 @@ class GuideBlock:
 
 
 def find_blocks(data: bytes) -> list[GuideBlock]:
-    """Return all blocks in the file; raises UserError for an unpaired tag."""
+    """Return all blocks in the file; raise UserError for an unpaired tag."""
     blocks: list[GuideBlock] = []
-    opened: _OpenTag | None = None
+    open_tag: _OpenTag | None = None
     for line, at in _iter_lines_outside_fences(data):
-        if one_line := _ON_ONE_LINE.match(data, at):
-            _check_closed(opened)
-            end = data.rindex(_CLOSE, at, one_line.end()) + len(_CLOSE)
-            blocks.append(_make_block((at, line, _read_version(one_line[1])), end))
+        if one_line_block := _ON_ONE_LINE.match(data, at):
+            _check_closed(open_tag)
+            end = data.rindex(_CLOSE, at, one_line_block.end()) + len(_CLOSE)
+            version = _parse_version(one_line_block[1])
+            blocks.append(_make_block((at, line, version), end))
         elif opening := _OPENING.match(data, at):
-            _check_closed(opened)
-            opened = at, line, _read_version(opening[1])
+            _check_closed(open_tag)
+            open_tag = at, line, _parse_version(opening[1])
         elif _CLOSING.match(data, at):
-            if opened is None:
+            if open_tag is None:
                 raise _make_unpaired_error(line, "ends", "start")
-            blocks.append(_make_block(opened, at + len(_CLOSE)))
-            opened = None
-    _check_closed(opened)
+            blocks.append(_make_block(open_tag, at + len(_CLOSE)))
+            open_tag = None
+    _check_closed(open_tag)
     return blocks
 
 
@@ -80,8 +80,7 @@ def append_block(data: bytes, text: bytes) -> bytes:
 
 def replace_block(data: bytes, block: GuideBlock, text: bytes) -> bytes:
     """Return the file with `text` in place of the block, with the block's newlines."""
-    old = data[block.start : block.end]
-    newline = find_newline(old if b"\n" in old else data)
+    newline = _find_block_newline(data, block)
     return data[: block.start] + text.replace(b"\n", newline) + data[block.end :]
 
 
@@ -91,8 +90,7 @@ def remove_block(data: bytes, block: GuideBlock) -> bytes:
     The blank line above the block is removed too, unless it separates other text.
     """
     before, after = data[: block.start], data[block.end :]
-    old = data[block.start : block.end]
-    newline = find_newline(old if b"\n" in old else data)
+    newline = _find_block_newline(data, block)
     if not after and before.endswith(newline + newline):
         return before[: -2 * len(newline)]
     _, _, below = after.partition(b"\n")
@@ -108,12 +106,18 @@ def find_newline(data: bytes) -> bytes:
     return b"\r\n" if 2 * data.count(b"\r\n") > data.count(b"\n") else b"\n"
 
 
-def _make_block(opened: _OpenTag, end: int) -> GuideBlock:
-    start, line, version = opened
+def _find_block_newline(data: bytes, block: GuideBlock) -> bytes:
+    """Return the newline of the block, or of the file if the block is one line."""
+    block_data = data[block.start : block.end]
+    return find_newline(block_data if b"\n" in block_data else data)
+
+
+def _make_block(open_tag: _OpenTag, end: int) -> GuideBlock:
+    start, line, version = open_tag
     return GuideBlock(start=start, end=end, line=line, version=version)
 
 
-def _read_version(attributes: bytes) -> str:
+def _parse_version(attributes: bytes) -> str:
     """Return the value of the attribute `version`, empty if there is none."""
     for name, value in _ATTRIBUTE.findall(attributes):
         if name == b"version":
@@ -122,10 +126,11 @@ def _read_version(attributes: bytes) -> str:
     return ""
 
 
-def _check_closed(opened: _OpenTag | None) -> None:
+def _check_closed(open_tag: _OpenTag | None) -> None:
     """Raise UserError if a tag is still open."""
-    if opened is not None:
-        raise _make_unpaired_error(opened[1], "starts", "end")
+    if open_tag is not None:
+        _, line, _ = open_tag
+        raise _make_unpaired_error(line, "starts", "end")
 
 
 def _make_unpaired_error(line: int, verb: str, missing_part: str) -> UserError:
@@ -137,7 +142,7 @@ def _make_unpaired_error(line: int, verb: str, missing_part: str) -> UserError:
 
 
 def _iter_lines_outside_fences(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the number and the position of each line outside of code fences.
+    """Yield the number, from 1, and the position of each line outside of code fences.
 
     A fence that is never closed is ignored: it must not hide a block that was appended
     below it.
@@ -146,10 +151,12 @@ def _iter_lines_outside_fences(data: bytes) -> Iterator[tuple[int, int]]:
     fences = _Fences.find(data, starts)
     index = 0
     while index < len(starts):
-        end = fences.find_end(index)
-        if end is None:
+        closing_index = fences.find_end(index)
+        if closing_index is None:
             yield index + 1, starts[index]
-        index = index + 1 if end is None else end + 1
+            index += 1
+        else:
+            index = closing_index + 1
 
 
 def _iter_line_starts(data: bytes) -> Iterator[int]:
@@ -162,37 +169,43 @@ def _iter_line_starts(data: bytes) -> Iterator[int]:
 class _Fences:
     """All lines that look like a fence.
 
-    `lines` are the indexes of these lines. `markers` are their backticks or tildes, and
-    whether the line can close a fence. `unclosed` maps a fence character to the length
-    of a marker that no later line closes.
+    `line_indexes` are the indexes of these lines, from 0. `markers` are their backticks
+    or tildes, and whether the line can close a fence. `unclosed_lengths` maps a fence
+    character to the length of a marker that no later line closes.
     """
 
-    lines: list[int]
+    line_indexes: list[int]
     markers: list[tuple[bytes, bool]]
-    unclosed: dict[bytes, int]
+    unclosed_lengths: dict[bytes, int]
 
     @classmethod
     def find(cls, data: bytes, starts: list[int]) -> _Fences:
         """Return the fences of a file; `starts` are the positions of its lines."""
         fences = cls([], [], {})
-        for line, start in enumerate(starts):
+        for line_index, start in enumerate(starts):
             if fence := _FENCE.match(data, start):
-                fences.lines.append(line)
+                fences.line_indexes.append(line_index)
                 fences.markers.append((fence[1], not fence[2].strip()))
         return fences
 
-    def find_end(self, line: int) -> int | None:
-        """Return the line that closes the fence opened on this line, or None."""
-        first = bisect_left(self.lines, line)
-        if first == len(self.lines) or self.lines[first] != line:
+    def find_end(self, line_index: int) -> int | None:
+        """Return the index of the line that closes the fence opened on this line.
+
+        Return None if this line is not a fence or no line closes it.
+        """
+        opening = bisect_left(self.line_indexes, line_index)
+        if (
+            opening == len(self.line_indexes)
+            or self.line_indexes[opening] != line_index
+        ):
             return None
-        marker, _ = self.markers[first]
+        marker, _ = self.markers[opening]
         # Not repeating a search that failed keeps the time linear for hostile files.
-        if len(marker) >= self.unclosed.get(marker[:1], len(marker) + 1):
+        if len(marker) >= self.unclosed_lengths.get(marker[:1], len(marker) + 1):
             return None
-        for index in range(first + 1, len(self.lines)):
-            closing_marker, can_close = self.markers[index]
+        for closing in range(opening + 1, len(self.line_indexes)):
+            closing_marker, can_close = self.markers[closing]
             if can_close and closing_marker.startswith(marker):
-                return self.lines[index]
-        self.unclosed[marker[:1]] = len(marker)
+                return self.line_indexes[closing]
+        self.unclosed_lengths[marker[:1]] = len(marker)
         return None

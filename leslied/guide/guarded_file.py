@@ -32,7 +32,7 @@ _CHUNK_BYTES = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSnapshot:
-    """Content and status of a file when it was read; None if it was missing."""
+    """Content and status of a file when it was read; both None if there was no file."""
 
     folder: Path
     name: str
@@ -41,7 +41,7 @@ class FileSnapshot:
 
 
 def read_snapshot(folder: Path, name: str) -> FileSnapshot:
-    """Read `folder/name`; raises UserError for a link or an unsuitable file."""
+    """Read `folder/name`; raise UserError for a link or an unsuitable file."""
     with _open_folder(folder) as folder_fd:
         try:
             file_fd = os.open(name, _READ_FLAGS, dir_fd=folder_fd)
@@ -65,7 +65,7 @@ def read_snapshot(folder: Path, name: str) -> FileSnapshot:
 def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
     """Replace the file's content, or delete the file if `data` is None.
 
-    Raises UserError if the file changed since the snapshot was taken.
+    Raise UserError if the file changed since the snapshot was taken.
     """
     with _open_folder(snapshot.folder) as folder_fd:
         if data is None:
@@ -83,9 +83,9 @@ def _replace(folder_fd: int, snapshot: FileSnapshot, data: bytes) -> None:
     file_fd = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=folder_fd)
     try:
         with os.fdopen(file_fd, "wb", buffering=0) as file:
-            view = memoryview(data)
-            while view:
-                view = view[file.write(view[:_CHUNK_BYTES]) :]
+            unwritten = memoryview(data)
+            while unwritten:
+                unwritten = unwritten[file.write(unwritten[:_CHUNK_BYTES]) :]
                 failpoint("guide.half")
             _copy_mode_and_owner(file_fd, folder_fd, snapshot.file_stat)
             os.fsync(file_fd)
@@ -111,8 +111,8 @@ def _copy_mode_and_owner(
 ) -> None:
     """Apply the old file's mode and, if permitted, its owner.
 
-    `status` is that of the old file. Without one, the mode is that of the folder,
-    without the bits for execution.
+    `status` is that of the old file. Without an old file, the mode is that of the
+    folder, without execution for anybody and without writing for others.
     """
     if status is None:
         os.fchmod(file_fd, os.fstat(folder_fd).st_mode & 0o664 | 0o600)

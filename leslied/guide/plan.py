@@ -33,6 +33,7 @@ class GuidePlan:
     previous_version: str | None = None
     next_version: str | None = None
     needs_consent: bool = False
+    """Whether the user must agree, because the update is major or of unknown size."""
 
     @property
     def was_edited(self) -> bool:
@@ -42,7 +43,7 @@ class GuidePlan:
 
 
 def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
-    """Plan a file that contains this guide once; raises UserError if impossible."""
+    """Plan a file that contains this guide once; raise UserError if impossible."""
     if data is None:
         text = guide.text + b"\n"
         return GuidePlan(status="created", data=text, next_version=guide.version)
@@ -61,25 +62,25 @@ def plan_init(data: bytes | None, guide: Guide) -> GuidePlan:
 
 
 def plan_remove(data: bytes | None) -> GuidePlan:
-    """Plan to remove all guides; delete a file that `plan_init` created."""
+    """Plan to remove all guides, and to delete a file that `plan_init` created."""
     blocks = find_blocks(data) if data is not None else []
     if data is None or not blocks:
         return GuidePlan(status="absent", data=data)
     remaining = data
     for block in reversed(blocks):
         remaining = remove_block(remaining, block)
-    # In a file that `plan_init` created, the block comes first. In one that existed but
-    # was empty, a blank line comes first. Only the former is deleted.
+    # A file that `plan_init` created begins with the block, and is deleted. A file that
+    # existed but was empty begins with a blank line, and stays.
     was_created = not remaining and blocks[0].start == 0
-    version = blocks[0].version
     return GuidePlan(
         status="removed",
         data=None if was_created else remaining,
-        previous_version=version,
+        previous_version=blocks[0].version,
     )
 
 
 def _plan_update(data: bytes, block: GuideBlock, guide: Guide) -> GuidePlan:
+    """Plan to replace the block by the guide; raise UserError for a downgrade."""
     version_step = compare_versions(block.version, guide.version)
     if version_step == "downgrade":
         raise UserError(

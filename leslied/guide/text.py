@@ -10,14 +10,17 @@ from leslied.guide.block import find_blocks
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """One version of the block: its bytes from `<` to `>`, lines ending in LF."""
+    """One version of the guide: the bytes of its block, with lines ending in LF."""
 
     version: str
     text: bytes
 
     @classmethod
     def parse(cls, data: bytes) -> Guide:
-        """Return the guide in these bytes, which must contain exactly one block."""
+        """Return the guide in these bytes.
+
+        Raise ValueError unless they contain exactly one block.
+        """
         (block,) = find_blocks(data)
         return cls(block.version, data[block.start : block.end])
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 TAIL_BYTES = 262_144
+"""Length of the end of the log that is searched for the last answer."""
 _DEFAULT_WINDOW_TOKENS = 200_000
 _LARGE_WINDOW_TOKENS = 1_000_000
 _LARGE_WINDOW_MARKER = "[1m]"
@@ -23,37 +24,35 @@ _USAGE_FIELDS = (
 )
 
 
-def is_nearly_full(transcript: str, model: str = "") -> bool:
+def is_nearly_full(log: str, model: str = "") -> bool:
     """Return whether the last request and its answer fill 90 % of the window.
 
-    `transcript` is the path of the agent's log. `model` is the name in the hook event,
-    which can have a marker that the names in the log lack.
+    `log` is the path of the agent's log. `model` is the name in the hook event, which
+    can have a marker that the names in the log lack.
     """
-    for line in reversed(read_tail(transcript, TAIL_BYTES).split(b"\n")):
+    for line in reversed(read_tail(log, TAIL_BYTES).split(b"\n")):
         if b'"usage"' not in line or b'"assistant"' not in line:
             continue
-        used, answer_models = _read_usage(line)
-        if used:
-            return used >= _NEARLY_FULL_RATIO * _get_window_tokens(
-                used, f"{model} {answer_models}"
+        used_tokens, logged_models = _parse_usage(line)
+        if used_tokens:
+            return used_tokens >= _NEARLY_FULL_RATIO * _get_window_tokens(
+                used_tokens, f"{model} {logged_models}"
             )
     return False
 
 
-def _get_window_tokens(used: int, models: str) -> int:
+def _get_window_tokens(used_tokens: int, models: str) -> int:
     """Return the window's size: large if a name has the marker or usage requires it.
 
     `models` contains all names of the model, separated by spaces.
     """
-    return (
-        _LARGE_WINDOW_TOKENS
-        if _LARGE_WINDOW_MARKER in models or used > _DEFAULT_WINDOW_TOKENS
-        else _DEFAULT_WINDOW_TOKENS
-    )
+    if _LARGE_WINDOW_MARKER in models or used_tokens > _DEFAULT_WINDOW_TOKENS:
+        return _LARGE_WINDOW_TOKENS
+    return _DEFAULT_WINDOW_TOKENS
 
 
-def _read_usage(line: bytes) -> tuple[int, str]:
-    """Return the tokens and model names of an answer.
+def _parse_usage(line: bytes) -> tuple[int, str]:
+    """Return the used tokens and the model names of an answer in the log.
 
     Return (0, "") if the line is not an answer of the main agent.
     """

@@ -14,7 +14,10 @@ _SAFE_CHARACTERS = frozenset(
 
 
 def read_part(path: str, offset: int, limit: int) -> bytes | None:
-    """Return up to `limit` bytes of a regular file, or None if it cannot be read."""
+    """Return up to `limit` bytes of a regular file, or None if it cannot be read.
+
+    A negative `offset` counts as 0.
+    """
     try:
         fd = os.open(path, _READ_FLAGS)
     except (OSError, ValueError):
@@ -48,7 +51,8 @@ def write_atomic(
     """Write `folder/name` atomically, readable by its owner only.
 
     Missing folders are created with the same restriction. If `is_synced`, the data is
-    on the disk before the file gets its name. Raises OSError; the old file then stays.
+    on the disk before the file gets its name. Raise OSError if that fails; the old file
+    then stays.
     """
     _make_folder(folder)
     path = f"{folder}/{name}"
@@ -57,9 +61,9 @@ def write_atomic(
     fd = os.open(temporary, flags, 0o600)
     try:
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
+            unwritten = memoryview(data)
+            while unwritten:
+                unwritten = unwritten[os.write(fd, unwritten) :]
             if is_synced:
                 os.fsync(fd)
         finally:
@@ -87,7 +91,7 @@ def _make_folder(folder: str) -> None:
 
 
 def list_names(folder: str) -> list[str]:
-    """Return the sorted names in a folder, empty if there is no folder."""
+    """Return the sorted names in a folder; empty if it cannot be read."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208
     except (OSError, ValueError):
@@ -111,9 +115,9 @@ def get_age_seconds(path: str, now_ns: int) -> float:
         return 0.0
 
 
-def make_safe_name(text: str, limit: int = 64) -> str:
+def make_safe_name(text: str, max_characters: int = 64) -> str:
     """Return the text if it is safe as a file name, else a hash of it."""
-    if 0 < len(text) <= limit and _SAFE_CHARACTERS.issuperset(text):
+    if 0 < len(text) <= max_characters and _SAFE_CHARACTERS.issuperset(text):
         return text
     import hashlib  # noqa: PLC0415 - 8 ms; normal ids do not need it
 

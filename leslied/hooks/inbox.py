@@ -37,7 +37,7 @@ _MAX_FILE_BYTES = 65_536
 _MAX_SEARCH_BYTES = 4_000_000
 """Length of the part of the log, from the claim's offset, that is searched."""
 _REQUEUE_AFTER_SECONDS = 5.0
-"""Seconds an agent has to log an injected message."""
+"""Time that an agent has to log an injected message."""
 _DELETE_AFTER_SECONDS = 30 * 86400.0
 _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
@@ -45,8 +45,9 @@ _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 class InboxMessage:
     """One message, with the state parsed from its file name.
 
-    `claim_fields` are the session, prompt and log offset of a claimed or delivered
-    message, and empty for a queued one. `session` is the first of them.
+    `at_ns` is when the message was queued. `claim_fields` are the session, prompt and
+    log offset of a claimed or delivered message, and empty for a queued one. `session`
+    is the first of them. Raise ValueError if the file name is not that of a message.
     """
 
     __slots__ = (
@@ -61,11 +62,12 @@ class InboxMessage:
     )
 
     def __init__(self, folder: str, name: str) -> None:
-        stem, self.state, *fields = [*name.split("."), ""]
-        stamp, _, self.id = stem.partition("_")
-        if not stamp.isdecimal() or not self.id.startswith("msg-"):
+        stem, _, state_and_fields = name.partition(".")
+        self.state, *fields = state_and_fields.split(".")
+        time_text, _, self.id = stem.partition("_")
+        if not time_text.isdecimal() or not self.id.startswith("msg-"):
             raise ValueError(name)
-        self.at_ns = int(stamp)
+        self.at_ns = int(time_text)
         self.folder, self.name = folder, name
         self.thread = folder.rpartition("/")[2]
         self.session = fields[0] if fields else ""
@@ -130,7 +132,7 @@ def list_messages(data_dir: str, thread: str) -> list[InboxMessage]:
 
 
 def list_threads(data_dir: str) -> list[str]:
-    """Return the thread ids for which the inbox has a folder."""
+    """Return the names of the inbox's folders: thread ids, or hashes of unsafe ones."""
     return list_names(f"{data_dir}/{FOLDER}")
 
 
@@ -164,9 +166,9 @@ def resolve_claims(
 ) -> None:
     """Mark claimed messages as delivered if the session's log contains them.
 
-    A message that is not in the log stays claimed for 5 seconds and is then queued
-    again. `find_log` returns the path of a session's log, or an empty string; without
-    a path, the message stays claimed.
+    A message that is not in the log after 5 seconds is queued again. `find_log` returns
+    the path of a session's log, or an empty string; without a path, the message stays
+    claimed.
 
     `stopped_session` has just answered. If its log is missing or empty, the answer
     counts as proof that its messages were delivered.
@@ -186,7 +188,8 @@ def resolve_claims(
 def is_in_log(message: InboxMessage, log: str) -> bool:
     """Return whether the log contains the message's id after the claim's offset.
 
-    A log that is shorter than the offset was replaced, and is searched from its start.
+    `log` is the log's path. A log that is shorter than the offset was replaced, and is
+    searched from its start.
     """
     start = message.offset if message.offset <= get_size(log) else 0
     return message.id.encode() in (read_part(log, start, _MAX_SEARCH_BYTES) or b"")

@@ -36,6 +36,7 @@ class InjectionState:
         self.transcript = _get_text(fields, "transcript")
         """Path of the agent's log."""
         self.model = _get_text(fields, "model")
+        """Name of the model in the last hook event that had one."""
         self.is_full = fields.get("is_full") is True
         """Whether the context window was nearly full at the last prompt."""
 
@@ -51,7 +52,7 @@ def load(data_dir: str, session_id: str) -> InjectionState:
 
 
 def save(data_dir: str, session_id: str, state: InjectionState) -> None:
-    """Save the state for the next hook event of the session; raises OSError."""
+    """Save the state for the session's next hook event; raise OSError if impossible."""
     fields = {name: getattr(state, name) for name in InjectionState.__slots__}
     file_name = f"{make_safe_name(session_id)}.json"
     write_atomic(f"{data_dir}/{FOLDER}", file_name, dumps(fields))

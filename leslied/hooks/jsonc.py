@@ -42,7 +42,7 @@ class JsoncNode:
 
 
 def parse_jsonc(text: str) -> JsoncNode:
-    """Parse the whole text; raises ValueError that names the line of the error."""
+    """Parse the whole text; raise a ValueError that names the line of the error."""
     root = _JsoncParser(text).read_value(skip_space(text, 0), 0)
     if skip_space(text, root.end) != len(text):
         raise ValueError(_format_line(text, root.end))
@@ -51,26 +51,31 @@ def parse_jsonc(text: str) -> JsoncNode:
 
 @dataclass(frozen=True, slots=True)
 class _JsoncParser:
+    """Recursive parser; every method reads what starts at the position `at`."""
+
     text: str
 
     def read_value(self, at: int, depth: int) -> JsoncNode:
-        first = self.text[at : at + 1]
+        """Return the value at the position, inside of `depth` objects and lists."""
+        first_character = self.text[at : at + 1]
         if depth > _MAX_DEPTH:
             raise ValueError(_format_line(self.text, at))
-        if first in ("{", "["):
-            return self._read_children(at, first, depth + 1)
-        match = (_STRING if first == '"' else _SCALAR).match(self.text, at)
+        if first_character in ("{", "["):
+            return self._read_container(at, first_character, depth + 1)
+        pattern = _STRING if first_character == '"' else _SCALAR
+        match = pattern.match(self.text, at)
         if not match:
             raise ValueError(_format_line(self.text, at))
         return JsoncNode(at, match.end(), value=json.loads(match[0]), value_start=at)
 
-    def _read_children(self, at: int, kind: str, depth: int) -> JsoncNode:
+    def _read_container(self, at: int, kind: str, depth: int) -> JsoncNode:
+        """Return the object or list at the position, with its children."""
         node = JsoncNode(at, at, kind=kind, value_start=at)
         closing = "}" if kind == "{" else "]"
         at = skip_space(self.text, at + 1)
         while self.text[at : at + 1] != closing:
-            read = self._read_member if kind == "{" else self.read_value
-            child = read(at, depth)
+            read_child = self._read_member if kind == "{" else self.read_value
+            child = read_child(at, depth)
             node.children.append(child)
             at = skip_space(self.text, child.end)
             if self.text[at : at + 1] == ",":
@@ -81,6 +86,7 @@ class _JsoncParser:
         return node
 
     def _read_member(self, at: int, depth: int) -> JsoncNode:
+        """Return the value of the member at the position, with its key."""
         key = _STRING.match(self.text, at)
         colon = skip_space(self.text, key.end()) if key else at
         if not key or self.text[colon : colon + 1] != ":":

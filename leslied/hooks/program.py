@@ -13,7 +13,7 @@ import os
 import sys
 
 _TIMEOUT_SECONDS = 2.0
-_MAX_BYTES = 32_000_000
+_MAX_EVENT_BYTES = 32_000_000
 
 
 def main() -> None:
@@ -21,9 +21,11 @@ def main() -> None:
     try:
         _silence_stderr()
         _set_alarm()
-        output = _respond(sys.argv[1], _read_all()) if sys.argv[1][:1] == "/" else b""
-        while output:
-            output = output[os.write(1, output) :]
+        data_dir = sys.argv[1]
+        # A relative path would depend on the agent's working directory.
+        answer = _respond(data_dir, _read_event()) if data_dir[:1] == "/" else b""
+        while answer:
+            answer = answer[os.write(1, answer) :]
     finally:
         # This skips tracebacks, flushes and exit handlers, which could fail or print.
         os._exit(0)
@@ -35,6 +37,7 @@ def _silence_stderr() -> None:
 
 
 def _set_alarm() -> None:
+    """Exit with 0 when the timeout has passed."""
     # Importing `signal` would load enum and more, which takes 5 ms.
     import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415
 
@@ -42,10 +45,11 @@ def _set_alarm() -> None:
     signal.setitimer(signal.ITIMER_REAL, _TIMEOUT_SECONDS)
 
 
-def _read_all() -> bytes:
+def _read_event() -> bytes:
+    """Return all of standard input, up to a limit."""
     parts = []
     size = 0
-    while size < _MAX_BYTES and (part := os.read(0, 65_536)):
+    while size < _MAX_EVENT_BYTES and (part := os.read(0, 65_536)):
         parts.append(part)
         size += len(part)
     return b"".join(parts)

@@ -81,13 +81,16 @@ class HookResponder:
         return self._save_and_join([*context, *self._claim_messages(max_characters)])
 
     def _record_end(self) -> str:
-        """Resolve claimed messages and write the event to the daemon's spool."""
+        """Resolve claimed messages, spool the event for the daemon, inject nothing."""
         self._resolve_claims(self.session if self.name == "Stop" else "")
         spool.write_event(self.data_dir, self.event, self.now_ns)
         return ""
 
     def _find_injection_reason(self) -> str:
-        """Return why this prompt needs the context, empty if it does not."""
+        """Return why this prompt needs the context, empty if it does not.
+
+        Record in the state whether the window is nearly full.
+        """
         is_full = is_nearly_full(self.log, self.state.model)
         was_full, self.state.is_full = self.state.is_full, is_full
         if is_full and not was_full:
@@ -95,44 +98,45 @@ class HookResponder:
         return "it changed" if self._render_context() != self.state.context else ""
 
     def _render_context(self) -> str:
-        """Return the thread's context, rendered only once.
+        """Return the thread's context; render it only once.
 
         It is empty outside of projects, in the home folder and in the root folder.
         """
         if self._context is None:
-            is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
+            has_context = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
             self._context = ""
-            if is_project:
+            if has_context:
                 self._context = render_context(self.project, self.thread)
         return self._context
 
     def _inject_context(self, reason: str) -> list[str]:
-        """Return the context to inject and record it; nothing without a reason."""
+        """Record the injection and return the context; nothing without a reason."""
         text = self._render_context() if reason else ""
         if text:
             self.state.context, self.state.why = text, reason
         return [text] if text else []
 
     def _claim_messages(self, max_characters: int) -> list[str]:
+        """Claim the thread's queued messages; return their texts to inject."""
         messages = self._resolve_claims()
-        prompt = make_safe_name(self._get_text("prompt_id") or "0", 48)
+        prompt_name = make_safe_name(self._get_text("prompt_id") or "0", 48)
         offset = str(get_size(self.log))
         return inbox.claim(
-            messages, max_characters, make_safe_name(self.session), prompt, offset
+            messages, max_characters, make_safe_name(self.session), prompt_name, offset
         )
 
-    def _resolve_claims(self, stopped: str = "") -> list[inbox.InboxMessage]:
+    def _resolve_claims(self, stopped_session: str = "") -> list[inbox.InboxMessage]:
         """Resolve the claims on the thread's messages and return all its messages.
 
-        `stopped` is the id of the session that has just answered, if any.
+        `stopped_session` is the id of the session that has just answered, if any.
         """
         messages = inbox.list_messages(self.data_dir, self.thread)
-        stopped_name = make_safe_name(stopped) if stopped else ""
+        stopped_name = make_safe_name(stopped_session) if stopped_session else ""
         inbox.resolve_claims(messages, self.now_ns, self._find_log, stopped_name)
         return messages
 
     def _find_log(self, session_name: str) -> str:
-        """Return the path of a session's log, or "" if unknown.
+        """Return the path of a session's log, empty if it is unknown.
 
         `session_name` is the name that the inbox uses for the session.
         """

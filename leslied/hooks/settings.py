@@ -1,10 +1,13 @@
 """Insert, find and remove leslied's entries in Claude Code's settings.
 
+The settings map each event to a list of groups, and each group to a list of hooks. An
+entry of ours is a group with one hook, whose command starts the hook program.
+
 The file is edited as text, and no byte outside our entries changes. Removing the
 entries restores the original file, because each command contains a marker of what was
 created for it: `entry` (only the entry), `event` (also the list of the event), `hooks`
 (also the object of all events) or `file`. A `+` after the marker means that line breaks
-were added around it.
+were added around what was created.
 """
 
 from __future__ import annotations
@@ -70,8 +73,8 @@ def make_command(python: str, data_dir: str, marker: str) -> str:
 def install(text: str | None, hook_command: HookCommand) -> str:
     """Return the settings with exactly one set of our entries.
 
-    `text` is None if there is no file. Raises UserError if the entries could not be
-    removed again without a trace.
+    `text` is None if there is no file. Raise UserError if the text is not valid, or if
+    the entries could not be removed again without a trace.
     """
     original = None if text is None else uninstall(text)
     if original is None:
@@ -84,20 +87,25 @@ def install(text: str | None, hook_command: HookCommand) -> str:
 
 
 def uninstall(text: str) -> str | None:
-    """Return the settings without our entries, or None if leslied created the file."""
+    """Return the settings without our entries, or None if leslied created the file.
+
+    Raise UserError if the text is not a JSON object.
+    """
     root = _parse(text)
     hooks = root.find("hooks")
     if hooks is None or hooks.kind != "{":
         return text
     cuts: list[tuple[int, int]] = []
-    removed: list[tuple[JsoncNode, str]] = []
+    removed_events: list[JsoncNode] = []
+    markers: list[str] = []
     for event in hooks.children:
         event_marker = _find_event_cuts(text, event, cuts)
         if event_marker:
-            removed.append((event, event_marker))
-    marker = _merge_markers(marker for _, marker in removed)
-    removed_events = [event for event, _ in removed]
-    if removed_events != hooks.children or marker[:5] not in ("hooks", "file"):
+            removed_events.append(event)
+            markers.append(event_marker)
+    marker = _merge_markers(markers)
+    is_all_removed = removed_events == hooks.children
+    if not is_all_removed or marker not in ("hooks", "hooks+", "file"):
         cuts += _find_cuts(text, hooks, removed_events, has_breaks=marker == "event+")
     elif marker == "file" and root.children == [hooks]:
         return None
@@ -127,6 +135,7 @@ def are_hooks_disabled(text: str) -> bool:
 
 
 def _parse(text: str) -> JsoncNode:
+    """Return the root object; raise UserError if the text is not a JSON object."""
     try:
         root = parse_jsonc(text)
     except ValueError as error:
@@ -137,6 +146,7 @@ def _parse(text: str) -> JsoncNode:
 
 
 def _insert_entries(text: str, hook_command: HookCommand) -> str:
+    """Return the settings with our entries; they must not contain any yet."""
     root = _parse(text)
     hooks = root.find("hooks")
     if hooks is None:
@@ -152,20 +162,26 @@ def _insert_entries(text: str, hook_command: HookCommand) -> str:
         )
     if hooks.kind != "{":
         raise UserError('Its "hooks" is not an object.')
-    present = {event.key: event for event in hooks.children if event.key in EVENTS}
+    present_events = {
+        event.key: event for event in hooks.children if event.key in EVENTS
+    }
     # Edit from the end of the file, so that the positions of earlier lists stay valid.
-    for event in sorted(present.values(), key=lambda node: node.end, reverse=True):
+    for event in sorted(
+        present_events.values(), key=lambda node: node.end, reverse=True
+    ):
         if event.kind != "[":
             raise UserError(f'Its "{event.key}" is not a list.')
         text = _insert(text, event, "entry", {"": hook_command.make_group})
-    missing = {
+    missing_events = {
         event: lambda marker: [hook_command.make_group(marker)]
         for event in EVENTS
-        if event not in present
+        if event not in present_events
     }
     # The insertions above moved the end of the object, so parse again.
     hooks = _parse(text).find("hooks")
-    return _insert(text, hooks, "event", missing) if hooks and missing else text
+    if not hooks or not missing_events:
+        return text
+    return _insert(text, hooks, "event", missing_events)
 
 
 def _insert(
@@ -174,15 +190,15 @@ def _insert(
     """Insert values at the end of an object or a list and return the new text.
 
     `values` maps each key, empty in a list, to a function that makes the value for a
-    marker.
+    marker. An `indent` of None means that the value stays on the current line.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     outer_indent = _get_line_indent(text, node.value_start)
     indent_unit = _find_indent_unit(text)
-    last = node.children[-1] if node.children else None
-    if last:
-        indent = _find_own_indent(text, last.start)
-        before, after, at = "," + _format_break(newline, indent), "", last.end
+    last_child = node.children[-1] if node.children else None
+    if last_child:
+        indent = _find_own_indent(text, last_child.start)
+        before, after, at = "," + _format_break(newline, indent), "", last_child.end
     elif indent_unit is None:
         indent, before, after, at = None, "", "", node.value_start + 1
     else:
@@ -205,12 +221,15 @@ def _format_break(newline: str, indent: str | None) -> str:
 
 
 def _find_indent_unit(text: str) -> str | None:
-    """Return one level of the file's indentation, or None if it is a single line."""
+    """Return one level of the file's indentation, or None if it is a single line.
+
+    An empty object is not counted as a single line.
+    """
     match = re.search(r"\n([ \t]+)\S", text)
     if match:
         return match[1]
-    bare = text.strip("\ufeff \t\r\n")
-    return "  " if "\n" in text.strip("\ufeff") or bare == "{}" else None
+    stripped = text.strip("\ufeff \t\r\n")
+    return "  " if "\n" in text.strip("\ufeff") or stripped == "{}" else None
 
 
 def _get_line_indent(text: str, at: int) -> str:
@@ -221,7 +240,10 @@ def _get_line_indent(text: str, at: int) -> str:
 
 
 def _find_own_indent(text: str, at: int) -> str | None:
-    """Return the indentation before a position, or None if other text is before it."""
+    """Return the indentation before a position.
+
+    Return None if the position is on the first line or after other text.
+    """
     start = text.rfind("\n", 0, at) + 1
     indent = text[start:at]
     return indent if start and not indent.strip(" \t") else None
@@ -236,16 +258,15 @@ def _find_event_cuts(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -
     removed_groups, markers = [], []
     for group in event.children if event.kind == "[" else []:
         hooks = _list_hooks(group)
-        ours = [hook for hook in hooks if _find_marker(hook)]
-        markers += [_find_marker(hook) for hook in ours]
-        if ours and ours == hooks:
+        our_hooks = [hook for hook in hooks if _find_marker(hook)]
+        markers += [_find_marker(hook) for hook in our_hooks]
+        if our_hooks and our_hooks == hooks:
             removed_groups.append(group)
-        elif ours:
-            inner = group.find("hooks")
-            cuts += _find_cuts(text, inner, ours, has_breaks=False) if inner else []
+        elif our_hooks and (hook_list := group.find("hooks")):
+            cuts += _find_cuts(text, hook_list, our_hooks, has_breaks=False)
     marker = _merge_markers(markers)
-    removes_all = bool(removed_groups) and removed_groups == event.children
-    if removes_all and not marker.startswith("entry"):
+    is_all_removed = bool(removed_groups) and removed_groups == event.children
+    if is_all_removed and not marker.startswith("entry"):
         return marker
     cuts += _find_cuts(text, event, removed_groups, has_breaks=marker == "entry+")
     return ""
@@ -254,7 +275,7 @@ def _find_event_cuts(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -
 def _find_cuts(
     text: str, node: JsoncNode, removed: list[JsoncNode], *, has_breaks: bool
 ) -> list[tuple[int, int]]:
-    """Return the ranges to cut to remove these children and one comma for each.
+    """Return the ranges to cut to remove these children, with one comma for each.
 
     `has_breaks` means that leslied added line breaks around all children of the node;
     they are cut too if all children are.
@@ -265,6 +286,7 @@ def _find_cuts(
     if removed == children:
         return [_find_cut_of_all(text, node, has_breaks=has_breaks)]
     cuts = []
+    # Cut the comma before a child, or the comma after it if no earlier child stays.
     has_predecessor = False
     for index, child in enumerate(children):
         if child not in removed:
@@ -305,8 +327,8 @@ def _find_cut_of_all(
 
 
 def _list_hooks(group: JsoncNode) -> list[JsoncNode]:
-    inner = group.find("hooks")
-    return inner.children if inner and inner.kind == "[" else []
+    hook_list = group.find("hooks")
+    return hook_list.children if hook_list and hook_list.kind == "[" else []
 
 
 def _get_command(hook: JsoncNode) -> object:

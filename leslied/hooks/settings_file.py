@@ -21,7 +21,10 @@ _MAX_BYTES = 4_000_000
 def get_settings_path(
     scope: Scope, home: Path, environ: Mapping[str, str], project: Path
 ) -> Path:
-    """Return the path of the settings file that Claude Code reads for this scope."""
+    """Return the path of the settings file that Claude Code reads for this scope.
+
+    `project` is the project's folder, used for the scopes `project` and `local`.
+    """
     if scope == "project":
         return project / ".claude" / "settings.json"
     if scope == "local":
@@ -38,7 +41,10 @@ class SettingsFile:
     path: Path
 
     def read(self) -> str | None:
-        """Return the text, or None if there is no file; raises UserError if invalid."""
+        """Return the text, or None if there is no file.
+
+        Raise UserError if the file is too large, not UTF-8 or cannot be read.
+        """
         try:
             if self.path.stat().st_size > _MAX_BYTES or not self.path.is_file():
                 raise UserError(f"{self.path} is not a settings file.")
@@ -55,7 +61,8 @@ class SettingsFile:
     def update(self, edit: Callable[[str | None], str | None]) -> bool:
         """Replace the text by `edit(text)` atomically; return whether it changed.
 
-        None means that there is no file, as argument and as result of `edit`.
+        None means that there is no file, as argument and as result of `edit`. Raise
+        UserError if `edit` does, and LesliedError if the file cannot be written.
         """
         before = self.read()
         try:
@@ -77,6 +84,7 @@ class SettingsFile:
         return f"Correct the file first: {self.path}"
 
     def _write(self, text: str | None) -> None:
+        """Replace the file atomically, keep its mode; delete it if `text` is None."""
         target = self.path.resolve()
         if text is None:
             target.unlink()

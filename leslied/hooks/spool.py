@@ -28,8 +28,8 @@ EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 """Events after which the daemon reads the log."""
 MAX_FILES = 1000
 _MAX_FILE_BYTES = 16_384
-_MAX_PATH_CHARACTERS = 4096
-"""Length of the longest path that a file system accepts."""
+_MAX_VALUE_CHARACTERS = 4096
+"""Maximum length of a field: that of the longest path a file system accepts."""
 _FIELDS = (
     "hook_event_name",
     "session_id",
@@ -45,7 +45,8 @@ _STALE_SECONDS = 60.0
 def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
     """Write the event for the daemon, without unusable fields.
 
-    Return False if too many files are pending or the event is too large.
+    Return False if too many files are pending or the event is too large. Raise OSError
+    if the file cannot be written.
     """
     folder = f"{data_dir}/{FOLDER}"
     if len(list_names(folder)) >= MAX_FILES:
@@ -58,7 +59,11 @@ def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
 
 
 class SpooledEvents:
-    """Pending events, the paths of their files, and the names of removed files."""
+    """Pending events, the paths of their files, and the names of dropped files.
+
+    `events` and `paths` have the same order. `dropped` are invalid files that were
+    removed.
+    """
 
     __slots__ = ("dropped", "events", "paths")
 
@@ -96,8 +101,8 @@ def _parse(data: bytes | None) -> dict[str, str]:
         return {}
     if not isinstance(event, dict) or event.get("hook_event_name") not in EVENTS:
         return {}
-    texts = {name: event[name] for name in _FIELDS if isinstance(event.get(name), str)}
-    return texts if all(map(_is_usable, texts.values())) else {}
+    fields = {name: event[name] for name in _FIELDS if isinstance(event.get(name), str)}
+    return fields if all(map(_is_usable, fields.values())) else {}
 
 
 def _is_usable(value: object) -> bool:
@@ -107,7 +112,7 @@ def _is_usable(value: object) -> bool:
     """
     if not isinstance(value, str) or "\0" in value:
         return False
-    if len(value) > _MAX_PATH_CHARACTERS:
+    if len(value) > _MAX_VALUE_CHARACTERS:
         return False
     try:
         value.encode()

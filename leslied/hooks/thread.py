@@ -36,7 +36,8 @@ def find_project(cwd: str) -> str:
     """
     if not cwd.startswith("/") or "\0" in cwd or ".." in cwd.split("/"):
         return ""
-    folder = cwd = "/" + "/".join(part for part in cwd.split("/") if part not in "./")
+    cwd = "/" + "/".join(part for part in cwd.split("/") if part not in ("", "."))
+    folder = cwd
     while True:
         if _contains(folder, ".git"):
             return folder
@@ -48,9 +49,9 @@ def find_project(cwd: str) -> str:
 
 def find_thread(project: str, session_id: str) -> str:
     """Return a session's thread id: from the relations file, else from its own id."""
-    assigned = _find_assigned_thread(project, session_id) if project else ""
-    if assigned:
-        return assigned
+    assigned_id = _find_assigned_thread(project, session_id) if project else ""
+    if assigned_id:
+        return assigned_id
     long_id = make_thread_id(session_id, 12)
     # If two session ids have the same prefix, the second thread has the longer id.
     if project and _contains(f"{project}/.leslie/threads", long_id):
@@ -59,7 +60,10 @@ def find_thread(project: str, session_id: str) -> str:
 
 
 def make_thread_id(session_id: str, length: int = 8) -> str:
-    """Return the thread id that the store assigns to this session."""
+    """Return the thread id that the store assigns to this session.
+
+    `length` is the number of hexadecimal digits in the id.
+    """
     if _is_uuid4(session_id):
         return f"thread-{session_id.replace('-', '')[:length]}"
     import hashlib  # noqa: PLC0415 - 8 ms; Claude Code's ids do not need it
@@ -78,7 +82,7 @@ def _is_uuid4(text: str) -> bool:
 
 
 def _find_assigned_thread(project: str, session_id: str) -> str:
-    """Return the thread that the relations file assigns, or an empty string."""
+    """Return the thread id that the relations file assigns, or an empty string."""
     path = f"{project}/.leslie/thread_relations.json"
     data = read_part(path, 0, _MAX_RELATIONS_BYTES) or b""
     if session_id.encode(errors="replace") not in data:
@@ -87,12 +91,12 @@ def _find_assigned_thread(project: str, session_id: str) -> str:
         threads = loads(data)["threads"].items()
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return ""
-    assigned = [
-        name
-        for name, fields in threads
+    assigned_ids = [
+        thread_id
+        for thread_id, fields in threads
         if isinstance(fields, dict) and fields.get("session_id") == session_id
     ]
-    return next((name for name in assigned if _is_thread_id(name)), "")
+    return next((text for text in assigned_ids if _is_thread_id(text)), "")
 
 
 def _is_thread_id(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Installation of the daemon as a user service, with one class per service manager.
 
 `get_manager` returns the manager of the platform; creating it changes nothing. This
-package does not know what the daemon does. No other package starts programs.
+package does not know what the daemon does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RUN_WITHOUT_SERVICE_HINT = "Without a service, run it yourself: leslied run"
 _PACKAGE_DIR = Path(__file__).resolve().parent
+# The exit codes of a shell and of `timeout` in these cases.
 _NOT_FOUND_CODE, _TIMED_OUT_CODE = 127, 124
 
 
@@ -42,8 +43,9 @@ class ProgramRunner(Protocol):
     ) -> ProgramResult:
         """Run the command and return its exit code and output.
 
-        It is killed after the timeout. If `to_terminal`, it writes to our terminal
-        instead, without a timeout. A command that cannot run gets an exit code too.
+        A command that runs longer than `seconds` is killed. If `to_terminal`, the
+        command writes to our terminal instead, and may run forever. For a command that
+        was killed or cannot be started, the result has an exit code too.
         """
 
 
@@ -64,8 +66,10 @@ class ServiceStatus:
     is_enabled: bool = False
     is_active: bool = False
     since: datetime | None = None
+    """When the running service started."""
     pid: int | None = None
     description: str = ""
+    """The state in the words of the service manager."""
 
 
 class ServiceManager(Protocol):
@@ -74,13 +78,13 @@ class ServiceManager(Protocol):
     name: str
 
     def install(
-        self, variables: Mapping[str, str], writable: Sequence[Path] = ()
+        self, variables: Mapping[str, str], writable_folders: Sequence[Path] = ()
     ) -> ServiceInstallation:
         """Install the service and start it, now and at every login.
 
-        `variables` are environment variables for the daemon; `writable` are folders
-        outside of the home folder that it may write to. Raises LesliedError if the
-        service does not start; then no file is left behind.
+        `variables` are environment variables for the daemon; `writable_folders` are
+        folders outside of the home folder that it may write to. Raise LesliedError if
+        the service does not start; then no file is left behind.
         """
 
     def uninstall(self) -> bool:
@@ -93,7 +97,10 @@ class ServiceManager(Protocol):
         """Return the service's current state."""
 
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
-        """Show the last log lines; return the exit code of the log viewer."""
+        """Show the last log lines and, if `is_followed`, new ones as they appear.
+
+        Return the exit code of the log viewer.
+        """
 
 
 def get_manager(
@@ -106,8 +113,8 @@ def get_manager(
 ) -> ServiceManager:
     """Return the service manager of the platform; nothing is started.
 
-    `program` is the command of leslied. Raises UserError on platforms other than
-    Linux and macOS.
+    `program` is the command that starts leslied. Raise UserError on platforms other
+    than Linux and macOS.
     """
     run = run or SubprocessRunner(environ)
     if platform == "darwin":
@@ -145,8 +152,9 @@ def format_stop_hint(platform: str) -> str:
 def find_program(called_as: str, python: str, path: str | None) -> tuple[str, ...]:
     """Return the command that starts leslied from any folder.
 
-    `called_as` is `sys.argv[0]`, `python` the running interpreter, `path` the value of
-    PATH. Links are not resolved: a link survives an upgrade, its target may not.
+    `called_as` is `sys.argv[0]`, `python` the path of the running interpreter, `path`
+    the value of PATH. Links are not resolved: a link survives an upgrade, its target
+    may not.
     """
     sibling = Path(python).parent / "leslied"
     on_path = shutil.which("leslied", path=path)
@@ -159,7 +167,7 @@ def find_program(called_as: str, python: str, path: str | None) -> tuple[str, ..
 def read_template(folder: str, name: str) -> bytes:
     """Return the template of a service file.
 
-    A wheel contains it; in a checkout it is in `folder`, at the top level.
+    A wheel contains the template; in a checkout it is in the top-level folder `folder`.
     """
     packaged = _PACKAGE_DIR / "templates" / name
     if packaged.is_file():
@@ -168,7 +176,10 @@ def read_template(folder: str, name: str) -> bytes:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write the file atomically; raises LesliedError and keeps the old file."""
+    """Write the file atomically.
+
+    Raise LesliedError if that fails; the old file then stays.
+    """
     temporary = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,8 +206,9 @@ class SubprocessRunner:
     ) -> ProgramResult:
         """Run the command and return its exit code and output.
 
-        It is killed after the timeout. If `to_terminal`, it writes to our terminal
-        instead, without a timeout. A command that cannot run gets an exit code too.
+        A command that runs longer than `seconds` is killed. If `to_terminal`, the
+        command writes to our terminal instead, and may run forever. For a command that
+        was killed or cannot be started, the result has an exit code too.
         """
         try:
             process = (
@@ -217,6 +229,7 @@ class SubprocessRunner:
     def _run_inherited(
         self, command: Sequence[str]
     ) -> subprocess.CompletedProcess[str]:
+        """Run the command with our input and output."""
         return subprocess.run(  # noqa: S603 - no shell, trusted command
             command, env=self._environ, check=False, text=True
         )

@@ -1,4 +1,4 @@
-"""The service manager launchd: leslied as a user agent."""
+"""The service manager launchd: leslied as a user agent, in launchd's sense."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ class Launchd:
     def install(
         self,
         variables: Mapping[str, str],
-        writable: Sequence[Path] = (),  # noqa: ARG002 - launchd has no sandbox
+        writable_folders: Sequence[Path] = (),  # noqa: ARG002 - launchd has no sandbox
     ) -> ServiceInstallation:
         """Install the agent and start it, now and at every login.
 
-        Raises UserError if launchd refuses it; then no file is left behind.
+        Raise UserError if launchd refuses the agent; then no file is left behind.
         """
         self._require("print", self._domain)
         plist = render_plist(self._program, variables, self._log)
         write_file(self._path, plistlib.dumps(plist))
         # A loaded agent would keep its old definition, so unload it. On the first
-        # installation there is none, and the failure does not matter.
+        # installation no agent is loaded, and the failure does not matter.
         self._launchctl("bootout", self._target)
         self._launchctl("enable", self._target)
-        loaded = self._launchctl("bootstrap", self._domain, str(self._path))
-        if loaded.code:
+        load_result = self._launchctl("bootstrap", self._domain, str(self._path))
+        if load_result.code:
             self.uninstall()
-            self._raise_error(loaded)
+            self._raise_error(load_result)
         return ServiceInstallation(path=self._path)
 
     def uninstall(self) -> bool:
@@ -82,17 +82,17 @@ class Launchd:
         return self._path.is_file()
 
     def status(self) -> ServiceStatus:
-        """Return the agent's state; raises UserError if the user is not logged in."""
+        """Return the agent's state; raise UserError if the user is not logged in."""
         self._require("print", self._domain)
-        loaded = self._launchctl("print", self._target)
-        disabled = self._launchctl("print-disabled", self._domain).out
-        state = _STATE.search(loaded.out)
-        pid = _PID.search(loaded.out)
+        agent_text = self._launchctl("print", self._target).out
+        disabled_text = self._launchctl("print-disabled", self._domain).out
+        state = _STATE.search(agent_text)
+        pid = _PID.search(agent_text)
         is_active = bool(state and state[1] == "running" and pid)
         return ServiceStatus(
             path=self._path,
             is_installed=self.is_installed(),
-            is_enabled=self.is_installed() and not _DISABLED.search(disabled),
+            is_enabled=self.is_installed() and not _DISABLED.search(disabled_text),
             is_active=is_active,
             since=self._find_start(pid[1]) if is_active and pid else None,
             pid=int(pid[1]) if pid else None,
@@ -100,13 +100,19 @@ class Launchd:
         )
 
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
-        """Show the last lines of the log file; return the exit code of tail."""
+        """Show the last lines of the log file; return the exit code of tail.
+
+        Raise UserError if there is no log file.
+        """
         if not self._log.is_file():
             raise UserError(
                 f"There is no log at {self._log}.",
                 "To install the service: leslied service install",
             )
-        command = ["tail", "-n", str(lines), *["-F"] * is_followed, str(self._log)]
+        options = ["-n", str(lines)]
+        if is_followed:
+            options.append("-F")
+        command = ["tail", *options, str(self._log)]
         return self._run(command, to_terminal=True).code
 
     def _find_start(self, pid: str) -> datetime | None:
@@ -128,6 +134,7 @@ class Launchd:
             self._raise_error(result)
 
     def _raise_error(self, result: ProgramResult) -> None:
+        """Raise UserError with the first line of launchctl's error output."""
         text = result.err.strip() or f"exit code {result.code}"
         reason = text.split("\n")[0].rstrip(".")
         raise UserError(

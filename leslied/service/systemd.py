@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNIT = "leslied.service"
 STOP_COMMAND = f"systemctl --user stop {UNIT}"
 START_TIMEOUT_SECONDS = 20.0
-"""Limit for a unit that hangs; one that cannot start fails at once."""
+"""Limit for a unit that hangs; a unit that cannot start fails at once."""
 NAMESPACE_DIRECTIVES = frozenset(
     {
         "CapabilityBoundingSet",
@@ -82,24 +82,28 @@ class Systemd:
         self._run = run
 
     def install(
-        self, variables: Mapping[str, str], writable: Sequence[Path] = ()
+        self, variables: Mapping[str, str], writable_folders: Sequence[Path] = ()
     ) -> ServiceInstallation:
         """Install the unit and start it, now and at every login.
 
-        If the sandboxed unit does not start, one without a sandbox is tried. Raises
+        If the sandboxed unit does not start, try one without a sandbox. Raise
         LesliedError if neither starts; then no file is left behind.
         """
         path = self._choose_path()
         sandboxed, unsandboxed = (
             _encode(
                 render_unit(
-                    self._program, variables, writable, is_unsandboxed=is_unsandboxed
+                    self._program,
+                    variables,
+                    writable_folders,
+                    is_unsandboxed=is_unsandboxed,
                 )
             )
             for is_unsandboxed in (False, True)
         )
         notes = []
         failure = self._try_start(path, sandboxed)
+        # With one of these reasons, a unit without a sandbox would fail as well.
         if failure and failure not in _EXIT_REASONS.values():
             notes.append(
                 f"The sandboxed service did not start ({failure}). leslied installed "
@@ -133,7 +137,7 @@ class Systemd:
         return any(path.is_file() for path in self._paths)
 
     def status(self) -> ServiceStatus:
-        """Return the unit's state; raises UserError if systemd does not answer."""
+        """Return the unit's state; raise UserError if systemd does not answer."""
         properties = _parse_properties(
             self._require("show", UNIT, f"--property={_STATUS_PROPERTIES}").out
         )
@@ -154,28 +158,30 @@ class Systemd:
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
         """Show the unit's last journal lines; return the exit code of journalctl."""
         command = ["journalctl", "--user", "-u", "leslied", "-n", str(lines)]
-        return self._run([*command, *["-f"] * is_followed], to_terminal=True).code
+        if is_followed:
+            command.append("-f")
+        return self._run(command, to_terminal=True).code
 
     def _choose_path(self) -> Path:
         """Return the first of our paths that systemd searches, else the last one."""
         search_path = self._require("show", "--property=UnitPath").out
-        searched = [path for path in self._paths if str(path.parent) in search_path]
-        return searched[0] if searched else self._paths[-1]
+        paths = (path for path in self._paths if str(path.parent) in search_path)
+        return next(paths, self._paths[-1])
 
     def _try_start(self, path: Path, data: bytes) -> str:
         """Write and start the unit; return why it failed, empty if it runs."""
         write_file(path, data)
         self._systemctl("daemon-reload")
         self._systemctl("reset-failed", UNIT)
-        enabled = self._systemctl("enable", UNIT)
-        if enabled.code:
-            return _format_reason(enabled)
+        enable_result = self._systemctl("enable", UNIT)
+        if enable_result.code:
+            return _format_reason(enable_result)
         # Type=notify: this returns when leslied has reported that it is ready.
-        started = self._systemctl("restart", UNIT, seconds=START_TIMEOUT_SECONDS)
-        return self._describe_failure(started) if started.code else ""
+        start_result = self._systemctl("restart", UNIT, seconds=START_TIMEOUT_SECONDS)
+        return self._describe_failure(start_result) if start_result.code else ""
 
-    def _describe_failure(self, started: ProgramResult) -> str:
-        """Return why the unit did not start; `started` is the result of systemctl."""
+    def _describe_failure(self, start_result: ProgramResult) -> str:
+        """Return why the unit did not start, after systemctl failed to start it."""
         properties = _parse_properties(
             self._systemctl("show", UNIT, "--property=Result,ExecMainStatus").out
         )
@@ -184,7 +190,7 @@ class Systemd:
             return _EXIT_REASONS[status]
         if status != "0":
             return f"{properties.get('Result')}, status {status}"
-        return _format_reason(started)
+        return _format_reason(start_result)
 
     def _iter_linger_notes(self) -> Iterator[str]:
         """Yield a note for the user if a logout stops user services."""
@@ -212,11 +218,11 @@ class Systemd:
 def render_unit(
     program: Sequence[str],
     variables: Mapping[str, str],
-    writable: Sequence[Path] = (),
+    writable_folders: Sequence[Path] = (),
     *,
     is_unsandboxed: bool = False,
 ) -> str:
-    """Render the unit file.
+    """Render the unit file: the template with program, variables and folders.
 
     An unsandboxed unit has no directive that needs user namespaces.
     """
@@ -233,7 +239,8 @@ def render_unit(
             lines += [f"Environment={quote_word(f'{k}={v}')}" for k, v in pairs]
         elif key == "ReadWritePaths":
             # systemd does not interpret backslashes in a list of paths.
-            lines += [f'{key}="-{_escape_percent(str(path))}"' for path in writable]
+            paths = [_escape_percent(str(folder)) for folder in writable_folders]
+            lines += [f'{key}="-{path}"' for path in paths]
     return "\n".join(lines) + "\n"
 
 
@@ -280,12 +287,13 @@ def _remove_unit(path: Path) -> None:
         path.parent.parent.rmdir()
 
 
-def _parse_properties(out: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in out.split("\n") if "=" in line)
+def _parse_properties(output: str) -> dict[str, str]:
+    """Parse the lines `NAME=VALUE` that `systemctl show` prints."""
+    return dict(line.split("=", 1) for line in output.split("\n") if "=" in line)
 
 
 def _parse_time(text: str) -> datetime | None:
-    """Parse `Mon 2026-11-16 05:08:53 UTC`; programs run with TZ=UTC."""
+    """Parse `Mon 2026-11-16 05:08:53 UTC`; None if invalid. Programs run in UTC."""
     with suppress(ValueError):
         return datetime.fromisoformat(" ".join(text.split()[1:3])).replace(tzinfo=UTC)
     return None

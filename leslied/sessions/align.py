@@ -1,9 +1,9 @@
 """Alignment of two sessions, unit by unit, and their differences. Pure.
 
 Forks share entries, so units that begin with the same entry are paired; the others are
-paired in order by the similarity of their prompts. Inside a pair, entries are aligned
-in the same way, a call together with its result, because the results of parallel calls
-arrive in any order. Differences in times and ids do not count.
+paired in order by the similarity of their prompts. Inside a pair of units, entries are
+aligned by their content, a call together with its result, because the results of
+parallel calls arrive in any order. Differences in times and ids do not count.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 _COMPARED_EVENTS = {"interrupt", "compact_boundary"}
 _MIN_PROMPT_SIMILARITY = 0.4
+"""Units whose prompts are less similar than this are not paired."""
 _MIN_CALL_SIMILARITY = 0.3
+"""Calls of the same tool that are less similar than this are not paired."""
 _MIN_MESSAGE_SIMILARITY = 0.05
 """Similarity of two messages of the same type that have no word in common."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffScope:
-    """Kinds of entries to compare besides messages, calls, results and errors."""
+    """What to compare besides messages, calls, results, errors and some events."""
 
     include_thinking: bool = False
     include_subagents: bool = True
@@ -64,7 +66,7 @@ _DEFAULT_SCOPE = DiffScope()
 def align_units(
     a: Sequence[Unit], b: Sequence[Unit], scope: DiffScope = _DEFAULT_SCOPE
 ) -> tuple[UnitDifference, ...]:
-    """Return the units of both sessions in one list, in pairs where possible."""
+    """Return the compared units of both sessions in order, in pairs where possible."""
     units_a = [unit for unit in a if _is_compared(unit, scope)]
     units_b = [unit for unit in b if _is_compared(unit, scope)]
     return tuple(
@@ -80,23 +82,22 @@ def align_units(
 
 
 def _is_compared(unit: Unit, scope: DiffScope) -> bool:
-    """Return whether to compare the unit: unit 0 often has only bookkeeping."""
+    """Return whether to compare the unit; unit 0 often has nothing to compare."""
     if unit.number or unit.summary.is_subagent or unit.subagents:
         return True
     return any(scope.includes(placed.record) for placed in unit.entries)
 
 
 def _pair_units(a: Sequence[Unit], b: Sequence[Unit]) -> list[tuple[int, int]]:
+    """Return the positions of the units that belong together, in order."""
     if len(a) == len(b) == 1:
         return [(0, 0)]
     anchors = find_anchors(
         [_get_first_entry_id(unit) for unit in a],
         [_get_first_entry_id(unit) for unit in b],
     )
-    prompts_a, prompts_b = (
-        [_get_prompt(unit) for unit in a],
-        [_get_prompt(unit) for unit in b],
-    )
+    prompts_a = [_get_prompt(unit) for unit in a]
+    prompts_b = [_get_prompt(unit) for unit in b]
     pairs = list(anchors)
     for gap_a, gap_b in find_gaps(anchors, (len(a), len(b))):
         aligned = align_sequences(
@@ -107,7 +108,7 @@ def _pair_units(a: Sequence[Unit], b: Sequence[Unit]) -> list[tuple[int, int]]:
 
 
 def _get_first_entry_id(unit: Unit) -> str:
-    """Return the id of the unit's first prompt or entry, which forks share."""
+    """Return the id of the unit's first prompt, else entry; forks share this id."""
     prompts = (p for p in unit.entries if p.record.type == "user_message")
     return next(prompts, unit.entries[0]).entry_id
 
@@ -118,7 +119,12 @@ def _get_prompt(unit: Unit) -> tuple[bool, str]:
 
 
 def _compute_prompt_similarity(a: tuple[bool, str], b: tuple[bool, str]) -> float:
-    similarity = compute_similarity(a[1], b[1]) if a[0] == b[0] else 0.0
+    """Return how similar two results of `_get_prompt` are; 0 if not enough."""
+    has_prompt_a, prompt_a = a
+    has_prompt_b, prompt_b = b
+    if has_prompt_a != has_prompt_b:
+        return 0.0
+    similarity = compute_similarity(prompt_a, prompt_b)
     return similarity if similarity >= _MIN_PROMPT_SIMILARITY else 0.0
 
 
@@ -146,7 +152,7 @@ def _compare_units(a: Unit | None, b: Unit | None, scope: DiffScope) -> UnitDiff
 
 
 def _sort_subagents(unit: Unit) -> list[Unit]:
-    """Return the subagents in the order of their calls, not of their start."""
+    """Return the subagents in the order of the calls that spawned them."""
     call_positions = {
         placed.record.tool_call_id: position
         for position, placed in enumerate(unit.entries)
@@ -238,10 +244,10 @@ def _compare_steps(
 
 
 def _compute_step_similarity(a: _StepContent, b: _StepContent) -> float:
-    """Return how similar two steps are; 0 if their types or tools differ."""
+    """Return how similar two steps are; 0 if they must not be paired."""
     if a == b:
         return 1.0
-    if a[:2] != b[:2]:
+    if (a.type, a.tool) != (b.type, b.tool):
         return 0.0
     similarity = compute_similarity(a.text, b.text)
     if a.type != "tool_use":
@@ -252,8 +258,9 @@ def _compute_step_similarity(a: _StepContent, b: _StepContent) -> float:
 def _compare_records(a: PlacedRecord | None, b: PlacedRecord | None) -> EntryDifference:
     if a is None or b is None:
         return EntryDifference(status="only_a" if a else "only_b", a=a, b=b)
-    is_error = FieldDifference("is_error", _is_error(a), _is_error(b))
-    fields = (is_error,) if is_error.a != is_error.b else ()
+    fields: tuple[FieldDifference, ...] = ()
+    if _is_error(a) != _is_error(b):
+        fields = (FieldDifference("is_error", _is_error(a), _is_error(b)),)
     is_same = not fields and record_to_text(a.record) == record_to_text(b.record)
     status: DiffStatus = "same" if is_same else "changed"
     return EntryDifference(status=status, a=a, b=b, fields=fields)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from leslied.model.session import AgentMode, SessionSummary, StopReason
 
 _ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
+_SEARCHED_PROMPT_CHARACTERS = 200
+"""Number of characters of a subagent's prompt that are searched for in calls."""
 
 
 @dataclass(slots=True)
@@ -27,6 +29,7 @@ class RecordStream:
     summary: SessionSummary
     entries: Sequence[PlacedRecord]
     calls: dict[str, PlacedRecord] = field(init=False)
+    """The stream's tool calls by call id."""
 
     def __post_init__(self) -> None:
         self.entries = _link_results(self.entries)
@@ -38,24 +41,30 @@ class RecordStream:
 
 
 def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Unit, ...]:
-    """Return the session's units in order; unit 0 precedes the first prompt."""
+    """Return the session's units in order, each with the subagents that it spawned.
+
+    Unit 0 contains the entries before the first prompt.
+    """
     tree = _SubagentTree(main, subagents)
-    grouped = groupby(main.entries, key=lambda placed: placed.unit)
-    groups = [(number, tuple(entries)) for number, entries in grouped]
-    numbers = [number for number, _ in groups]
+    units = [
+        (number, tuple(entries))
+        for number, entries in groupby(main.entries, key=lambda placed: placed.unit)
+    ]
+    numbers = [number for number, _ in units]
     return tuple(
         _make_unit(
             main.summary, number, entries, tree.build_children(main, number, numbers)
         )
-        for number, entries in groups
+        for number, entries in units
     )
 
 
 class _SubagentTree:
-    """The subagents of each stream, with the unit that spawned them."""
+    """The subagents of each stream, with the number of the unit that spawned them."""
 
     def __init__(self, main: RecordStream, subagents: Sequence[RecordStream]) -> None:
         self._main = main
+        # Keyed by the parent's `id()`, because streams are not hashable.
         self._children: dict[int, list[tuple[RecordStream, int]]] = {}
         streams = [main, *subagents]
         for child in subagents:
@@ -67,7 +76,8 @@ class _SubagentTree:
     ) -> tuple[Unit, ...]:
         """Return the subagents that this stream spawned in this unit, recursively.
 
-        Subagents of a unit that is not in `numbers` belong to the last unit.
+        `numbers` are the numbers of all units. A subagent of a unit that does not
+        exist belongs to the last unit.
         """
         children = [
             child
@@ -77,6 +87,7 @@ class _SubagentTree:
         return tuple(self._build_unit(child) for child in children)
 
     def _build_unit(self, child: RecordStream) -> Unit:
+        """Return all entries of a subagent as one unit, with its own subagents."""
         nested = tuple(
             self._build_unit(c) for c, _ in self._children.get(id(child), [])
         )
@@ -102,9 +113,9 @@ class _SubagentTree:
     def _find_parent_by_prompt(
         self, child: RecordStream
     ) -> tuple[RecordStream, int] | None:
-        """Find the call whose arguments contain the child's prompt.
+        """Return the main stream and the unit whose call contains the child's prompt.
 
-        This is needed for old logs, which do not name the call.
+        Return None if there is none. Old logs need this: they do not name the call.
         """
         prompt = next(
             (
@@ -117,11 +128,14 @@ class _SubagentTree:
         if not prompt:
             return None
         for call in self._main.calls.values():
-            if prompt[:200] in _unescape(call.record.tool_input):
+            if prompt[:_SEARCHED_PROMPT_CHARACTERS] in _unescape(
+                call.record.tool_input
+            ):
                 return self._main, call.unit
         return None
 
     def _find_unit_by_time(self, child: RecordStream) -> int:
+        """Return the main stream's last unit with an entry before the child's start."""
         started_at = child.summary.started_at
         unit = 0
         for placed in self._main.entries:
@@ -138,17 +152,18 @@ def _make_unit(
     subagents: tuple[Unit, ...],
 ) -> Unit:
     prompts = [p for p in entries if p.record.type == "user_message"]
-    first_entry = entries[0] if number else (prompts[0] if prompts else entries[0])
+    # Unit 0 and subagents may have entries before their first prompt.
+    id_entry = prompts[0] if prompts and number == 0 else entries[0]
     key = summary.key
     has_prompt = number > 0 or summary.is_subagent
     return Unit(
         number=number,
-        chat_id=make_chat_id(key.agent, key.session_id, first_entry.entry_id),
+        chat_id=make_chat_id(key.agent, key.session_id, id_entry.entry_id),
         summary=summary,
         entries=entries,
         prompt=prompts[0].record.content if prompts and has_prompt else "",
         stop_reason=_find_stop_reason(entries),
-        agent_mode=_find_mode(entries),
+        agent_mode=_find_agent_mode(entries),
         subagents=subagents,
     )
 
@@ -176,14 +191,14 @@ def _find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
     return "unknown"
 
 
-def _find_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
+def _find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
     modes = {placed.record.metadata.get("permission_mode") for placed in entries}
     return "plan" if "plan" in modes else "agent"
 
 
 def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
     """Copy tool names to results; mark calls and results without a counterpart."""
-    names = {
+    tool_names = {
         p.record.tool_call_id: p.record.tool_name
         for p in entries
         if p.record.type == "tool_use"
@@ -191,21 +206,25 @@ def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
     answered_ids = {
         p.record.tool_call_id for p in entries if p.record.type == "tool_result"
     }
-    return [_link_result(placed, names, answered_ids) for placed in entries]
+    return [_link_record(placed, tool_names, answered_ids) for placed in entries]
 
 
-def _link_result(
-    placed: PlacedRecord, names: dict[str, str], answered_ids: set[str]
+def _link_record(
+    placed: PlacedRecord, tool_names: dict[str, str], answered_ids: set[str]
 ) -> PlacedRecord:
+    """Return a linked copy of a call or result, and any other record unchanged.
+
+    `tool_names` are by call id; `answered_ids` are the ids of calls with a result.
+    """
     record = placed.record
     call_id = record.tool_call_id
     if record.type == "tool_result":
         metadata = {**record.metadata}
-        if call_id not in names:
+        if call_id not in tool_names:
             metadata["is_orphan"] = True
-        name = names.get(call_id) or record.tool_name
+        tool_name = tool_names.get(call_id) or record.tool_name
         return replace(
-            placed, record=replace(record, tool_name=name, metadata=metadata)
+            placed, record=replace(record, tool_name=tool_name, metadata=metadata)
         )
     if record.type == "tool_use" and call_id not in answered_ids:
         metadata = {**record.metadata, "is_unanswered": True}

@@ -58,7 +58,7 @@ PLAN_AND_TODO_TOOLS = (
     "write_todos",
     "update_plan",
 )
-"""Tools that maintain a plan or a list outside of files."""
+"""Tools that maintain a plan or a to-do list outside of files."""
 _FAILED_EXIT = re.compile(r"exit code:? [1-9]", re.IGNORECASE)
 _TASK_CREATED = re.compile(r"[Tt]ask #(\w+) created")
 _PATCH_HEADER = re.compile(
@@ -70,7 +70,7 @@ _PATCH_KINDS: dict[str, FileChangeKind] = {
     "Delete File": "delete",
     "Move to": "move",
 }
-_MAX_BODY_LENGTH = 200_000
+_MAX_BODY_CHARACTERS = 200_000
 
 
 def find_file_changes(
@@ -78,7 +78,8 @@ def find_file_changes(
 ) -> list[FileChange]:
     """Return the changes by the entries of one unit, in order.
 
-    `folder` is the working folder at the start; events in the log may change it.
+    `folder` is the working folder at the start of the unit; events in the log may
+    change it.
     """
     results = {
         placed.record.tool_call_id: placed
@@ -114,17 +115,17 @@ class _CallChanges:
 
     def find_changes(self) -> list[FileChange]:
         """Return all changes by the call."""
-        name = self.placed.record.tool_name.rpartition(".")[2].lower()
+        tool = self.placed.record.tool_name.rpartition(".")[2].lower()
         arguments = self._parse_input()
-        if name in ("exitplanmode", "exit_plan_mode"):
+        if tool in ("exitplanmode", "exit_plan_mode"):
             return self._find_plan_changes(arguments.get("plan"))
-        if name == "update_plan" or name in _TODO_TOOLS:
-            return self._find_list_changes(arguments, name)
-        if name in ("taskcreate", "taskupdate"):
-            return self._find_task_changes(arguments, name)
-        if not self._has_succeeded(is_shell=name in _SHELL_TOOLS):
+        if tool == "update_plan" or tool in _TODO_TOOLS:
+            return self._find_list_changes(arguments, tool)
+        if tool in ("taskcreate", "taskupdate"):
+            return self._find_task_changes(arguments, tool)
+        if not self._has_succeeded(is_shell=tool in _SHELL_TOOLS):
             return []
-        return list(self._find_file_changes(name, arguments))
+        return list(self._find_file_changes(tool, arguments))
 
     def make_change(
         self, kind: FileChangeKind, path: str = "", body: str = ""
@@ -141,10 +142,11 @@ class _CallChanges:
             unit=self.placed.unit,
             placement=self.placed.placement,
             at=record.created_at,
-            body=body if len(body) <= _MAX_BODY_LENGTH else "",
+            body=body if len(body) <= _MAX_BODY_CHARACTERS else "",
         )
 
     def _parse_input(self) -> dict[str, Any]:
+        """Return the call's arguments; an input that is no object is named `input`."""
         text = self.placed.record.tool_input
         try:
             arguments = json.loads(text) if text else {}
@@ -156,33 +158,33 @@ class _CallChanges:
         if self.result is None:
             return False
         result = self.result.record
-        code = result.metadata.get("exit_code", 0)
-        if result.metadata.get("is_error") or code not in (0, None):
+        exit_code = result.metadata.get("exit_code", 0)
+        if result.metadata.get("is_error") or exit_code not in (0, None):
             return False
         return not (is_shell and _FAILED_EXIT.search(result.content))
 
     def _find_file_changes(
-        self, name: str, arguments: dict[str, Any]
+        self, tool: str, arguments: dict[str, Any]
     ) -> Iterator[FileChange]:
-        path = next(
-            (p for k in _PATH_ARGUMENTS if isinstance(p := arguments.get(k), str)), ""
-        )
+        values = (arguments.get(name) for name in _PATH_ARGUMENTS)
+        path = next((value for value in values if isinstance(value, str)), "")
         content = arguments.get("content", arguments.get("file_text"))
         body = content if isinstance(content, str) else ""
-        if name in _EDITOR_TOOLS:
-            name = str(arguments.get("command"))
-        if name in _WRITE_TOOLS:
+        if tool in _EDITOR_TOOLS:
+            # The commands of an editor have the names of the separate tools.
+            tool = str(arguments.get("command"))
+        if tool in _WRITE_TOOLS:
             yield from self._make_change_at(path, "write", body=body)
-        elif name in _EDIT_TOOLS:
+        elif tool in _EDIT_TOOLS:
             yield from self._make_change_at(path, "edit")
-        elif name in _PATCH_TOOLS:
+        elif tool in _PATCH_TOOLS:
             text = (
                 arguments.get("input")
                 or arguments.get("patchText")
                 or arguments.get("patch")
             )
             yield from self._find_patch_changes(text, self.folder)
-        elif name in _SHELL_TOOLS:
+        elif tool in _SHELL_TOOLS:
             yield from self._find_shell_changes(arguments)
 
     def _make_change_at(
@@ -194,6 +196,7 @@ class _CallChanges:
             yield self.make_change(kind, absolute, body)
 
     def _find_patch_changes(self, text: Any, folder: str) -> Iterator[FileChange]:
+        """Yield the changes of a patch, whose paths are relative to `folder`."""
         if isinstance(text, str) and "*** Begin Patch" in text:
             for action, path in _PATCH_HEADER.findall(text):
                 absolute = _resolve_path(folder, path)
@@ -201,6 +204,7 @@ class _CallChanges:
                     yield self.make_change(_PATCH_KINDS[action], absolute)
 
     def _find_shell_changes(self, arguments: dict[str, Any]) -> Iterator[FileChange]:
+        """Yield the changes by a shell command, none if it runs in the background."""
         if arguments.get("run_in_background") or arguments.get("is_background"):
             return
         if arguments.get("mode") not in (None, "sync"):
@@ -219,11 +223,11 @@ class _CallChanges:
             command = command[2] if _is_shell_invocation(command) else ""
         if not isinstance(command, str):
             return
-        for simple, writes in iter_commands(command):
-            yield from self._find_command_changes(simple, writes, folder)
+        for simple_command, writes in iter_commands(command):
+            yield from self._find_command_changes(simple_command, writes, folder)
 
     def _find_command_changes(
-        self, simple: SimpleCommand, writes: list[ShellWrite], folder: str
+        self, command: SimpleCommand, writes: list[ShellWrite], folder: str
     ) -> Iterator[FileChange]:
         for write in writes:
             if write.folder is not None or write.path.startswith("/"):
@@ -231,34 +235,37 @@ class _CallChanges:
                 absolute = _resolve_path(base, write.path)
                 if absolute:
                     yield self.make_change(write.mode, absolute)
-        if simple.words[:1] == ["apply_patch"]:
-            for text in (*simple.words[1:], *simple.heredocs):
+        if command.words[:1] == ["apply_patch"]:
+            for text in (*command.words[1:], *command.heredocs):
                 yield from self._find_patch_changes(text, folder)
 
     def _find_plan_changes(self, plan: Any) -> list[FileChange]:
+        """Return the plan; its path is `draft` unless the user accepted it."""
         if not isinstance(plan, str) or not plan.strip():
             return []
         path = "" if self._has_succeeded() else "draft"
         return [self.make_change("plan", path, plan)]
 
     def _find_list_changes(
-        self, arguments: dict[str, Any], name: str
+        self, arguments: dict[str, Any], tool: str
     ) -> list[FileChange]:
-        items = arguments.get("plan" if name == "update_plan" else "todos")
+        """Return the to-do list in one form; its path is `plan` if it lists a plan."""
+        items = arguments.get("plan" if tool == "update_plan" else "todos")
         if not isinstance(items, list):
             return []
         steps = [step for item in items if (step := _parse_step(item))]
         body = {"steps": steps, "words": arguments.get("explanation") or ""}
-        path = "plan" if name == "update_plan" else ""
+        path = "plan" if tool == "update_plan" else ""
         return [self.make_change("todos", path, json.dumps(body, ensure_ascii=False))]
 
     def _find_task_changes(
-        self, arguments: dict[str, Any], name: str
+        self, arguments: dict[str, Any], tool: str
     ) -> list[FileChange]:
+        """Return the created or updated task; its path is the task's id."""
         if not self._has_succeeded():
             return []
         task_id = str(arguments.get("taskId") or "")
-        if name == "taskcreate" and self.result:
+        if tool == "taskcreate" and self.result:
             match = _TASK_CREATED.search(self.result.record.content)
             task_id = match[1] if match else ""
         if not task_id:
@@ -269,6 +276,7 @@ class _CallChanges:
 
 
 def _parse_step(item: Any) -> dict[str, str] | None:
+    """Return text and status of an item of any agent's list; None if it has no text."""
     if not isinstance(item, dict):
         return None
     text = item.get("content") or item.get("step") or item.get("description")
@@ -285,10 +293,11 @@ def _is_shell_invocation(command: list[Any]) -> bool:
 
 
 def _resolve_path(folder: str, path: str) -> str:
-    """Return the absolute path; empty if it cannot be determined."""
+    """Return `path` below `folder` as an absolute path; empty if that is impossible."""
     if not path:
         return os.path.normpath(folder) if folder.startswith("/") else ""
     absolute = os.path.join(folder, path)  # noqa: PTH118 - text from a log, not a file
     if not absolute.startswith("/") or "\0" in absolute:
         return ""
+    # `normpath` keeps two slashes at the start.
     return "/" + os.path.normpath(absolute).lstrip("/")

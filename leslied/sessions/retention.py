@@ -49,8 +49,11 @@ class StorageSizes:
 
     def compute_remaining_store(self, candidates: Iterable[PruneCandidate]) -> int:
         """Return the store's bytes without these sessions."""
-        freed = (self.store_by_session.get(c.session.key[:2], 0) for c in candidates)
-        return self.store - sum(freed)
+        freed_bytes = sum(
+            self.store_by_session.get(candidate.session.key[:2], 0)
+            for candidate in candidates
+        )
+        return self.store - freed_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class PruneCandidate:
     session: SessionSummary
     reasons: tuple[PruneReason, ...]
     size: int
+    """Bytes that pruning the session frees."""
 
 
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ class PrunePlan:
     candidates: list[PruneCandidate] = field(default_factory=list)
     """Sessions to prune, the least recently active first."""
     kept_by_reason: dict[str, list[SessionSummary]] = field(default_factory=dict)
-    """Sessions that match a rule but must stay, by the reason."""
+    """Sessions that match a rule but must stay, by the reason to keep them."""
     remaining_bytes: int = 0
     """Estimate of the bytes that remain after pruning."""
 
@@ -126,5 +130,5 @@ def _is_before(session: SessionSummary, time: datetime) -> bool:
 
     For a log without times, the time at which it was read counts.
     """
-    last = session.ended_at or session.started_at or session.seen_at
-    return last is not None and last < time
+    last_active_at = session.ended_at or session.started_at or session.seen_at
+    return last_active_at is not None and last_active_at < time

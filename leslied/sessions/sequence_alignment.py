@@ -22,21 +22,22 @@ T = TypeVar("T")
 _MAX_CELLS = 10_000
 """Number of possible pairs up to which a gap is solved exactly."""
 _MAX_ROUNDS = 16
-"""How often a gap between two anchors is searched for further anchors."""
+"""How many times the gaps between anchors are searched for further anchors."""
 
 
 def align_sequences(
     a: Sequence[T], b: Sequence[T], similarity: Similarity | None = None
 ) -> list[Pair]:
-    """Return pairs of positions in A and B, in order: equal items, then similar ones.
+    """Return the positions in A and B of the items that belong together, in order.
 
-    `similarity` rates two items from 0 (never a pair) to 1 and must be symmetric. The
-    result is symmetric too: exchanging A and B gives the same pairs.
+    Equal items are paired first, then similar ones between them. `similarity` rates two
+    items from 0 (never a pair) to 1 and must be symmetric. The result is symmetric too:
+    swapping A and B gives the same pairs, each swapped.
     """
     if _is_swapped(a, b):
         return _swap(align_sequences(b, a, similarity))
     aligner = _Aligner(a, b, similarity or _compute_equality)
-    aligner.align(_AlignedSpan(0, len(a), 0, len(b)), _MAX_ROUNDS)
+    aligner.align(_SpanPair(0, len(a), 0, len(b)), _MAX_ROUNDS)
     return sorted(aligner.pairs)
 
 
@@ -57,7 +58,7 @@ def find_anchors(a: Sequence[T], b: Sequence[T]) -> list[Pair]:
 def find_gaps(
     anchors: Sequence[Pair], ends: Pair, starts: Pair = (0, 0)
 ) -> Iterator[tuple[slice, slice]]:
-    """Yield the gaps before, between and after the anchors."""
+    """Yield the ranges in A and B before, between and after the anchors."""
     before_a, before_b = starts
     for at_a, at_b in [*anchors, ends]:
         yield slice(before_a, at_a), slice(before_b, at_b)
@@ -81,8 +82,8 @@ def iter_alignment(
 
 
 @dataclass(frozen=True, slots=True)
-class _AlignedSpan:
-    """A range of positions in both sequences."""
+class _SpanPair:
+    """A range of positions in A and one in B."""
 
     start_a: int
     end_a: int
@@ -94,15 +95,13 @@ class _AlignedSpan:
         """Number of possible pairs."""
         return (self.end_a - self.start_a) * (self.end_b - self.start_b)
 
-    def split(self) -> tuple[_AlignedSpan, _AlignedSpan]:
+    def split(self) -> tuple[_SpanPair, _SpanPair]:
         """Return the first and the second half."""
-        mid_a, mid_b = (
-            (self.start_a + self.end_a) // 2,
-            (self.start_b + self.end_b) // 2,
-        )
+        mid_a = (self.start_a + self.end_a) // 2
+        mid_b = (self.start_b + self.end_b) // 2
         return (
-            _AlignedSpan(self.start_a, mid_a, self.start_b, mid_b),
-            _AlignedSpan(mid_a, self.end_a, mid_b, self.end_b),
+            _SpanPair(self.start_a, mid_a, self.start_b, mid_b),
+            _SpanPair(mid_a, self.end_a, mid_b, self.end_b),
         )
 
 
@@ -115,8 +114,11 @@ class _Aligner:
         self._b: Sequence[Any] = b
         self._similarity = similarity
 
-    def align(self, span: _AlignedSpan, rounds: int) -> None:
-        """Add the pairs in the span; search for anchors in at most `rounds` levels."""
+    def align(self, span: _SpanPair, rounds: int) -> None:
+        """Add the pairs in the span to `pairs`.
+
+        `rounds` is how many more times gaps may be searched for anchors.
+        """
         span = self._match_ends(span)
         if not span.cells:
             return
@@ -124,15 +126,16 @@ class _Aligner:
         if anchors:
             self.pairs += anchors
             ends, starts = (span.end_a, span.end_b), (span.start_a, span.start_b)
-            for a, b in find_gaps(anchors, ends, starts):
-                self.align(_AlignedSpan(a.start, a.stop, b.start, b.stop), rounds - 1)
+            for gap_a, gap_b in find_gaps(anchors, ends, starts):
+                gap = _SpanPair(gap_a.start, gap_a.stop, gap_b.start, gap_b.stop)
+                self.align(gap, rounds - 1)
         elif span.cells <= _MAX_CELLS:
             self._match_best(span)
         else:
             for half in span.split():
                 self.align(half, rounds)
 
-    def _match_ends(self, span: _AlignedSpan) -> _AlignedSpan:
+    def _match_ends(self, span: _SpanPair) -> _SpanPair:
         """Pair equal items at both ends; return the remaining span."""
         a, end_a, b, end_b = span.start_a, span.end_a, span.start_b, span.end_b
         while a < end_a and b < end_b and self._a[a] == self._b[b]:
@@ -141,15 +144,15 @@ class _Aligner:
         while a < end_a and b < end_b and self._a[end_a - 1] == self._b[end_b - 1]:
             end_a, end_b = end_a - 1, end_b - 1
             self.pairs.append((end_a, end_b))
-        return _AlignedSpan(a, end_a, b, end_b)
+        return _SpanPair(a, end_a, b, end_b)
 
-    def _find_anchors(self, span: _AlignedSpan) -> list[Pair]:
+    def _find_anchors(self, span: _SpanPair) -> list[Pair]:
         anchors = find_anchors(
             self._a[span.start_a : span.end_a], self._b[span.start_b : span.end_b]
         )
         return [(a + span.start_a, b + span.start_b) for a, b in anchors]
 
-    def _match_best(self, span: _AlignedSpan) -> None:
+    def _match_best(self, span: _SpanPair) -> None:
         """Add the pairs with the best total similarity."""
         rows = range(span.start_a, span.end_a)
         columns = range(span.start_b, span.end_b)
@@ -170,7 +173,7 @@ class _Aligner:
 
 
 def _compute_best_sums(scores: list[list[float]], width: int) -> list[list[float]]:
-    """Return the best total similarity from every position to the end."""
+    """Return the best total similarity from every pair of positions to the end."""
     best = [[0.0] * (width + 1) for _ in range(len(scores) + 1)]
     for a in reversed(range(len(scores))):
         row, next_row, row_scores = best[a], best[a + 1], scores[a]
@@ -186,21 +189,23 @@ def _find_longest_increasing(pairs: list[Pair]) -> list[Pair]:
 
     The first positions already increase.
     """
-    # For each length: the smallest end of a subsequence, and the pair at that end.
-    ends: list[int] = []
-    last: list[int] = []
-    # For each pair: the pair before it in the longest subsequence.
-    previous: list[int] = []
-    for number, (_, b) in enumerate(pairs):
-        length = bisect_left(ends, b)
-        ends[length : length + 1] = [b]
-        last[length : length + 1] = [number]
-        previous.append(last[length - 1] if length else -1)
-    at = last[-1] if last else -1
+    # For each length: the smallest second position with which a subsequence of that
+    # length can end, and the index of the pair that has this position.
+    smallest_ends: list[int] = []
+    end_indexes: list[int] = []
+    # For each pair: the index of its predecessor in the longest subsequence that ends
+    # with the pair, or -1.
+    predecessors: list[int] = []
+    for index, (_, b) in enumerate(pairs):
+        length_before = bisect_left(smallest_ends, b)
+        smallest_ends[length_before : length_before + 1] = [b]
+        end_indexes[length_before : length_before + 1] = [index]
+        predecessors.append(end_indexes[length_before - 1] if length_before else -1)
+    index = end_indexes[-1] if end_indexes else -1
     longest = []
-    while at >= 0:
-        longest.append(pairs[at])
-        at = previous[at]
+    while index >= 0:
+        longest.append(pairs[index])
+        index = predecessors[index]
     return longest[::-1]
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WriteMode = Literal["write", "append"]
 
+# An operator must come before any other that it starts with.
 _CONTROL_OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "\n", "(", ")")
 _REDIRECT_OPERATORS = (
     "&>>",
@@ -30,7 +31,7 @@ _REDIRECT_OPERATORS = (
     ">",
     "<",
 )
-_KEYWORDS = frozenset(
+_UNSUPPORTED_COMMANDS = frozenset(
     [
         "if",
         "then",
@@ -64,7 +65,9 @@ _KEYWORDS = frozenset(
         "break",
     ]
 )
-_LITERAL = re.compile(r"[^$`*?\[\]{}~!\0\n]+")
+"""First words of commands that make the effect of a command line uncertain."""
+_LITERAL_PATH = re.compile(r"[^$`*?\[\]{}~!\0\n]+")
+"""A path in which the shell expands nothing."""
 _WRITE_MODES: dict[str, WriteMode] = {
     ">": "write",
     ">|": "write",
@@ -72,7 +75,7 @@ _WRITE_MODES: dict[str, WriteMode] = {
     ">>": "append",
     "&>>": "append",
 }
-_MAX_COMMAND_LENGTH = 200_000
+_MAX_COMMAND_LINE_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,86 +96,107 @@ class SimpleCommand:
     redirects: list[tuple[str, WriteMode]] = field(default_factory=list)
     heredocs: list[str] = field(default_factory=list)
     operator: str = ""
-    """Operator before the command; empty for the first one."""
+    """Operator before the command; empty for the first command."""
 
 
 class UnsupportedShellSyntax(Exception):  # noqa: N818 - an answer, not an error
     """The command uses syntax whose effect cannot be determined with certainty."""
 
 
-def find_writes(command: str) -> list[ShellWrite]:
-    """Return the files that the command certainly wrote, provided it succeeded."""
-    return [write for _, writes in iter_commands(command) for write in writes]
+def find_writes(command_line: str) -> list[ShellWrite]:
+    """Return the files that the command line certainly wrote, provided it succeeded."""
+    return [write for _, writes in iter_commands(command_line) for write in writes]
 
 
-def iter_commands(command: str) -> Iterator[tuple[SimpleCommand, list[ShellWrite]]]:
+def iter_commands(
+    command_line: str,
+) -> Iterator[tuple[SimpleCommand, list[ShellWrite]]]:
     """Yield each simple command that certainly ran, with the files it wrote.
 
-    Yield nothing if any part of the command uses unsupported syntax.
+    The command line must have succeeded. Yield nothing if any part of it uses
+    unsupported syntax.
     """
     try:
-        commands = parse_commands(command)
+        commands = parse_commands(command_line)
     except UnsupportedShellSyntax:
         return
     # The exit status depends only on the commands after the last `;` or line end, so
     # success proves nothing about earlier ones.
-    last = max((n for n, c in enumerate(commands) if c.operator in ";\n"), default=0)
+    list_starts = [
+        number
+        for number, command in enumerate(commands)
+        if command.operator in ("", ";", "\n")
+    ]
+    last_list_start = max(list_starts, default=0)
+    has_alternative = any(
+        command.operator == "||" for command in commands[last_list_start + 1 :]
+    )
     folder: str | None = ""
-    for number, simple in enumerate(commands):
-        is_proven = number >= last and all(
-            c.operator != "||" for c in commands[last + 1 :]
-        )
-        has_run = _has_run(commands, number, is_proven=is_proven)
-        if simple.words[:1] in (["cd"], ["pushd"], ["popd"]):
+    for number, command in enumerate(commands):
+        is_success_proven = number >= last_list_start and not has_alternative
+        has_run = _has_run(commands, number, is_success_proven=is_success_proven)
+        if command.words[:1] in (["cd"], ["pushd"], ["popd"]):
+            # It depends on the shell whether a `cd` in a pipeline has an effect.
             is_piped = any(c.operator[:1] == "|" for c in commands[number : number + 2])
-            is_sure = has_run and is_proven and not is_piped
-            folder = _change_folder(folder, simple) if is_sure else None
+            is_certain = has_run and is_success_proven and not is_piped
+            folder = _change_folder(folder, command) if is_certain else None
         if not has_run:
             continue
         writes = [
             ShellWrite(path, mode, folder)
-            for path, mode in (*simple.redirects, *_find_tee_writes(simple))
+            for path, mode in (*command.redirects, *_find_tee_writes(command))
         ]
-        yield simple, writes
+        yield command, writes
 
 
-def _has_run(commands: list[SimpleCommand], number: int, *, is_proven: bool) -> bool:
-    """Return whether the command certainly ran; after `&&` or `||` it may not have."""
+def _has_run(
+    commands: list[SimpleCommand], number: int, *, is_success_proven: bool
+) -> bool:
+    """Return whether the command certainly ran.
+
+    All commands of a pipeline run together, so the operator before the first decides.
+    After `&&`, a command ran if the success of the command line proves it.
+    """
     while commands[number].operator in ("|", "|&"):
         number -= 1
     return commands[number].operator in ("", ";", "\n") or (
-        is_proven and commands[number].operator == "&&"
+        is_success_proven and commands[number].operator == "&&"
     )
 
 
-def _change_folder(folder: str | None, simple: SimpleCommand) -> str | None:
-    target = simple.words[1:]
-    if simple.words[0] != "cd" or len(target) != 1 or target[0].startswith("-"):
+def _change_folder(folder: str | None, command: SimpleCommand) -> str | None:
+    """Return the working folder after a `cd`; None if it cannot be determined."""
+    arguments = command.words[1:]
+    if command.words[0] != "cd" or len(arguments) != 1:
         return None
-    if not _LITERAL.fullmatch(target[0]):
+    target = arguments[0]
+    if target.startswith("-") or not _LITERAL_PATH.fullmatch(target):
         return None
-    if target[0].startswith("/"):
-        return target[0]
-    return None if folder is None else f"{folder}/{target[0]}" if folder else target[0]
+    if target.startswith("/"):
+        return target
+    if folder is None:
+        return None
+    return f"{folder}/{target}" if folder else target
 
 
-def _find_tee_writes(simple: SimpleCommand) -> list[tuple[str, WriteMode]]:
-    if simple.words[:1] != ["tee"]:
+def _find_tee_writes(command: SimpleCommand) -> list[tuple[str, WriteMode]]:
+    """Return the literal paths that a `tee` writes to, each with the mode."""
+    if command.words[:1] != ["tee"]:
         return []
-    options = [word for word in simple.words[1:] if word.startswith("-")]
+    options = [word for word in command.words[1:] if word.startswith("-")]
     if any(word not in ("-a", "--append", "-i", "-ai", "-ia") for word in options):
         return []
     mode: WriteMode = "append" if any("a" in word for word in options) else "write"
-    paths = [word for word in simple.words[1:] if not word.startswith("-")]
-    return [(path, mode) for path in paths if _LITERAL.fullmatch(path)]
+    paths = [word for word in command.words[1:] if not word.startswith("-")]
+    return [(path, mode) for path in paths if _LITERAL_PATH.fullmatch(path)]
 
 
-def parse_commands(command: str) -> list[SimpleCommand]:
+def parse_commands(command_line: str) -> list[SimpleCommand]:
     """Parse a shell command line; raise UnsupportedShellSyntax if it is too complex."""
-    if len(command) > _MAX_COMMAND_LENGTH or "\0" in command:
+    if len(command_line) > _MAX_COMMAND_LINE_CHARACTERS or "\0" in command_line:
         raise UnsupportedShellSyntax
-    parser = _ShellParser(command.replace("\r\n", "\n").replace("\\\n", " "))
-    return parser.parse()
+    text = command_line.replace("\r\n", "\n").replace("\\\n", " ")
+    return _ShellParser(text).parse()
 
 
 class _ShellParser:
@@ -183,6 +207,7 @@ class _ShellParser:
         self._position = 0
         self._current = SimpleCommand()
         self._commands: list[SimpleCommand] = []
+        # Command, delimiter, and whether leading tabs are stripped.
         self._pending_heredocs: list[tuple[SimpleCommand, str, bool]] = []
 
     def parse(self) -> list[SimpleCommand]:
@@ -219,11 +244,11 @@ class _ShellParser:
     def _finish_command(self, operator: str) -> None:
         """Finish the current command; `operator` precedes the next one.
 
-        An empty command is allowed only before a line end or at the end.
+        An empty command is allowed only before a line end or at the end of the text.
         """
         finished, self._current = self._current, SimpleCommand(operator=operator)
         if finished.words or finished.redirects or finished.heredocs:
-            if finished.words and finished.words[0] in _KEYWORDS:
+            if finished.words and finished.words[0] in _UNSUPPORTED_COMMANDS:
                 raise UnsupportedShellSyntax
             self._commands.append(finished)
         elif operator not in ("\n", ""):
@@ -234,6 +259,10 @@ class _ShellParser:
             self._current.operator = ""
 
     def _parse_redirect(self, operator: str) -> None:
+        """Parse the target after a redirection operator; record it if it is written.
+
+        The number of a file descriptor before the operator is not a word.
+        """
         if (
             self._current.words
             and self._has_fd_number()
@@ -247,7 +276,7 @@ class _ShellParser:
             self._pending_heredocs.append((self._current, word, operator == "<<-"))
         elif operator == "<>":
             raise UnsupportedShellSyntax
-        elif operator in _WRITE_MODES and _LITERAL.fullmatch(word):
+        elif operator in _WRITE_MODES and _LITERAL_PATH.fullmatch(word):
             self._current.redirects.append((word, _WRITE_MODES[operator]))
 
     def _has_fd_number(self) -> bool:
@@ -282,6 +311,7 @@ class _ShellParser:
         return "".join(parts)
 
     def _read_quoted(self, quote: str) -> str:
+        """Read a quoted string, up to and including the closing quote."""
         self._position += 1
         parts: list[str] = []
         while self._text[self._position : self._position + 1] != quote:
@@ -303,7 +333,7 @@ class _ShellParser:
 
     def _read_heredocs(self) -> None:
         """Read the pending here-documents, each up to its delimiter."""
-        for simple, delimiter, strips_tabs in self._pending_heredocs:
+        for command, delimiter, strips_tabs in self._pending_heredocs:
             lines: list[str] = []
             while True:
                 if self._position >= len(self._text):
@@ -316,9 +346,10 @@ class _ShellParser:
                 if line == delimiter:
                     break
                 lines.append(line)
-            simple.heredocs.append("\n".join(lines))
+            command.heredocs.append("\n".join(lines))
         self._pending_heredocs = []
 
 
 def _match_operator(text: str, operators: tuple[str, ...]) -> str:
+    """Return the operator with which the text starts; empty if there is none."""
     return next((operator for operator in operators if text.startswith(operator)), "")

@@ -20,8 +20,8 @@ def compute_status(
     Silence does not count while the session's process runs, because a tool may run for
     half an hour and write nothing.
     """
-    last = session.ended_at or session.started_at
-    is_quiet = last is None or now - last > STOPPED_AFTER
+    last_entry_at = session.ended_at or session.started_at
+    is_quiet = last_entry_at is None or now - last_entry_at > STOPPED_AFTER
     if session.is_stopped or (is_quiet and not (is_live or session.is_live)):
         return "stopped"
     return "idle" if session.has_turn_ended else "active"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
     Marks = tuple[tuple[int, int], ...]
+    """Start and end of each marked span of a line."""
 
 MAX_LINES = 2_000
 """Texts that differ over more lines than this are not compared line by line."""
@@ -26,12 +27,13 @@ MAX_LINE_CHARACTERS = 4_000
 MAX_CHANGED_CHARACTERS = 200_000
 """If more characters differ, no lines are compared word by word."""
 _MIN_LINE_SIMILARITY = 0.5
+"""Lines that are less similar than this are not paired."""
 _COMPARED_CHARACTERS = 2_000
 """Number of characters of each text by which similarity is computed."""
-_HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
-"""Scripts without spaces between words are compared character by character."""
-_TOKEN = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+|\s+|.", re.DOTALL)
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+"""A word; in Chinese, Japanese and Korean text, each character counts as a word."""
+_TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+|\s+|.", re.DOTALL)
 
 
 def record_to_text(record: Record) -> str:
@@ -66,32 +68,34 @@ def diff_entry(difference: EntryDifference) -> TextDifference:
 def diff_texts(a: str, b: str) -> TextDifference:
     """Compare two texts by lines, and similar lines by words."""
     lines_a, lines_b = a.split("\n"), b.split("\n")
-    start, end = _count_common_ends(lines_a, lines_b)
-    before = [TextDiffLine(" ", line) for line in lines_a[:start]]
-    after = [TextDiffLine(" ", line) for line in lines_a[len(lines_a) - end :]]
-    lines_a = lines_a[start : len(lines_a) - end]
-    lines_b = lines_b[start : len(lines_b) - end]
+    start_count, end_count = _count_common_ends(lines_a, lines_b)
+    before = [TextDiffLine(" ", line) for line in lines_a[:start_count]]
+    after = [TextDiffLine(" ", line) for line in lines_a[len(lines_a) - end_count :]]
+    lines_a = lines_a[start_count : len(lines_a) - end_count]
+    lines_b = lines_b[start_count : len(lines_b) - end_count]
     uncompared = (0, 0)
     if max(len(lines_a), len(lines_b)) > MAX_LINES:
+        # Show only where the texts begin to differ.
         uncompared = (max(len(lines_a) - 1, 0), max(len(lines_b) - 1, 0))
         lines_a, lines_b, after = lines_a[:1], lines_b[:1], []
     size = sum(map(len, lines_a)) + sum(map(len, lines_b))
     max_length = MAX_LINE_CHARACTERS if size <= MAX_CHANGED_CHARACTERS else 0
-    changed = list(_diff_lines(lines_a, lines_b, max_length))
+    between = list(_diff_lines(lines_a, lines_b, max_length))
     return TextDifference(
-        lines=(*before, *changed, *after),
-        is_coarse=any(len(line.text) > max_length for line in changed if line.marks),
+        lines=(*before, *between, *after),
+        is_coarse=any(len(line.text) > max_length for line in between if line.marks),
         uncompared=uncompared,
     )
 
 
 def make_hunks(lines: Sequence[TextDiffLine], context: int) -> Iterator[Hunk]:
     """Yield the changed lines, with this many lines of context around them."""
+    # For each line: how many lines of A and of B precede it.
     before_a = [0, *accumulate(line.sign != "+" for line in lines)]
     before_b = [0, *accumulate(line.sign != "-" for line in lines)]
     for start, end in _find_spans(lines, context):
-        part = tuple(lines[start:end])
-        yield Hunk(before_a[start] + 1, before_b[start] + 1, part)
+        hunk_lines = tuple(lines[start:end])
+        yield Hunk(before_a[start] + 1, before_b[start] + 1, hunk_lines)
 
 
 def _find_spans(lines: Sequence[TextDiffLine], context: int) -> list[tuple[int, int]]:
@@ -117,12 +121,15 @@ def _strip_trailing_space(text: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def _input_to_text(text: str) -> str:
-    """Return one argument per line, sorted by name, because JSON has no order."""
+def _input_to_text(tool_input: str) -> str:
+    """Return one argument per line, sorted by name, because JSON has no order.
+
+    An input that is not JSON is returned unchanged.
+    """
     try:
-        return _arguments_to_text(json.loads(text))
+        return _arguments_to_text(json.loads(tool_input))
     except (ValueError, RecursionError):
-        return text
+        return tool_input
 
 
 def _arguments_to_text(arguments: Any) -> str:
@@ -151,9 +158,14 @@ def _count_common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int]:
 def _diff_lines(
     a: Sequence[str], b: Sequence[str], max_length: int
 ) -> Iterator[TextDiffLine]:
+    """Yield the lines of both texts; mark the words that differ in paired lines.
+
+    Lines with more than `max_length` characters are not compared word by word.
+    """
     pairs = align_sequences(a, b, _compute_line_similarity)
     for at_a, at_b in iter_alignment(pairs, len(a), len(b)):
         if at_b is None:
+            # `at_a` is not None here, but the type checker cannot know that.
             yield TextDiffLine("-", a[at_a or 0])
         elif at_a is None:
             yield TextDiffLine("+", b[at_b])
@@ -171,10 +183,13 @@ def _compute_line_similarity(a: str, b: str) -> float:
 
 
 def _diff_words(a: str, b: str, max_length: int) -> tuple[Marks, Marks]:
-    """Return the spans of either line that differ; only one span in long lines."""
+    """Return the spans that differ in each of two lines; one span in long lines."""
     if max(len(a), len(b)) > max_length:
-        start, end = _count_common_ends(a, b)
-        return ((start, len(a) - end),), ((start, len(b) - end),)
+        start_count, end_count = _count_common_ends(a, b)
+        return (
+            ((start_count, len(a) - end_count),),
+            ((start_count, len(b) - end_count),),
+        )
     tokens_a, tokens_b = _TOKEN.findall(a), _TOKEN.findall(b)
     pairs = align_sequences(tokens_a, tokens_b)
     return (
@@ -183,13 +198,13 @@ def _diff_words(a: str, b: str, max_length: int) -> tuple[Marks, Marks]:
     )
 
 
-def _find_unpaired_spans(tokens: Sequence[str], paired: set[int]) -> Marks:
+def _find_unpaired_spans(tokens: Sequence[str], paired_positions: set[int]) -> Marks:
     """Return the character spans of unpaired tokens; join adjacent ones."""
     marks: list[tuple[int, int]] = []
     start = 0
     for at, token in enumerate(tokens):
         end = start + len(token)
-        if at not in paired:
+        if at not in paired_positions:
             if marks and marks[-1][1] == start:
                 start = marks.pop()[0]
             marks.append((start, end))

@@ -17,7 +17,10 @@ _MIN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 class _OrderedEntry(NamedTuple):
-    """An entry, and a time that never decreases within its log."""
+    """An entry, and the time by which it is sorted.
+
+    This time never decreases within a log.
+    """
 
     at: datetime
     placed: PlacedRecord
@@ -28,7 +31,7 @@ class _OrderedEntry(NamedTuple):
 def build_timeline(
     units: Sequence[Unit], is_included: Callable[[Record], bool] = lambda _: True
 ) -> tuple[TimedEntry, ...]:
-    """Return the included entries in order of time, also those of subagents.
+    """Return the included entries of the session and its subagents by time.
 
     Entries of one log keep their order. A pause is the time since the previous
     included entry; it is zero if a time is missing or earlier than the previous one.
@@ -52,10 +55,12 @@ def build_timeline(
 
 
 def _walk_units(units: Sequence[Unit]) -> Iterator[_OrderedEntry]:
+    """Yield the entries of all units and their subagents, with times to sort by."""
     at = _MIN_TIME
     for unit in units:
         for entry in _walk_unit(unit, at, 0):
             yield entry
+            # A subagent may run on while the main log continues.
             at = entry.at if entry.depth == 0 else at
 
 

@@ -1,7 +1,8 @@
 """Finding and describing the assets in a thread's folder.
 
-The contents of the folder are untrusted: it is opened by descriptor, and only regular
-files and folders are read, never symbolic links.
+`base` is always the folder that holds `.leslie`. The contents of a thread's folder are
+untrusted: everything is opened by descriptor, and only regular files and folders are
+read, never symbolic links.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ MAX_FILES = 500
 """Maximum number of files listed for one asset folder."""
 MAX_HASHED_BYTES = 32 * 1024 * 1024
 """A larger file is listed without a hash."""
-_MAX_COUNTED = 5000
+_MAX_COUNTED_FILES = 5000
 """Maximum number of files counted in one asset folder."""
-_AUTHORED_PATHS = tuple(item for item in ASSET_PATHS if item[0] != "transcript")
+_PATHS_WITHOUT_TRANSCRIPTS = tuple(
+    (asset_type, path) for asset_type, path in ASSET_PATHS if asset_type != "transcript"
+)
 _MAX_DEPTH = 4
+"""Number of levels of folders that are searched for the files of an asset."""
 _HEAD_BYTES = 64 * 1024
+"""Length of the start of a file that is searched for a title."""
 _CHUNK_BYTES = 256 * 1024
 _MAX_TITLE_CHARACTERS = 120
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -98,13 +103,13 @@ def find_assets(
 ) -> list[ScannedAsset]:
     """Return the thread's assets in listing order; none if it has no folder."""
     folder = f".leslie/threads/{thread_id}"
-    paths = ASSET_PATHS if include_transcripts else _AUTHORED_PATHS
+    paths = ASSET_PATHS if include_transcripts else _PATHS_WITHOUT_TRANSCRIPTS
     try:
         with _open_below(base, folder, _FOLDER_FLAGS) as fd:
             names = set(os.listdir(fd))  # noqa: PTH208 - a descriptor
             assets = [
-                _scan_asset(fd, kind, path, folder)
-                for kind, path in paths
+                _scan_asset(fd, asset_type, path, folder)
+                for asset_type, path in paths
                 if path.partition("/")[0] in names
             ]
     except OSError:
@@ -141,7 +146,7 @@ def compute_assets_digest(assets: list[ScannedAsset]) -> bytes:
 
 
 def read_stamp(base: Path, path: str) -> AssetStamp | None:
-    """Return the stamp of a regular file below the folder, or None."""
+    """Return the stamp of a regular file below `base`; None if there is none."""
     try:
         with _open_below(base, path, _FILE_FLAGS) as fd:
             status = os.fstat(fd)
@@ -153,7 +158,7 @@ def read_stamp(base: Path, path: str) -> AssetStamp | None:
 def describe_file(base: Path, file: ScannedFile) -> FileDescription:
     """Return the file's hash and title.
 
-    The hash is empty if the file no longer has the stamp with which it was scanned.
+    The hash is empty if the file is too large or changed since it was scanned.
     """
     name = file.path.rpartition("/")[2]
     try:
@@ -162,16 +167,16 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
             if not stat.S_ISREG(before.st_mode):
                 return FileDescription("", name)
             digest, head = _hash_and_read_head(fd)
-            is_same = make_stamp(os.fstat(fd)) == make_stamp(before) == file.stamp
+            is_unchanged = make_stamp(os.fstat(fd)) == make_stamp(before) == file.stamp
     except OSError:
         return FileDescription("", name)
-    is_hash_valid = is_same and before.st_size <= MAX_HASHED_BYTES
+    is_hash_valid = is_unchanged and before.st_size <= MAX_HASHED_BYTES
     title = find_title(head.decode(errors="replace")) or name
     return FileDescription(digest if is_hash_valid else "", title)
 
 
 def read_text(base: Path, path: str, limit: int) -> str | None:
-    """Return the first `limit` bytes of a regular file as text, or None."""
+    """Return the first `limit` bytes as text; None if this is not a regular file."""
     try:
         with _open_below(base, path, _FILE_FLAGS) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -184,11 +189,13 @@ def read_text(base: Path, path: str, limit: int) -> str | None:
 
 def find_title(text: str) -> str:
     """Return the first heading outside a code block; empty if there is none."""
-    is_code = False
+    is_in_code_block = False
     for line in text.removeprefix("\ufeff").split("\n"):
         if _FENCE.match(line):
-            is_code = not is_code
-        elif not is_code and (heading := _HEADING.fullmatch(line.rstrip("\r"))):
+            is_in_code_block = not is_in_code_block
+        elif not is_in_code_block and (
+            heading := _HEADING.fullmatch(line.rstrip("\r"))
+        ):
             title = _INVISIBLE.sub(" ", heading[1]).strip()
             if title:
                 return truncate_title(title)
@@ -196,7 +203,7 @@ def find_title(text: str) -> str:
 
 
 def truncate_title(title: str) -> str:
-    """Shorten a title for lists."""
+    """Return the title, with an ellipsis at the end if it had to be shortened."""
     if len(title) <= _MAX_TITLE_CHARACTERS:
         return title
     return title[: _MAX_TITLE_CHARACTERS - 1] + "…"
@@ -208,18 +215,23 @@ def make_stamp(status: os.stat_result) -> AssetStamp:
 
 
 def _hash_and_read_head(fd: int) -> tuple[str, bytes]:
+    """Return the hash of at most `MAX_HASHED_BYTES`, and the first `_HEAD_BYTES`."""
     digest, head, remaining = hashlib.sha256(), b"", MAX_HASHED_BYTES
     while remaining > 0 and (chunk := os.read(fd, min(_CHUNK_BYTES, remaining))):
         digest.update(chunk)
         remaining -= len(chunk)
-        head += chunk[: _HEAD_BYTES - len(head)] if len(head) < _HEAD_BYTES else b""
+        head += chunk[: _HEAD_BYTES - len(head)]
     return digest.hexdigest(), head
 
 
 def _scan_asset(
-    thread_fd: int, kind: str, relative_path: str, folder: str
+    thread_fd: int, asset_type: str, relative_path: str, thread_folder: str
 ) -> ScannedAsset | None:
-    path = f"{folder}/{relative_path}"
+    """Return the asset with its files; None if it does not exist in the expected form.
+
+    `thread_fd` is a descriptor of the thread's folder, `thread_folder` its path.
+    """
+    path = f"{thread_folder}/{relative_path}"
     is_folder = not relative_path.endswith(".md")
     try:
         with _open_from(
@@ -228,7 +240,9 @@ def _scan_asset(
             _FOLDER_FLAGS if is_folder else _FILE_FLAGS,
         ) as fd:
             if is_folder:
-                files = list(islice(_scan_folder(fd, path, _MAX_DEPTH), _MAX_COUNTED))
+                files = list(
+                    islice(_scan_folder(fd, path, _MAX_DEPTH), _MAX_COUNTED_FILES)
+                )
             else:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode):
@@ -237,7 +251,7 @@ def _scan_asset(
     except OSError:
         return None
     return ScannedAsset(
-        type=kind,
+        type=asset_type,
         relative_path=relative_path,
         path=path,
         is_folder=is_folder,
@@ -247,6 +261,10 @@ def _scan_asset(
 
 
 def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
+    """Yield the files of a folder and its subfolders, `depth` levels in all.
+
+    Hidden names are omitted.
+    """
     for name in sorted(os.listdir(fd)):
         if name.startswith("."):
             continue
@@ -255,11 +273,11 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
             if stat.S_ISREG(status.st_mode):
                 yield ScannedFile(f"{path}/{name}", make_stamp(status))
             elif stat.S_ISDIR(status.st_mode) and depth > 1:
-                child = os.open(name, _FOLDER_FLAGS, dir_fd=fd)
+                child_fd = os.open(name, _FOLDER_FLAGS, dir_fd=fd)
                 try:
-                    yield from _scan_folder(child, f"{path}/{name}", depth - 1)
+                    yield from _scan_folder(child_fd, f"{path}/{name}", depth - 1)
                 finally:
-                    os.close(child)
+                    os.close(child_fd)
         except OSError:
             continue
 
@@ -273,7 +291,7 @@ def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
 
 @contextmanager
 def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
-    """Yield a descriptor of a path below the folder `fd`, and close `fd`.
+    """Yield a descriptor of a path below the folder `fd`, which is closed.
 
     Symbolic links are not followed.
     """
@@ -283,9 +301,9 @@ def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
             *((folder, _FOLDER_FLAGS) for folder in folders),
             (name, flags),
         ):
-            child = os.open(part, part_flags, dir_fd=fd)
+            child_fd = os.open(part, part_flags, dir_fd=fd)
             os.close(fd)
-            fd = child
+            fd = child_fd
         yield fd
     finally:
         os.close(fd)

@@ -1,4 +1,4 @@
-"""Assets collected from plans and to-do lists outside the thread's folder."""
+"""Assets collected from plans and to-do lists that are not in a thread's folder."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from leslied.model.file_change import FileChange
 
 COLLECTED_FOLDER = ".meta/collected"
-"""Folder below the thread's folder, separate from assets that agents write."""
+"""Path below the thread's folder, separate from the assets that agents write."""
 PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
 """Paths of the files in which Claude Code keeps the plans of its plan mode."""
-_STATES = {"completed": "done", "done": "done", "in_progress": "doing"}
-_REMOVED_STATES = ("cancelled", "canceled", "deleted")
+_STATES_BY_STATUS = {"completed": "done", "done": "done", "in_progress": "doing"}
+"""Our state of an item for each status that agents use; any other status is open."""
+_REMOVED_STATUSES = ("cancelled", "canceled", "deleted")
 
 CollectedType = Literal["plan", "progress"]
 
@@ -40,14 +41,17 @@ class CollectedAsset:
 class _TodoItem:
     text: str
     state: str
+    """One of `open`, `doing`, `blocked` and `done`."""
+    blocker_ids: list[str] = field(default_factory=list)
+    """Ids of the tasks that must be done first."""
     blocked_by: list[str] = field(default_factory=list)
-    """Ids of the blocking tasks; their texts once all calls are applied."""
+    """Texts of the blocking tasks that are not done, set after all calls."""
 
 
 def collect_assets(
     changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> list[CollectedAsset]:
-    """Return the plan and the progress of one session, those that exist.
+    """Return the plan and the progress of one session, as far as they exist.
 
     `changes` are all changes of the session, in order. `read_plan` returns the current
     text of a plan file, or None.
@@ -59,24 +63,31 @@ def collect_assets(
 def _find_plan(
     changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
 ) -> CollectedAsset | None:
+    """Return the newest plan of the best kind that the session has.
+
+    The kinds, best first: the current text of a plan file, an accepted plan, the last
+    text written to a plan file, a proposed plan, a list of steps.
+    """
     file_changes = [c for c in changes if c.path and PLAN_FILE.fullmatch(c.path)]
-    proposed = [c for c in changes if c.kind == "plan"]
+    proposed_plans = [c for c in changes if c.kind == "plan"]
     # A plan that was not accepted has the path "draft".
-    accepted = [c for c in proposed if not c.path]
+    accepted_plans = [c for c in proposed_plans if not c.path]
     if file_changes and (text := read_plan(file_changes[-1].path)):
         return CollectedAsset("plan", _end_with_newline(text), file_changes[-1])
-    written = [c for c in file_changes if c.kind == "write" and c.body]
-    for plans in (accepted, written, proposed):
+    written_plans = [c for c in file_changes if c.kind == "write" and c.body]
+    for plans in (accepted_plans, written_plans, proposed_plans):
         if plans:
             text = _end_with_newline(plans[-1].body)
             return CollectedAsset("plan", text, plans[-1])
-    lists = [c for c in changes if c.kind == "todos" and c.path == "plan"]
-    if lists and (items := _parse_items(lists[-1])):
-        return CollectedAsset("plan", _render_plan(lists[-1], items), lists[-1])
+    step_lists = [c for c in changes if c.kind == "todos" and c.path == "plan"]
+    if step_lists and (items := _parse_items(step_lists[-1])):
+        text = _render_plan(step_lists[-1], items)
+        return CollectedAsset("plan", text, step_lists[-1])
     return None
 
 
 def _find_progress(changes: Sequence[FileChange]) -> CollectedAsset | None:
+    """Return the last to-do list; if the last change is to a task, all tasks."""
     list_changes = [c for c in changes if c.kind in ("todos", "task")]
     if not list_changes:
         return None
@@ -88,9 +99,9 @@ def _find_progress(changes: Sequence[FileChange]) -> CollectedAsset | None:
 def _parse_items(change: FileChange) -> list[_TodoItem]:
     body = json.loads(change.body or "{}")
     return [
-        _TodoItem(step["text"], _STATES.get(step["status"], "open"))
+        _TodoItem(step["text"], _STATES_BY_STATUS.get(step["status"], "open"))
         for step in body.get("steps", [])
-        if step["status"] not in _REMOVED_STATES
+        if step["status"] not in _REMOVED_STATUSES
     ]
 
 
@@ -102,17 +113,17 @@ def _apply_tasks(changes: Sequence[FileChange]) -> list[_TodoItem]:
             continue
         body: dict[str, Any] = json.loads(change.body or "{}")
         status = str(body.get("status") or "")
-        if status in _REMOVED_STATES:
+        if status in _REMOVED_STATUSES:
             tasks.pop(change.path, None)
             continue
         task = tasks.setdefault(change.path, _TodoItem("", "open"))
         task.text = str(body.get("subject") or task.text)
-        task.state = _STATES.get(status, "open") if status else task.state
+        task.state = _STATES_BY_STATUS.get(status, "open") if status else task.state
         blocker_ids = body.get("addBlockedBy")
         if isinstance(blocker_ids, list):
-            task.blocked_by += [str(task_id) for task_id in blocker_ids]
+            task.blocker_ids += [str(task_id) for task_id in blocker_ids]
     for task in tasks.values():
-        blockers = [tasks[task_id] for task_id in task.blocked_by if task_id in tasks]
+        blockers = [tasks[task_id] for task_id in task.blocker_ids if task_id in tasks]
         task.blocked_by = [item.text for item in blockers if item.state != "done"]
         if task.blocked_by and task.state != "done":
             task.state = "blocked"
@@ -126,12 +137,12 @@ def _render_plan(change: FileChange, items: list[_TodoItem]) -> str:
 
 
 def _render_progress(items: list[_TodoItem]) -> str:
-    done = sum(item.state == "done" for item in items)
-    percent = 100 * done // len(items)
+    done_count = sum(item.state == "done" for item in items)
+    percent = 100 * done_count // len(items)
     lines = [
         "# Progress",
         "",
-        f"**Overall Completion**: {percent}% ({done}/{len(items)})",
+        f"**Overall Completion**: {percent}% ({done_count}/{len(items)})",
     ]
     for state, heading in (
         ("doing", "In Progress"),
@@ -139,9 +150,9 @@ def _render_progress(items: list[_TodoItem]) -> str:
         ("blocked", "Blocked"),
         ("done", "Completed"),
     ):
-        section = [item for item in items if item.state == state]
-        if section:
-            lines += ["", f"## {heading}", "", *map(_render_item, section)]
+        section_items = [item for item in items if item.state == state]
+        if section_items:
+            lines += ["", f"## {heading}", "", *map(_render_item, section_items)]
     return "\n".join([*lines, ""])
 
 

@@ -53,6 +53,7 @@ class ThreadContext:
         self.objective = objective
         self.assets: Assets = []
         self.refs: dict[str, Assets] = {}
+        """Assets of each referenced thread, by thread id."""
         self.warnings: list[str] = []
         self.xml = ""
 
@@ -81,32 +82,35 @@ def build_context(
     )
     context.assets = _list_assets(base, f"{THREADS_FOLDER}/{thread_id}", prefix)
     _add_refs(context, data, base, prefix)
-    for target, folder in extra_refs:
+    for target, target_base in extra_refs:
         if target == thread_id or (
-            folder == base and is_reachable(data, target, thread_id)
+            target_base == base and is_reachable(data, target, thread_id)
         ):
             raise CycleError(
                 f"T201: {target} already leads to {thread_id}; "
                 "the reference would close a cycle."
             )
-        path_prefix = prefix if folder == base else f"{folder}/"
-        assets = _list_assets(folder, f"{THREADS_FOLDER}/{target}", path_prefix)
-        target_data = data if folder == base else read_relations(folder)
-        exists = _thread_exists(target_data, folder, target)
+        path_prefix = prefix if target_base == base else f"{target_base}/"
+        assets = _list_assets(target_base, f"{THREADS_FOLDER}/{target}", path_prefix)
+        target_data = data if target_base == base else read_relations(target_base)
+        exists = _thread_exists(target_data, target_base, target)
         _add_ref(context, target, assets, exists=exists)
     context.xml = _render(context, prefix)
     return context
 
 
 def render_context(base: Path | str, thread_id: str) -> str:
-    """Return the context's XML element alone."""
+    """Return the XML element of the thread's context; empty for an invalid id."""
     return build_context(base, thread_id).xml
 
 
 def _add_refs(
     context: ThreadContext, data: RelationsData, base: Path | str, prefix: str
 ) -> None:
-    """Add the references in the relations file; for a frozen one, list its copy."""
+    """Add the thread's references from the relations file to the context.
+
+    For a frozen reference, list the assets of the copy, if there is one.
+    """
     thread_id = context.thread_id
     bindings = find_bindings(data, thread_id)
     for target in data["relations"].get(thread_id, {}).get("references_to", []):
@@ -114,13 +118,13 @@ def _add_refs(
             context.warnings.append(
                 f"T201: {thread_id} and {target} reference each other."
             )
-        copy = f"{THREADS_FOLDER}/{thread_id}/{INHERITED_FOLDER}/{target}"
+        copy_folder = f"{THREADS_FOLDER}/{thread_id}/{INHERITED_FOLDER}/{target}"
         is_frozen = (
             is_thread_id(target)
             and bindings.get(target) != "live"
-            and os.path.isdir(f"{base}/{copy}")
+            and os.path.isdir(f"{base}/{copy_folder}")
         )
-        folder = copy if is_frozen else f"{THREADS_FOLDER}/{target}"
+        folder = copy_folder if is_frozen else f"{THREADS_FOLDER}/{target}"
         exists = is_frozen or _thread_exists(data, base, target)
         assets = _list_assets(base, folder, prefix) if exists else []
         _add_ref(context, target, assets, exists=exists)
@@ -146,9 +150,10 @@ def _thread_exists(data: RelationsData, base: Path | str, thread_id: str) -> boo
 
 
 def _list_assets(base: Path | str, folder: str, prefix: str) -> Assets:
+    """Return the assets in a folder below `base`, their paths with the prefix."""
     return [
-        (kind, f"{prefix}{folder}/{path}")
-        for kind, path in ASSET_PATHS
+        (asset_type, f"{prefix}{folder}/{path}")
+        for asset_type, path in ASSET_PATHS
         if os.path.exists(f"{base}/{folder}/{path}")
     ]
 
@@ -171,8 +176,8 @@ def _render(context: ThreadContext, prefix: str) -> str:
 
 
 def _render_asset(asset: tuple[str, str], indent: str) -> str:
-    kind, path = asset
-    return f'{indent}<asset type="{kind}" path="{_escape(path)}" />'
+    asset_type, path = asset
+    return f'{indent}<asset type="{asset_type}" path="{_escape(path)}" />'
 
 
 def _escape(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The index of a thread's assets as JSON values, and its parser. Pure."""
+"""The index of a thread's assets: conversion to JSON values, and parsing. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ MAX_REVISIONS = 200
 """Maximum number of revisions in the history of a file."""
 MAX_CALLS = 200
 """Maximum number of calls listed for a file."""
-_MAX_REMOVED = 50
+_MAX_REMOVED_FILES = 50
+"""Maximum number of removed files whose history is kept."""
+_MAX_PROGRESS_ITEMS = 100
 _THREAD_FOLDER = re.compile(r"\.leslie/threads/[^/]+/")
-_MAX_ITEMS = 100
 
 
 class FileRevision(Struct, frozen=True):
@@ -33,6 +34,7 @@ class FileRevision(Struct, frozen=True):
     size: int
     sha256: str
     calls: list[str] = []
+    """Ids of the calls."""
 
 
 class FileHistory(Struct, frozen=True):
@@ -45,6 +47,8 @@ class FileHistory(Struct, frozen=True):
 
 
 class _StoredAsset(Struct, frozen=True):
+    """The fields of an asset that contain histories."""
+
     type: str
     path: str
     title: str = ""
@@ -77,14 +81,14 @@ class Asset:
     path: str
     is_folder: bool = False
     is_collected: bool = False
-    """Whether leslied collected it from tool calls; else the agent wrote the file."""
+    """Whether leslied collected the asset from tool calls; else an agent wrote it."""
     files: Sequence[AssetFile] = ()
     omitted_files: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadIndex:
-    """A thread with its assets, progress and file histories."""
+    """A thread with its assets and progress, and the histories of an earlier index."""
 
     id: str
     title: str
@@ -93,6 +97,9 @@ class ThreadIndex:
     assets: Sequence[Asset] = ()
     progress: ThreadProgress | None = None
     histories: dict[str, FileHistory] = field(default_factory=dict)
+
+
+# The schemas contain the fields that the readers of an index require.
 
 
 class _CallSchema(Struct, frozen=True):
@@ -137,12 +144,13 @@ class _IndexSchema(Struct, frozen=True):
     progress: _ProgressSchema | None
 
 
-def load_index(text: str) -> dict[str, Any] | None:
+def parse_index(text: str) -> dict[str, Any] | None:
     """Parse an index; return None if a required field is missing or invalid."""
     try:
         index: dict[str, Any] = msgspec.json.decode(text)
-        checked = msgspec.convert(index, _IndexSchema)
-        for asset, fields in zip(checked.assets, index["assets"], strict=True):
+        typed_index = msgspec.convert(index, _IndexSchema)
+        for asset, fields in zip(typed_index.assets, index["assets"], strict=True):
+            # An asset that is not a folder has the fields of its only file.
             if asset.files is None:
                 msgspec.convert(fields, _FileSchema)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -150,11 +158,11 @@ def load_index(text: str) -> dict[str, Any] | None:
     return index
 
 
-def load_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
+def parse_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
     """Return the file histories in an earlier index, by path; empty if damaged.
 
-    The thread may have had another id when the index was written, so the current id is
-    put into the paths.
+    The thread may have had another id when the index was written, so each path gets
+    the current id, `thread_id`.
     """
     try:
         index = msgspec.json.decode(text or "{}", type=_StoredIndex)
@@ -177,6 +185,7 @@ def load_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
 
 
 def _iter_histories(asset: _StoredAsset) -> Iterable[FileHistory]:
+    """Yield the histories of an asset's files; transcripts have none."""
     if asset.type == "transcript":
         return
     if asset.history:
@@ -189,7 +198,7 @@ def thread_index_to_dict(thread: ThreadIndex) -> dict[str, Any]:
     """Return the thread's index as JSON values."""
     assets = [_asset_to_dict(asset, thread.histories) for asset in thread.assets]
     present_paths = {file.path for asset in thread.assets for file in asset.files}
-    removed = [
+    removed_files = [
         file for path, file in thread.histories.items() if path not in present_paths
     ]
     return {
@@ -207,7 +216,7 @@ def thread_index_to_dict(thread: ThreadIndex) -> dict[str, Any]:
                 "title": file.title,
                 "history": [_revision_to_dict(revision) for revision in file.history],
             }
-            for file in removed[-_MAX_REMOVED:]
+            for file in removed_files[-_MAX_REMOVED_FILES:]
             if file.history
         ],
     }
@@ -234,10 +243,10 @@ def progress_to_dict(progress: ThreadProgress) -> dict[str, Any]:
 
 
 def _select_items(items: list[ProgressItem]) -> list[ProgressItem]:
-    """Return at most `_MAX_ITEMS` items; if there are more, omit all finished ones."""
-    if len(items) > _MAX_ITEMS:
+    """Return the first `_MAX_PROGRESS_ITEMS`; if there are more, omit finished ones."""
+    if len(items) > _MAX_PROGRESS_ITEMS:
         items = [item for item in items if item.state != "done"]
-    return items[:_MAX_ITEMS]
+    return items[:_MAX_PROGRESS_ITEMS]
 
 
 def call_to_dict(change: FileChange) -> dict[str, Any]:
@@ -279,8 +288,8 @@ def _file_to_dict(
     updated_at = _format_time(file.updated_at)
     if not has_history:
         return fields | {"updated_at": updated_at}
-    earlier = histories[file.path].history if file.path in histories else []
-    history = extend_history(earlier, file)
+    old_history = histories[file.path].history if file.path in histories else []
+    history = extend_history(old_history, file)
     times = [revision.at for revision in history] + [
         at for change in file.changes if (at := _format_time(change.at))
     ]
@@ -293,30 +302,33 @@ def _file_to_dict(
 
 
 def extend_history(
-    before: Sequence[FileRevision], file: AssetFile
+    old_history: Sequence[FileRevision], file: AssetFile
 ) -> list[FileRevision]:
-    """Return the history with the file's current revision and all calls added.
+    """Return the history with the file's current revision and all its calls added.
 
     A call belongs to the first revision after it.
     """
-    history = list(before)
+    history = list(old_history)
     if file.sha256 and (not history or history[-1].sha256 != file.sha256):
         at = _format_time(file.updated_at) or ""
         history.append(FileRevision(at, file.size, file.sha256))
     if not history:
         return []
-    seen_ids = {call_id for revision in history for call_id in revision.calls}
-    new_ids: dict[int, list[str]] = {}
+    listed_ids = {call_id for revision in history for call_id in revision.calls}
+    new_ids_by_position: dict[int, list[str]] = {}
     for change in file.changes:
-        if not change.call_id or change.call_id in seen_ids:
+        if not change.call_id or change.call_id in listed_ids:
             continue
-        seen_ids.add(change.call_id)
+        listed_ids.add(change.call_id)
         at = _format_time(change.at) or ""
         # A call may become known late, when there are already newer revisions.
         later = (n for n, revision in enumerate(history) if revision.at >= at)
-        new_ids.setdefault(next(later, len(history) - 1), []).append(change.call_id)
+        position = next(later, len(history) - 1)
+        new_ids_by_position.setdefault(position, []).append(change.call_id)
     extended = [
-        msgspec.structs.replace(revision, calls=[*revision.calls, *new_ids.get(n, [])])
+        msgspec.structs.replace(
+            revision, calls=[*revision.calls, *new_ids_by_position.get(n, [])]
+        )
         for n, revision in enumerate(history)
     ]
     return extended[-MAX_REVISIONS:]

@@ -1,4 +1,4 @@
-"""Paths of a thread's assets. Hooks load this module, so it imports nothing."""
+"""Paths below `.leslie`, and valid thread ids. Hooks load this module: no imports."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ THREADS_FOLDER = ".leslie/threads"
 INHERITED_FOLDER = "context/inherited"
 """Below a thread's folder: copies of the threads it references as `frozen`."""
 
+_MAX_THREAD_ID_CHARACTERS = 64
 _THREAD_ID_CHARACTERS = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
 
-def is_thread_id(text: object) -> bool:
+def is_thread_id(value: object) -> bool:
     """Return whether the untrusted value is safe as the name of a thread's folder."""
-    if not isinstance(text, str) or not 0 < len(text) <= 64:
+    if not isinstance(value, str) or not 0 < len(value) <= _MAX_THREAD_ID_CHARACTERS:
         return False
-    return text[0] != "." and _THREAD_ID_CHARACTERS.issuperset(text)
+    return value[0] != "." and _THREAD_ID_CHARACTERS.issuperset(value)
 
 
 def thread_folder(base: Path, thread_id: str) -> Path:

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
     from leslied.threads.assets import ScannedAsset, ScannedFile
 
-_DATED = re.compile(r"(\d{8})(-(\d{4}))?(?:-(.*))?", re.DOTALL)
+_DATED_STEM = re.compile(r"(\d{8})(-(\d{4}))?(?:-(.*))?", re.DOTALL)
+"""Groups: the day, the time with its hyphen, the time, the topic."""
 _ALWAYS_ALLOWED = ("README.md", "index.md")
 """Names that are allowed in every asset folder."""
 _ASSET_NAMES = {path for _, path in ASSET_PATHS}
-_MAX_CHARACTERS = 50
-_MIN_WORDS, _MAX_WORDS = 3, 6
+_MAX_TOPIC_CHARACTERS = 50
+_MIN_TOPIC_WORDS, _MAX_TOPIC_WORDS = 3, 6
 _OTHER_FOLDERS = ("context", ".meta")
 """Folders of a thread that are not assets."""
 
@@ -33,14 +34,14 @@ class LintFinding:
     rule: str
     message: str
     suggestion: str = ""
-    """Name that follows the rules; may be empty."""
+    """Name that follows the rules; empty if none can be derived."""
 
 
 def lint_assets(
     assets: Sequence[ScannedAsset], names: Sequence[str]
 ) -> list[LintFinding]:
     """Return the violations; `names` are all names in the thread's folder."""
-    findings = [*_lint_thread(assets, names)]
+    findings = list(_lint_thread(assets, names))
     for asset in assets:
         if asset.is_folder and asset.type != "transcript":
             findings += _lint_folder(asset)
@@ -50,6 +51,7 @@ def lint_assets(
 def _lint_thread(
     assets: Sequence[ScannedAsset], names: Sequence[str]
 ) -> Iterator[LintFinding]:
+    """Yield assets that exist in two forms, and names that are not assets."""
     paths_by_type: dict[str, list[str]] = {}
     for asset in assets:
         paths_by_type.setdefault(asset.type, []).append(asset.relative_path)
@@ -67,9 +69,10 @@ def _lint_thread(
 def _suggest_asset(name: str) -> str:
     """Return the path of the asset that was probably meant, or an empty string."""
     stem = name.lower().partition(".")[0].rstrip("0123456789_- ")
-    similar = {stem, stem.rstrip("s"), stem + "s", stem.partition("-")[0]}
-    similar |= {stem.partition("_")[0], re.sub(r"^[\d_-]+", "", stem)}
-    return next((path for kind, path in ASSET_PATHS if kind in similar), "")
+    candidates = {stem, stem.rstrip("s"), stem + "s", stem.partition("-")[0]}
+    candidates |= {stem.partition("_")[0], re.sub(r"^[\d_-]+", "", stem)}
+    paths = (path for asset_type, path in ASSET_PATHS if asset_type in candidates)
+    return next(paths, "")
 
 
 def _lint_folder(asset: ScannedAsset) -> Iterator[LintFinding]:
@@ -88,8 +91,8 @@ def _lint_name(asset: ScannedAsset, file: ScannedFile) -> Iterator[LintFinding]:
     suggestion = _suggest_name(stem or name, file)
     if ending != "md":
         yield LintFinding(path, "ending", "the name does not end in .md", suggestion)
-    date_match = _DATED.fullmatch(stem)
-    if date_match is None or not _is_date(date_match[1], date_match[3]):
+    date_match = _match_date(stem)
+    if date_match is None:
         message = "the name does not begin with a date, YYYYMMDD or YYYYMMDD-HHmm"
         yield LintFinding(path, "date", message, suggestion)
         topic = stem
@@ -105,10 +108,11 @@ def _lint_topic(path: str, topic: str, suggestion: str) -> Iterator[LintFinding]
         )
         return
     words = topic.split("-")
-    if not _MIN_WORDS <= len(words) <= _MAX_WORDS and topic.isascii():
+    # Not every script separates words, so only ASCII topics are counted.
+    if not _MIN_TOPIC_WORDS <= len(words) <= _MAX_TOPIC_WORDS and topic.isascii():
         message = f"the topic has {_format_word_count(words)}; use three to six"
         yield LintFinding(path, "words", message)
-    if len(topic) > _MAX_CHARACTERS:
+    if len(topic) > _MAX_TOPIC_CHARACTERS:
         message = f"the topic has {len(topic)} characters; use at most 50"
         yield LintFinding(path, "length", message, suggestion)
 
@@ -118,23 +122,31 @@ def _format_word_count(words: list[str]) -> str:
 
 
 def _suggest_name(stem: str, file: ScannedFile) -> str:
-    """Derive a name that follows the rules from the current name."""
-    date_match = _DATED.fullmatch(stem)
-    is_dated = date_match is not None and _is_date(date_match[1], date_match[3])
-    day = (
-        f"{date_match[1]}{date_match[2] or ''}"
-        if date_match and is_dated
-        else file.updated_day
-    )
-    topic = (date_match[4] or "") if date_match and is_dated else stem
+    """Derive a name that follows the rules from the stem of the current name.
+
+    A name without a date gets the day of the file's last write.
+    """
+    date_match = _match_date(stem)
+    if date_match:
+        date_prefix = f"{date_match[1]}{date_match[2] or ''}"
+        topic = date_match[4] or ""
+    else:
+        date_prefix, topic = file.updated_day, stem
     topic = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", topic).lower()
     topic = re.sub(r"[\W_]+", "-", topic).strip("-")
-    while len(topic) > _MAX_CHARACTERS and "-" in topic:
+    while len(topic) > _MAX_TOPIC_CHARACTERS and "-" in topic:
         topic = topic.rpartition("-")[0]
-    return f"{day}-{topic[:_MAX_CHARACTERS] or 'topic'}.md"
+    return f"{date_prefix}-{topic[:_MAX_TOPIC_CHARACTERS] or 'topic'}.md"
+
+
+def _match_date(stem: str) -> re.Match[str] | None:
+    """Return the match of `_DATED_STEM`; None if the stem has no valid date."""
+    match = _DATED_STEM.fullmatch(stem)
+    return match if match and _is_date(match[1], match[3]) else None
 
 
 def _is_date(day: str, time: str | None) -> bool:
+    """Return whether YYYYMMDD is a day and HHmm, if given, a time."""
     try:
         date(int(day[:4]), int(day[4:6]), int(day[6:]))
     except ValueError:

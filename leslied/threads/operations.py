@@ -37,17 +37,18 @@ def upsert_threads(
 
     Threads that Leslie recorded do not change, nor does a status that a person set.
     """
-    leslied_ids, new_ids = list_leslied_threads(data), []
+    leslied_ids = list_leslied_threads(data)
+    new_ids: list[str] = []
     for thread in threads:
-        existing = data["threads"].get(thread["id"])
-        if existing is None:
+        recorded_thread = data["threads"].get(thread["id"])
+        if recorded_thread is None:
             _add_thread(data, thread, now)
             new_ids.append(thread["id"])
         elif thread["id"] in leslied_ids:
-            before = dict(existing)
-            _update_thread(data, existing, thread, now)
-            if existing != before:
-                existing["updated_at"] = now
+            before = dict(recorded_thread)
+            _update_thread(data, recorded_thread, thread, now)
+            if recorded_thread != before:
+                recorded_thread["updated_at"] = now
     return new_ids
 
 
@@ -62,14 +63,19 @@ def list_leslied_threads(data: RelationsData) -> set[str]:
 
 
 def _update_thread(
-    data: RelationsData, existing: dict[str, Any], thread: Mapping[str, Any], now: str
+    data: RelationsData,
+    recorded_thread: dict[str, Any],
+    thread: Mapping[str, Any],
+    now: str,
 ) -> None:
+    """Update the recorded thread in the data from `thread`."""
     for name in ("title", "session_id", "metadata"):
-        existing[name] = thread[name]
-    if existing["status"] in ("active", "completed"):
-        set_status(data, existing["id"], thread["status"], now)
-    if existing.get("parent_id") is None:
-        _set_parent(data, existing["id"], thread["parent_id"], now)
+        recorded_thread[name] = thread[name]
+    # Any other status was set by a person.
+    if recorded_thread["status"] in ("active", "completed"):
+        set_status(data, recorded_thread["id"], thread["status"], now)
+    if recorded_thread.get("parent_id") is None:
+        _set_parent(data, recorded_thread["id"], thread["parent_id"], now)
 
 
 def set_status(data: RelationsData, thread_id: str, status: str, now: str) -> None:
@@ -100,32 +106,32 @@ def add_reference(
         _add_relation(data["relations"], target, "referenced_by", thread_id)
 
 
-def rename_thread(data: RelationsData, old: str, new: str, now: str) -> None:
-    """Remove the thread `old`, and replace it by `new` in all relations.
+def rename_thread(data: RelationsData, old_id: str, new_id: str, now: str) -> None:
+    """Remove the thread `old_id`, and replace it by `new_id` in all relations.
 
     Do nothing if either thread does not exist.
     """
-    if old not in data["threads"] or new not in data["threads"]:
+    if old_id not in data["threads"] or new_id not in data["threads"]:
         return
-    del data["threads"][old]
+    del data["threads"][old_id]
     for thread in data["threads"].values():
-        if thread.get("parent_id") == old:
-            thread["parent_id"] = new
-    _rename_in_relations(data["relations"], old, new)
-    params = {"source": old, "target": new, "recorded_by": _RECORDED_BY}
+        if thread.get("parent_id") == old_id:
+            thread["parent_id"] = new_id
+    _rename_in_relations(data["relations"], old_id, new_id)
+    params = {"source": old_id, "target": new_id, "recorded_by": _RECORDED_BY}
     _append_operation(data, "merge", params, now)
 
 
 def is_reachable(data: RelationsData, start: str, goal: str) -> bool:
     """Return whether references lead from `start` to `goal`, or both are equal."""
-    seen, pending = set(), [start]
-    while pending:
-        thread_id = pending.pop()
+    visited_ids, pending_ids = set(), [start]
+    while pending_ids:
+        thread_id = pending_ids.pop()
         if thread_id == goal:
             return True
-        if thread_id not in seen:
-            seen.add(thread_id)
-            pending += data["relations"].get(thread_id, {}).get("references_to", [])
+        if thread_id not in visited_ids:
+            visited_ids.add(thread_id)
+            pending_ids += data["relations"].get(thread_id, {}).get("references_to", [])
     return False
 
 
@@ -147,20 +153,22 @@ def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     for operation in operations:
         params = operation["params"]
         if operation["command"] == "spawn" and _get_spawned_id(params):
-            thread_id, parent = _get_spawned_id(params), params.get("parent_id")
+            thread_id, parent_id = _get_spawned_id(params), params.get("parent_id")
             _ensure_relations(relations, thread_id)
-            if isinstance(parent, str) and parent:
-                _add_relation(relations, parent, "children", thread_id)
-                _add_relation(relations, thread_id, "depends_on", parent)
-            pairs = [(thread_id, target) for target in _list_spawn_references(params)]
+            if isinstance(parent_id, str) and parent_id:
+                _add_relation(relations, parent_id, "children", thread_id)
+                _add_relation(relations, thread_id, "depends_on", parent_id)
+            references = [
+                (thread_id, target) for target in _list_spawn_references(params)
+            ]
         elif _is_rename(operation):
             _rename_in_relations(relations, params["source"], params["target"])
             continue
         elif operation["command"] == "reference":
-            pairs = [(_get_source_id(params), _get_target_id(params))]
+            references = [(_get_source_id(params), _get_target_id(params))]
         else:
             continue
-        for source, target in pairs:
+        for source, target in references:
             if source in relations and target in relations:
                 _add_relation(relations, source, "references_to", target)
                 _add_relation(relations, target, "referenced_by", source)
@@ -168,6 +176,7 @@ def rebuild_relations(operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]
 
 
 def _add_thread(data: RelationsData, thread: Mapping[str, Any], now: str) -> None:
+    """Add the thread, linked to its parent if that exists, and log the operation."""
     thread_id = thread["id"]
     parent = data["threads"].get(thread["parent_id"])
     objective = parent["objective"] if parent else make_objective_id(thread_id)
@@ -201,28 +210,38 @@ def _add_thread(data: RelationsData, thread: Mapping[str, Any], now: str) -> Non
 
 
 def _set_parent(
-    data: RelationsData, thread_id: str, parent: str | None, now: str
+    data: RelationsData, thread_id: str, parent_id: str | None, now: str
 ) -> None:
-    """Set a parent that became known later; log it as a second spawn operation."""
+    """Set a parent that became known later; log it as a second spawn operation.
+
+    Do nothing if the parent does not exist or would close a cycle.
+    """
     if (
-        not parent
-        or parent not in data["threads"]
-        or _is_descendant(data, parent, thread_id)
+        not parent_id
+        or parent_id not in data["threads"]
+        or _is_descendant(data, parent_id, thread_id)
     ):
         return
-    data["threads"][thread_id]["parent_id"] = parent
-    _add_relation(data["relations"], parent, "children", thread_id)
-    _add_relation(data["relations"], thread_id, "depends_on", parent)
-    params = {"thread_id": thread_id, "parent_id": parent, "recorded_by": _RECORDED_BY}
+    data["threads"][thread_id]["parent_id"] = parent_id
+    _add_relation(data["relations"], parent_id, "children", thread_id)
+    _add_relation(data["relations"], thread_id, "depends_on", parent_id)
+    params = {
+        "thread_id": thread_id,
+        "parent_id": parent_id,
+        "recorded_by": _RECORDED_BY,
+    }
     _append_operation(data, "spawn", params, now)
 
 
-def _is_descendant(data: RelationsData, thread_id: str | None, ancestor: str) -> bool:
-    seen = set()
-    while thread_id and thread_id not in seen:
-        if thread_id == ancestor:
+def _is_descendant(
+    data: RelationsData, thread_id: str | None, ancestor_id: str
+) -> bool:
+    """Return whether the thread descends from the ancestor, or both are equal."""
+    visited_ids = set()
+    while thread_id and thread_id not in visited_ids:
+        if thread_id == ancestor_id:
             return True
-        seen.add(thread_id)
+        visited_ids.add(thread_id)
         thread_id = data["threads"].get(thread_id, {}).get("parent_id")
     return False
 
@@ -230,6 +249,7 @@ def _is_descendant(data: RelationsData, thread_id: str | None, ancestor: str) ->
 def _append_operation(
     data: RelationsData, command: str, params: dict[str, Any], now: str
 ) -> None:
+    """Log an operation; its id is a hash of its number, content and time."""
     import hashlib  # noqa: PLC0415 - hooks log no operations and start faster without
     import json  # noqa: PLC0415
 
@@ -255,21 +275,27 @@ def _is_rename(operation: Mapping[str, Any]) -> bool:
     return operation["command"] == "merge" and bool(recorded_by == _RECORDED_BY)
 
 
-def _rename_in_relations(relations: dict[str, Any], old: str, new: str) -> None:
-    for kind, related_ids in relations.pop(old, {}).items():
+def _rename_in_relations(relations: dict[str, Any], old_id: str, new_id: str) -> None:
+    """Give the relations of `old_id` to `new_id`; no thread is related to itself."""
+    for kind, related_ids in relations.pop(old_id, {}).items():
         for related_id in related_ids:
-            _add_relation(relations, new, kind, related_id)
+            _add_relation(relations, new_id, kind, related_id)
     for thread_id, lists in relations.items():
         for kind in RELATION_KINDS:
-            renamed = [new if related == old else related for related in lists[kind]]
+            renamed_ids = [
+                new_id if related_id == old_id else related_id
+                for related_id in lists[kind]
+            ]
+            unique_ids = dict.fromkeys(renamed_ids)
             lists[kind] = [
-                related for related in dict.fromkeys(renamed) if related != thread_id
+                related_id for related_id in unique_ids if related_id != thread_id
             ]
 
 
 def _ensure_relations(
     relations: dict[str, Any], thread_id: str
 ) -> dict[str, list[str]]:
+    """Return the thread's relations; add empty ones if there are none."""
     empty: dict[str, list[str]] = {kind: [] for kind in RELATION_KINDS}
     thread_relations: dict[str, list[str]] = relations.setdefault(thread_id, empty)
     return thread_relations
@@ -289,16 +315,19 @@ def _get_spawned_id(params: Mapping[str, Any]) -> str:
 
 
 def _get_source_id(params: Mapping[str, Any]) -> str:
+    """Return the id of the thread that references another, under any of its names."""
     names = ("from", "from_id", "source", "thread_id")
     return str(next((params[name] for name in names if params.get(name)), ""))
 
 
 def _get_target_id(params: Mapping[str, Any]) -> str:
+    """Return the id of the referenced thread, under any of its names."""
     names = ("target", "target_id", "to", "ref")
     return str(next((params[name] for name in names if params.get(name)), ""))
 
 
 def _list_spawn_references(params: Mapping[str, Any]) -> list[str]:
+    """Return the ids that a new thread references: a list, or text with commas."""
     refs = params.get("refs") or params.get("ref") or []
     if isinstance(refs, str):
         refs = refs.split(",")

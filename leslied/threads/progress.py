@@ -54,16 +54,18 @@ class ProgressItem:
     reason: str = ""
     """Reason why the item is blocked; empty if the file does not give one."""
     at: str = ""
-    """Time in parentheses after the text, as written."""
+    """Time in parentheses after the text, as written in the file."""
     depth: int = 0
+    """Number of items that contain this one."""
     children: list[ProgressItem] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ThreadProgress:
-    """All items in file order, and the percentage that is done."""
+    """The items of a progress file, and the percentage that is done."""
 
     items: list[ProgressItem] = field(default_factory=list)
+    """All items, at any depth, in file order."""
     stated_percent: int | None = None
     """Overall percentage stated in the file."""
 
@@ -94,8 +96,11 @@ class _ProgressParser:
 
     def __init__(self) -> None:
         self.progress = ThreadProgress()
+        # State of the items below the current heading, if the heading names one.
         self._section: State | None = None
+        # Opening fence of the current code block; empty outside of code blocks.
         self._fence = ""
+        # Indentation and item of each item that may contain the next one.
         self._parents: list[tuple[int, ProgressItem]] = []
 
     def read_line(self, line: str) -> None:
@@ -108,10 +113,10 @@ class _ProgressParser:
         if overall and self.progress.stated_percent is None:
             self.progress.stated_percent = min(int(overall[1]), 100)
             return
-        heading = _HEADING.fullmatch(line)
-        bold = _BOLD.fullmatch(line)
-        if heading or bold:
-            self._read_heading(heading[2] if heading else bold[1] if bold else "")
+        if heading := _HEADING.fullmatch(line):
+            self._read_heading(heading[2])
+        elif bold := _BOLD.fullmatch(line):
+            self._read_heading(bold[1])
         elif item := _ITEM.fullmatch(line):
             self._read_item(_measure_indent(item[1]), item[2].strip())
 
@@ -128,6 +133,7 @@ class _ProgressParser:
             return
         states = (state for pattern, state in _SECTION_STATES if pattern.search(text))
         self._section = next(states, None)
+        # This is the title of the file, not the heading of items in progress.
         if text.strip().lower() == "progress":
             self._section = None
 
@@ -152,22 +158,25 @@ class _ProgressParser:
             self.progress.items.append(item)
 
     def _read_reason(self, parent: ProgressItem | None, text: str) -> None:
-        """Use a child without a checkbox as the reason of a blocked item."""
+        """Use a child without a checkbox as the reason why its parent is blocked."""
         if parent and parent.state == "blocked" and not parent.reason:
             parent.reason = _REASON_PREFIX.sub("", text)
 
 
 def _find_state(mark: str, section: State | None, *, has_checkbox: bool) -> State:
+    """Return an item's state; `mark` is the character in its checkbox."""
     if mark in ("x", "X", "✓", "✔", "✅"):
         return "done"
     if mark in ("!", "✗"):
         return "blocked"
+    # An unchecked item is open even in a section of finished ones.
     if has_checkbox and section == "done":
         return "open"
     return section or "open"
 
 
 def _make_item(text: str, state: State, depth: int) -> ProgressItem:
+    """Return an item; separate the time and the reason from its text."""
     at, reason = "", ""
     if match := _TIME.search(text):
         at, text = match[1], text[: match.start()]

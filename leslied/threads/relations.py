@@ -53,7 +53,7 @@ class InvalidRelationsError(ValueError):
 
 
 def make_empty_relations() -> RelationsData:
-    """Return relations without threads."""
+    """Return the data of a relations file without threads."""
     return {
         "version": VERSION,
         "metadata": {"last_updated": "1970-01-01T00:00:00.000Z", "thread_count": 0},
@@ -75,14 +75,15 @@ def parse_relations(text: bytes) -> RelationsData:
         raise InvalidRelationsError(f"not JSON: {error}") from error
     if not isinstance(data, dict):
         raise InvalidRelationsError("not a JSON object")
-    for name, kind in (("threads", dict), ("operations", list), ("metadata", dict)):
-        if not isinstance(data.get(name), kind):
+    required_types = {"threads": dict, "operations": list, "metadata": dict}
+    for name, required_type in required_types.items():
+        if not isinstance(data.get(name), required_type):
             raise InvalidRelationsError(f"{name} is missing or has the wrong type")
     _normalize(data)
     reason = _find_error(data)
     if reason:
         raise InvalidRelationsError(reason)
-    if not _are_relations(data.get("relations")):
+    if not _are_valid_relations(data.get("relations")):
         data["relations"] = rebuild_relations(data["operations"])
     return data
 
@@ -106,7 +107,7 @@ def read_relations(base: Path | str) -> RelationsData:
     """
     for name in (RELATIONS_FILE, RELATIONS_FILE + ".bak"):
         try:
-            return parse_relations(_read(f"{base}/{name}"))
+            return parse_relations(_read_regular_file(f"{base}/{name}"))
         except FileNotFoundError:
             if name == RELATIONS_FILE:
                 break
@@ -115,8 +116,8 @@ def read_relations(base: Path | str) -> RelationsData:
     return make_empty_relations()
 
 
-def _read(path: str) -> bytes:
-    """Return the bytes of a regular file; do not block on anything else."""
+def _read_regular_file(path: str) -> bytes:
+    """Return the file's bytes; raise OSError for a pipe, which would block."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -156,6 +157,7 @@ def _find_error(data: RelationsData) -> str:
 
 
 def _find_thread_error(thread_id: str, thread: object) -> str:
+    """Return why Leslie would refuse the thread, as a predicate; empty if not."""
     if not isinstance(thread, dict) or thread.get("id") != thread_id:
         return "is not an object with this id"
     for name in ("title", "objective", "storage_path"):
@@ -182,10 +184,11 @@ def _is_operation(operation: dict[str, Any]) -> bool:
     )
 
 
-def _are_relations(relations: object) -> bool:
+def _are_valid_relations(relations: object) -> bool:
+    """Return whether every thread has a list of ids for each kind of relation."""
     return isinstance(relations, dict) and all(
         isinstance(lists, dict)
-        and all(_is_string_list(lists.get(name)) for name in RELATION_KINDS)
+        and all(_is_string_list(lists.get(kind)) for kind in RELATION_KINDS)
         for lists in relations.values()
     )
 
@@ -194,18 +197,19 @@ def _is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _is_time(text: object) -> bool:
+def _is_time(value: object) -> bool:
     """Return whether the value looks like a UTC time.
 
-    A file has thousands of times, so only their punctuation is checked.
+    A file has thousands of times, so only the year and the punctuation are checked.
     """
     return (
-        isinstance(text, str)
-        and text[-1:] == "Z"
-        and text[4:11:3] == "--T"
-        and text[13:14] == ":"
-        and text[:4].isdecimal()
-        and 17 <= len(text) <= 30
+        isinstance(value, str)
+        and value[-1:] == "Z"
+        and value[4:11:3] == "--T"
+        and value[13:14] == ":"
+        and value[:4].isdecimal()
+        # From minutes, `2026-11-16T12:00Z`, to nanoseconds.
+        and 17 <= len(value) <= 30
     )
 
 
@@ -230,6 +234,7 @@ def _normalize_time(fields: dict[str, Any], name: str) -> None:
 
 
 def _to_utc(text: str) -> str:
+    """Return the time in UTC; the text itself if it is not a time with an offset."""
     from datetime import UTC, datetime  # noqa: PLC0415 - rarely needed, slow to import
 
     try:

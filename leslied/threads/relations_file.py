@@ -41,7 +41,7 @@ DAMAGED_FILE = RELATIONS_FILE + ".damaged"
 
 
 class RelationsUpdate(NamedTuple):
-    """Whether the file was written, and its stamp when the lock was released."""
+    """Whether the data changed, and the file's stamp when the lock was released."""
 
     is_changed: bool
     stamp: str
@@ -74,9 +74,9 @@ class RelationsFile:
             folder, lock_name, self.clock, self.pause, self.retry_delays
         ) as lock:
             data, valid_text = self._load()
-            before, now = json.dumps(data), format_utc(self.clock.now())
+            data_before, now = json.dumps(data), format_utc(self.clock.now())
             edit(data, now)
-            if json.dumps(data) == before:
+            if json.dumps(data) == data_before:
                 return RelationsUpdate(is_changed=False, stamp=self.stamp())
             data["metadata"]["last_updated"] = now
             data["metadata"]["thread_count"] = len(data["threads"])
@@ -97,7 +97,10 @@ class RelationsFile:
         return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
     def _load(self) -> tuple[RelationsData, bytes | None]:
-        """Return the data, and the file's bytes, or None if they are not valid."""
+        """Return the data and the file's bytes.
+
+        The bytes are None if there is no file or it was restored from its backup.
+        """
         text = self.read(self.base, RELATIONS_FILE)
         if text is None:
             return make_empty_relations(), None
@@ -107,7 +110,10 @@ class RelationsFile:
             return self._restore(text, str(error)), None
 
     def _restore(self, text: bytes, reason: str) -> RelationsData:
-        """Replace the damaged file by its backup, and return the backup's data."""
+        """Replace the damaged file by its backup, and return the backup's data.
+
+        `text` is the damaged file. Raise SinkError if the backup is damaged too.
+        """
         backup = self.read(self.base, BACKUP_FILE)
         try:
             data = parse_relations(backup or b"")

@@ -37,16 +37,17 @@ class ThreadNode:
 def build_tree(data: RelationsData) -> list[ThreadNode]:
     """Return the threads without a parent, newest first.
 
-    The children of a thread are sorted oldest first. A parent that does
-    not exist, or that would close a cycle, is ignored.
+    The children of a thread are sorted oldest first. A parent that does not exist, or
+    that would close a cycle, is ignored.
     """
-    nodes = {name: _make_node(data, thread) for name, thread in data["threads"].items()}
-    ordered = sorted(nodes.values(), key=lambda node: (node.created_at, node.id))
-    parents = {name: data["threads"][name].get("parent_id") for name in nodes}
+    threads = data["threads"]
+    nodes = {thread_id: _make_node(data, threads[thread_id]) for thread_id in threads}
+    oldest_first = sorted(nodes.values(), key=lambda node: (node.created_at, node.id))
+    parent_ids = {thread_id: threads[thread_id].get("parent_id") for thread_id in nodes}
     roots = []
-    for node in ordered:
-        parent = nodes.get(parents[node.id])
-        if parent is None or _is_ancestor(parents, parent.id, node.id):
+    for node in oldest_first:
+        parent = nodes.get(parent_ids[node.id])
+        if parent is None or _is_ancestor(parent_ids, parent.id, node.id):
             roots.append(node)
         else:
             parent.children.append(node)
@@ -54,7 +55,7 @@ def build_tree(data: RelationsData) -> list[ThreadNode]:
 
 
 def render_dot(roots: Iterable[ThreadNode]) -> str:
-    """Render the tree for Graphviz: lines to children, dashed lines to references."""
+    """Render the tree for Graphviz: arrows to children, dashed arrows to references."""
     nodes = [node for root in roots for node in root.walk()]
     node_ids = {node.id for node in nodes}
     lines = ["digraph threads {", "  rankdir=LR;", "  node [shape=box];"]
@@ -88,13 +89,13 @@ def _make_node(data: RelationsData, thread: dict[str, Any]) -> ThreadNode:
     )
 
 
-def _is_ancestor(parents: dict[str, str | None], start: str, goal: str) -> bool:
+def _is_ancestor(parent_ids: dict[str, str | None], start: str, goal: str) -> bool:
     """Return whether `goal` is an ancestor of `start`, or the parents form a cycle."""
     current: str | None = start
-    for _ in parents:
+    for _ in parent_ids:
         if current is None or current == goal:
             return current == goal
-        current = parents.get(current)
+        current = parent_ids.get(current)
     return current is not None
 
 

@@ -47,7 +47,7 @@ def test_only_progress_pings_the_service_manager():
     assert notifier.messages == ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]
 
 
-def test_a_scan_that_fails_leaves_the_work_to_the_daemon():
+def test_a_scan_that_fails_does_not_stop_the_daemon():
     def scan(_: Callable[[], None]) -> None:
         raise RuntimeError("broken")
 
@@ -70,11 +70,11 @@ def test_a_stop_ends_the_scan_after_the_current_commit(
 
     stopping = Event()
 
-    class Stopping(RecordingNotifier):
+    class StoppingNotifier(RecordingNotifier):
         def ping(self) -> None:
             stopping.set()
 
-    run_initial_sync(scan, Stopping(), stopping)
+    run_initial_sync(scan, StoppingNotifier(), stopping)
 
     assert not multiprocessing.active_children()
     assert (tmp_path / "closed").exists()

@@ -155,19 +155,19 @@ def test_the_stages_after_a_failing_one_run(
     assert len(daemon.transcripts()) == 1
 
 
-def test_exports_are_written_although_relations_fail(
+def test_exports_run_although_relations_fail(
     daemon: LoopHarness,
     claude: ClaudeHome,
     builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(RelationsSync, "run", fail)
-    exported: list[int] = []
-    monkeypatch.setattr(Exports, "run", lambda *_, **__: exported.append(1))
+    export_runs: list[int] = []
+    monkeypatch.setattr(Exports, "run", lambda *_, **__: export_runs.append(1))
 
     daemon.iterate()
 
-    assert exported
+    assert export_runs
 
 
 def test_a_failing_stage_is_logged_once(

@@ -54,7 +54,7 @@ def test_an_abstract_socket_receives_messages(receiver):
 @pytest.mark.parametrize(
     "name", ["", "/nowhere/at/all", "x" * 500, "with\0nul", "vsock:2:1", "\udcff", "@"]
 )
-def test_a_socket_that_does_not_exist_raises_nothing(name: str):
+def test_sending_to_an_unusable_socket_raises_nothing(name: str):
     notifier = Notifier({"NOTIFY_SOCKET": name})
 
     notifier.ready()
@@ -63,11 +63,13 @@ def test_a_socket_that_does_not_exist_raises_nothing(name: str):
     notifier.stopping()
 
 
-def test_without_the_variable_nothing_is_sent():
+def test_sending_without_the_variable_raises_nothing():
     Notifier({}).ready()
 
 
-def test_a_receiver_that_does_not_read_blocks_nobody(notifier, receiver, monkeypatch):
+def test_a_receiver_that_does_not_read_does_not_block_the_sender(
+    notifier, receiver, monkeypatch
+):
     monkeypatch.setattr("leslied.daemon.notify._SEND_TIMEOUT_SECONDS", 0.001)
 
     for _ in range(2000):

@@ -11,10 +11,10 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 TAG = b'<leslie_system_guide version="1.2.3" description="x">'
 END = b"</leslie_system_guide>"
 BLOCK = TAG + b"\nold words\n" + END
-NEW = b'<leslie_system_guide version="2.0.0" description="y">\nnew\nwords\n' + END
+NEW_BLOCK = b'<leslie_system_guide version="2.0.0" description="y">\nnew\nwords\n' + END
 
 
-def find(data: bytes) -> list[tuple[bytes, str]]:
+def find_texts_and_versions(data: bytes) -> list[tuple[bytes, str]]:
     return [(data[b.start : b.end], b.version) for b in find_blocks(data)]
 
 
@@ -50,7 +50,7 @@ def find(data: bytes) -> list[tuple[bytes, str]]:
 def test_only_a_real_block_is_found(around: tuple[bytes, bytes]):
     before, after = around
 
-    assert find(before + BLOCK + after) == [(BLOCK, "1.2.3")]
+    assert find_texts_and_versions(before + BLOCK + after) == [(BLOCK, "1.2.3")]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_only_a_real_block_is_found(around: tuple[bytes, bytes]):
     ],
 )
 def test_the_version_is_the_value_of_the_version_attribute(tag: bytes, version: str):
-    ((_, found_version),) = find(tag + b"\nwords\n" + END)
+    ((_, found_version),) = find_texts_and_versions(tag + b"\nwords\n" + END)
 
     assert found_version == version
 
@@ -75,7 +75,7 @@ def test_the_version_is_the_value_of_the_version_attribute(tag: bytes, version: 
 def test_a_block_can_be_on_one_line():
     line = TAG + b"words" + END
 
-    assert find(b"# Mine\n" + line + b" \r\n") == [(line, "1.2.3")]
+    assert find_texts_and_versions(b"# Mine\n" + line + b" \r\n") == [(line, "1.2.3")]
 
 
 @pytest.mark.parametrize(
@@ -135,16 +135,16 @@ def test_replacing_a_block_keeps_every_byte_around_it(before: bytes, after: byte
     data = before + BLOCK + after
     (block,) = find_blocks(data)
 
-    assert replace_block(data, block, NEW) == before + NEW + after
+    assert replace_block(data, block, NEW_BLOCK) == before + NEW_BLOCK + after
 
 
 def test_a_replaced_block_keeps_its_newlines():
     data = b"a\n" + BLOCK.replace(b"\n", b"\r\n") + b"\nb\n"
     (block,) = find_blocks(data)
 
-    changed = replace_block(data, block, NEW)
+    replaced = replace_block(data, block, NEW_BLOCK)
 
-    assert changed == b"a\n" + NEW.replace(b"\n", b"\r\n") + b"\nb\n"
+    assert replaced == b"a\n" + NEW_BLOCK.replace(b"\n", b"\r\n") + b"\nb\n"
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from leslied.cli import COMMANDS
 from leslied.guide import load_guide
 from leslied.guide.block import find_blocks
 
-EXPECTED = {"context", "show", "search", "threads", "assets", "resume", "init"}
+EXPECTED_COMMANDS = {"context", "show", "search", "threads", "assets", "resume", "init"}
 """Commands that the guide mentions; each must exist."""
 
-DIGEST = ("3.1.1", "be76b62837189ebc")
+VERSION_AND_DIGEST = ("3.1.1", "be76b62837189ebc")
 """The text of a version never changes: a new text needs a new version."""
 
 GUIDE = load_guide()
@@ -24,13 +24,13 @@ def test_the_guide_is_short():
 
 
 def test_every_command_in_the_guide_exists():
-    named = set(re.findall(r"`leslied ([a-z]+)", TEXT))
+    named_commands = set(re.findall(r"`leslied ([a-z]+)", TEXT))
 
-    assert named == EXPECTED
-    assert named <= set(COMMANDS)
+    assert named_commands == EXPECTED_COMMANDS
+    assert named_commands <= set(COMMANDS)
 
 
-def test_every_asset_is_explained():
+def test_every_asset_type_is_explained():
     rows = re.findall(r"^\| (\w+) \|", TEXT, re.MULTILINE)
 
     assert rows[1:] == [
@@ -65,4 +65,7 @@ def test_the_text_is_one_block_in_ascii():
 
 
 def test_a_changed_text_needs_a_new_version():
-    assert (GUIDE.version, hashlib.sha256(GUIDE.text).hexdigest()[:16]) == DIGEST
+    assert (
+        GUIDE.version,
+        hashlib.sha256(GUIDE.text).hexdigest()[:16],
+    ) == VERSION_AND_DIGEST

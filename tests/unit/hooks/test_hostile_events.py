@@ -34,7 +34,7 @@ FIELDS = (
     "reason",
     "source",
 )
-HOSTILE = {
+HOSTILE_VALUES = {
     "surrogate": '"\\ud800"',
     "path with a surrogate": '"/a/\\udfff.jsonl"',
     "escaped byte": '"/a/\\udcff.jsonl"',
@@ -62,15 +62,16 @@ def hook_events(
         )
 
 
-def make_event(name: str, log: Path, **hostile: str) -> bytes:
-    """Build an event; `hostile` fields are JSON text."""
-    valid = dict.fromkeys(FIELDS, "x") | {
+def make_event(name: str, log: Path, **json_fields: str) -> bytes:
+    """Build a valid event, then replace these fields; their values are JSON text."""
+    valid_fields = dict.fromkeys(FIELDS, "x") | {
         "session_id": SESSION,
         "transcript_path": str(log),
         "agent_transcript_path": str(log),
         "cwd": str(log.parent),
     }
-    fields = {field: json.dumps(value) for field, value in valid.items()} | hostile
+    fields = {field: json.dumps(value) for field, value in valid_fields.items()}
+    fields |= json_fields
     members = [f'"{field}": {text}' for field, text in fields.items()]
     return f'{{"hook_event_name": "{name}", {", ".join(members)}}}'.encode()
 
@@ -88,11 +89,11 @@ def list_spool(hook_events: HookEvents) -> list[str]:
     return [path.name for path in folder.iterdir()] if folder.exists() else []
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("value_name", HOSTILE_VALUES)
 def test_the_hook_exits_silently_and_the_spool_is_emptied(
-    hook_events: HookEvents, claude: ClaudeHome, hostile: str
+    hook_events: HookEvents, claude: ClaudeHome, value_name: str
 ):
-    hostile_fields = dict.fromkeys(FIELDS, HOSTILE[hostile])
+    hostile_fields = dict.fromkeys(FIELDS, HOSTILE_VALUES[value_name])
     for name in ("SessionEnd", "UserPromptSubmit"):
         event = make_event(name, claude.log(), **hostile_fields)
 
@@ -105,12 +106,12 @@ def test_the_hook_exits_silently_and_the_spool_is_emptied(
 
 
 @pytest.mark.parametrize("name", EVENTS)
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("value_name", HOSTILE_VALUES)
 def test_one_hostile_field_does_no_harm(
-    hook_events: HookEvents, claude: ClaudeHome, name: str, hostile: str
+    hook_events: HookEvents, claude: ClaudeHome, name: str, value_name: str
 ):
     for number, field in enumerate(FIELDS):
-        event = make_event(name, claude.log(), **{field: HOSTILE[hostile]})
+        event = make_event(name, claude.log(), **{field: HOSTILE_VALUES[value_name]})
         # The program drops any exception and exits with 0.
         with suppress(Exception):
             respond(str(hook_events.data_dir), event, number)
@@ -125,7 +126,7 @@ def test_the_valid_fields_of_an_event_are_still_used(
 ):
     builder = ClaudeLogBuilder()
     log = claude.write(builder.prompt("one"), builder.answer("two"))
-    event = make_event("SessionEnd", log, reason=HOSTILE["surrogate"])
+    event = make_event("SessionEnd", log, reason=HOSTILE_VALUES["surrogate"])
 
     respond(str(hook_events.data_dir), event, 1)
     report = hook_events.run()
@@ -166,14 +167,15 @@ def test_an_event_that_fails_unexpectedly_stays_and_does_not_block_others(
     event = {"hook_event_name": "SessionEnd", "session_id": "bad"}
     write_spool_file(hook_events, "1.json", event)
     write_spool_file(hook_events, "2.json", {**event, "session_id": "good"})
-    mark_ended, ended = StopDetection.mark_ended, list[str]()
+    mark_ended = StopDetection.mark_ended
+    ended_ids: list[str] = []
 
     def fail_for_bad_session(
         self: StopDetection, agent: str, session_ids: list[str]
     ) -> int:
         if "bad" in session_ids:
             raise ZeroDivisionError
-        ended.extend(session_ids)
+        ended_ids.extend(session_ids)
         return mark_ended(self, agent, session_ids)
 
     monkeypatch.setattr(StopDetection, "mark_ended", fail_for_bad_session)
@@ -181,7 +183,7 @@ def test_an_event_that_fails_unexpectedly_stays_and_does_not_block_others(
     report = hook_events.run()
 
     assert report.errors["1.json"].startswith("unexpected ZeroDivisionError")
-    assert ended == ["good"]
+    assert ended_ids == ["good"]
     assert list_spool(hook_events) == ["1.json"]
 
 

@@ -25,8 +25,8 @@ def session(tmp_path: Path) -> HookedSession:
 
 def make_injection_line(text: str) -> dict[str, Any]:
     """Return the line that Claude Code logs for injected text."""
-    kind = {"type": "hook_additional_context", "content": [text]}
-    return ClaudeLogBuilder().line("attachment", attachment=kind)
+    attachment = {"type": "hook_additional_context", "content": [text]}
+    return ClaudeLogBuilder().line("attachment", attachment=attachment)
 
 
 def set_clock_ahead(session: HookedSession, seconds: float) -> None:
@@ -141,7 +141,7 @@ class CrashingAgentMachine(RuleBasedStateMachine):
         self.session = HookedSession(Path(self.folder.name))
         self.session.call_hook("SessionStart", source="startup")
         self.session.write(ClaudeLogBuilder().prompt("first"))
-        self.sent: list[str] = []
+        self.sent_ids: list[str] = []
 
     def teardown(self) -> None:
         self.folder.cleanup()
@@ -149,7 +149,7 @@ class CrashingAgentMachine(RuleBasedStateMachine):
     @rule()
     def queue(self) -> None:
         self.session.now_ns += 1
-        self.sent.append(self.session.queue_message("hello"))
+        self.sent_ids.append(self.session.queue_message("hello"))
 
     @rule(is_logged=st.booleans(), delay_seconds=st.sampled_from([0.0, 6.0]))
     def prompt(self, *, is_logged: bool, delay_seconds: float) -> None:
@@ -166,7 +166,7 @@ class CrashingAgentMachine(RuleBasedStateMachine):
     def no_message_is_lost_or_duplicated(self) -> None:
         log = self.session.log.read_text()
         states = self.session.messages()
-        for message_id in self.sent:
+        for message_id in self.sent_ids:
             assert message_id in states
             assert log.count(message_id) <= 1
             if states[message_id] == "delivered":

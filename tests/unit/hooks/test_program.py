@@ -96,18 +96,18 @@ def test_the_program_succeeds_on_a_full_disk(session: HookedSession, name: str):
 
 def test_the_program_exits_if_its_input_never_ends(session: HookedSession):
     """An alarm ends the program while it waits for the agent's pipe."""
-    read, write = os.pipe()
+    read_fd, write_fd = os.pipe()
     try:
         result = subprocess.run(
             [sys.executable, "-I", "-S", str(PROGRAM), str(session.data)],
-            stdin=read,
+            stdin=read_fd,
             capture_output=True,
             check=False,
             timeout=MAX_WAIT_SECONDS,
         )
     finally:
-        os.close(read)
-        os.close(write)
+        os.close(read_fd)
+        os.close(write_fd)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
@@ -159,10 +159,10 @@ def test_no_slow_module_is_loaded(session: HookedSession):
     relations.parent.mkdir()
     relations.write_bytes(encode_relations(make_empty_relations()))
 
-    loaded = list_loaded_modules(session)
+    loaded_modules = list_loaded_modules(session)
 
-    assert "leslied.threads.relations" in loaded
-    assert not SLOW_MODULES & loaded
+    assert "leslied.threads.relations" in loaded_modules
+    assert not SLOW_MODULES & loaded_modules
 
 
 def test_the_context_is_rendered_once_per_prompt(

@@ -25,9 +25,9 @@ from leslied.hooks.settings import (
 from leslied.hooks.settings_file import SettingsFile, get_settings_path
 
 COMMAND = HookCommand("/opt/it's here/python", "/home/dev/.local/share/leslied")
-FOREIGN = {"hooks": [{"type": "command", "command": "notify-send done"}]}
+FOREIGN_GROUP = {"hooks": [{"type": "command", "command": "notify-send done"}]}
 
-FILES = [
+SETTINGS_EXAMPLES = [
     "{}",
     "{}\n",
     "{ }",
@@ -44,21 +44,23 @@ FILES = [
     '{\n  "hooks": {}\n}\n',
     '{\n  "hooks": {\n  },\n  "model": "x"\n}\n',
     '{\n  "hooks": {\n    "Stop": []\n  }\n}\n',
-    json.dumps({"hooks": {"Stop": [FOREIGN]}}),
-    json.dumps({"hooks": {"Stop": [FOREIGN], "Other": []}, "z": 1}, indent=2),
-    json.dumps({"hooks": {e: [FOREIGN, FOREIGN] for e in EVENTS}}, indent="\t"),
+    json.dumps({"hooks": {"Stop": [FOREIGN_GROUP]}}),
+    json.dumps({"hooks": {"Stop": [FOREIGN_GROUP], "Other": []}, "z": 1}, indent=2),
+    json.dumps(
+        {"hooks": {e: [FOREIGN_GROUP, FOREIGN_GROUP] for e in EVENTS}}, indent="\t"
+    ),
     '{\n  // why\n  "model": "opus", // this one\n  /* and */ "hooks": {},\n}\n',
     '{\n  "hooks": {\n    "Stop": [\n      // mine\n      {"x": []},\n    ],\n  },\n}',
     '{"a": 1, "hooks": {"Stop": [1]}, "hooks": {"Stop": [2]}}',
 ]
 
 
-@pytest.mark.parametrize("text", FILES)
+@pytest.mark.parametrize("text", SETTINGS_EXAMPLES)
 def test_uninstalling_restores_every_byte(text: str):
     assert uninstall(install(text, COMMAND)) == text
 
 
-@pytest.mark.parametrize("text", FILES)
+@pytest.mark.parametrize("text", SETTINGS_EXAMPLES)
 def test_installing_twice_is_the_same_as_installing_once(text: str):
     once = install(text, COMMAND)
 
@@ -67,7 +69,7 @@ def test_installing_twice_is_the_same_as_installing_once(text: str):
     assert all(COMMAND.is_current(command) for command in find_commands(once).values())
 
 
-@pytest.mark.parametrize("text", [t for t in FILES if "//" not in t])
+@pytest.mark.parametrize("text", [t for t in SETTINGS_EXAMPLES if "//" not in t])
 def test_existing_settings_keep_their_values(text: str):
     before = json.loads(text.strip("\ufeff"))
     after = json.loads(install(text, COMMAND).strip("\ufeff"))
@@ -95,20 +97,20 @@ def test_settings_added_to_a_file_that_leslied_created_stay():
 
 def test_a_hook_added_to_our_list_stays():
     settings = json.loads(install("{}", COMMAND))
-    settings["hooks"]["Stop"].append(FOREIGN)
+    settings["hooks"]["Stop"].append(FOREIGN_GROUP)
 
     remaining = json.loads(uninstall(json.dumps(settings)) or "")
 
-    assert remaining == {"hooks": {"Stop": [FOREIGN]}}
+    assert remaining == {"hooks": {"Stop": [FOREIGN_GROUP]}}
 
 
 def test_a_hook_added_to_our_group_stays():
     settings = json.loads(install("{}", COMMAND))
-    settings["hooks"]["Stop"][0]["hooks"].insert(0, FOREIGN["hooks"][0])
+    settings["hooks"]["Stop"][0]["hooks"].insert(0, FOREIGN_GROUP["hooks"][0])
 
     remaining = json.loads(uninstall(json.dumps(settings, indent=1)) or "")
 
-    assert remaining == {"hooks": {"Stop": [FOREIGN]}}
+    assert remaining == {"hooks": {"Stop": [FOREIGN_GROUP]}}
 
 
 def test_a_comment_between_our_entry_and_its_neighbour_stays():
@@ -172,7 +174,7 @@ JSON = st.recursive(
 )
 HOOKS = st.dictionaries(
     st.sampled_from([*EVENTS, "PreToolUse"]),
-    st.lists(st.sampled_from([FOREIGN, {}, {"hooks": []}]), max_size=3),
+    st.lists(st.sampled_from([FOREIGN_GROUP, {}, {"hooks": []}]), max_size=3),
 )
 
 

@@ -221,7 +221,8 @@ def test_a_spilled_result_is_archived_with_its_log(
 
     with ArchiveReader(list_files(archiver.folder)[0]) as reader:
         kinds = [frame.kind for frame in reader.frames]
-        texts = [b"".join(reader.read_frame(f)) for f in reader.frames if f.kind == 4]
+        spill_frames = [f for f in reader.frames if f.kind == FrameKind.SPILL]
+        texts = [b"".join(reader.read_frame(f)) for f in spill_frames]
     assert kinds == [FrameKind.LOG, FrameKind.SPILL]
     assert texts == [b"the whole text"]
 
@@ -255,14 +256,14 @@ def test_a_moved_log_continues_in_the_same_archive_file(
 ):
     log = claude.write(builder.prompt("one"))
     archiver()
-    new = claude.log(f"-elsewhere/{SESSION}.jsonl")
-    log.rename(new)
+    new_log = claude.log(f"-elsewhere/{SESSION}.jsonl")
+    log.rename(new_log)
     claude.write(builder.prompt("two"), name=f"-elsewhere/{SESSION}.jsonl")
 
     archiver()
 
     assert len(list_files(archiver.folder)) == 1
-    assert archiver.read_generations() == {1: new.read_bytes()}
+    assert archiver.read_generations() == {1: new_log.read_bytes()}
 
 
 @pytest.mark.fault("E3")
@@ -335,6 +336,7 @@ def test_a_newer_archive_stops_the_run(
     archiver()
     (path,) = list_files(archiver.folder)
     data = bytearray(path.read_bytes())
+    # Bytes 4 and 5 are the version of the format.
     data[5] = 9
     path.write_bytes(data)
     claude.write(builder.prompt("two"))

@@ -120,7 +120,7 @@ def list_call_ids(thread: Path, number: int = 0) -> list[str]:
     return [call["call_id"] for call in read_index(thread)["assets"][number]["calls"]]
 
 
-def snapshot(project: Path) -> dict[str, tuple[bytes, int]]:
+def read_output_files(project: Path) -> dict[str, tuple[bytes, int]]:
     files = [path for path in (project / ".leslie").rglob("*") if path.is_file()]
     return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
 
@@ -161,12 +161,12 @@ def test_a_second_run_writes_nothing(
     claude.write(builder.prompt("plan it"), builder.answer("Done."))
     (thread / "plan.md").write_text("# The mill\n")
     indexer()
-    before = snapshot(project)
+    before = read_output_files(project)
 
     report = indexer()
 
     assert (report.threads, report.files_written) == (0, 0)
-    assert snapshot(project) == before
+    assert read_output_files(project) == before
 
 
 def test_indexing_everything_again_gives_the_same_bytes(
@@ -185,7 +185,7 @@ def test_indexing_everything_again_gives_the_same_bytes(
     )
     (thread / "plan.md").write_text("# The mill\n")
     indexer()
-    before = snapshot(project)
+    before = read_output_files(project)
     for table in ("collected", "touch", "touched"):
         indexer.execute(f"DELETE FROM {table}")
     indexer.execute("INSERT INTO collected (session) SELECT id FROM session")
@@ -193,7 +193,7 @@ def test_indexing_everything_again_gives_the_same_bytes(
     report = indexer()
 
     assert (report.threads, report.files_written) == (1, 0)
-    assert snapshot(project) == before
+    assert read_output_files(project) == before
 
 
 def test_an_asset_edited_by_hand_is_indexed_without_a_call(
@@ -232,7 +232,7 @@ def test_an_unchanged_file_is_not_read_again(
     assert read_index(thread)["assets"][0]["title"] == "Remembered"
 
 
-def test_only_new_units_are_read_again(
+def test_units_that_did_not_change_are_not_read_again(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
     builder: ClaudeLogBuilder,
@@ -661,5 +661,5 @@ def test_the_page_matches_its_golden_file(
 
 def test_the_keywords_of_calls_cover_every_relevant_path():
     """A call without a keyword cannot concern any thread."""
-    assert ".leslie" in thread_assets._THREADS
+    assert ".leslie" in thread_assets._THREADS_INFIX
     assert thread_assets._CALL_KEYWORDS == (".leslie", "plans")

@@ -134,13 +134,13 @@ def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
 ):
     log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
     first = harness.read(log)
-    was_stored = harness.has_secret()
+    was_secret_stored = harness.has_secret()
     claude.write(make_builder(harness.private).prompt(f"feed the {SECRET}"), name=LOG)
 
     second = harness.read(log)
 
     assert list(first.waiting) == [log]
-    assert not was_stored
+    assert not was_secret_stored
     assert not second.waiting
     assert not harness.has_secret()
     assert harness.list_errors() == {}
@@ -166,8 +166,8 @@ def test_holding_back_does_not_change_the_stored_entries(
     builder = make_builder(harness.public)
     lines = [ENQUEUE, DEQUEUE, builder.prompt("go"), builder.answer("done")]
     claude.write(*lines, name=LOG)
-    plain = ClaudeHome(claude.home, tmp_path / "plain" / "store.db", claude.clock)
-    plain.sync()
+    plain_home = ClaudeHome(claude.home, tmp_path / "plain" / "store.db", claude.clock)
+    plain_home.sync()
     claude.log(LOG).unlink()
 
     for line in lines:
@@ -175,7 +175,7 @@ def test_holding_back_does_not_change_the_stored_entries(
 
     with (
         StoreReader(claude.store_path) as reader,
-        StoreReader(plain.store_path) as plain_reader,
+        StoreReader(plain_home.store_path) as plain_reader,
     ):
         (session,), (plain_session,) = (
             reader.list_sessions(),
@@ -293,13 +293,13 @@ def test_a_file_of_a_subagent_is_held_back_until_its_main_log_is_read(
         encode_json_lines(meta if name.endswith("meta.json") else line)
     )
     first = harness.read(side_file)
-    was_stored = harness.has_secret()
+    was_secret_stored = harness.has_secret()
     claude.write(make_builder(harness.private).prompt("go"), name=LOG)
 
     harness.scan()
 
     assert list(first.waiting) == [side_file]
-    assert not was_stored
+    assert not was_secret_stored
     assert not harness.has_secret()
     assert harness.list_errors() == {}
 

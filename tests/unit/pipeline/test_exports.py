@@ -18,7 +18,7 @@ from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.exports import DevflowRun, read_session
 
-KEY = "ghp_" + "A1b2" * 9
+SECRET = "ghp_" + "A1b2" * 9
 EXPORTS = ".leslie/threads/thread-11111111/.meta/exports"
 REDACT = Redactor(b"key").redact
 
@@ -42,31 +42,34 @@ def project(home: Path) -> Path:
 @pytest.fixture
 def builder(project: Path, claude: ClaudeHome) -> ClaudeLogBuilder:
     builder = ClaudeLogBuilder(cwd=str(project))
-    claude.write(builder.prompt(f"use {KEY}"), builder.answer("Used."))
+    claude.write(builder.prompt(f"use {SECRET}"), builder.answer("Used."))
     return builder
 
 
 def run_exports(
     claude: ClaudeHome,
     *formats: str,
-    stopped: bool = True,
-    live: tuple[str, str] = ("", ""),
+    is_stopped: bool = True,
+    live_session: tuple[str, str] = ("", ""),
 ) -> ExportsReport:
-    """Ingest and settle the home, then write exports."""
+    """Ingest and settle the home, then write exports.
+
+    `live_session` is the agent and id of a session whose process runs.
+    """
     policy = OutputPolicy(home=claude.home, central=claude.home / "c", user=os.getuid())
     with (
         Store(claude.store_path, claude.clock) as store,
         StoreReader(claude.store_path) as reader,
     ):
         claude.sync(store)
-        if stopped:
+        if is_stopped:
             store.mark_stopped("claude-code", [SESSION])
         shared = {"store": store, "reader": reader, "clock": claude.clock}
         TranscriptStage(
             policy=policy, redact=REDACT, zone=UTC, is_final=True, **shared
         ).run()
         return Exports(
-            redact=REDACT, formats=formats, live_sessions={live}, **shared
+            redact=REDACT, formats=formats, live_sessions={live_session}, **shared
         ).run()
 
 
@@ -94,7 +97,7 @@ def test_a_stopped_session_is_exported_in_every_configured_format(
         [page, f"{run}/metadata.json", f"{run}/transcript.json"]
     )
     assert DevflowRun(project / EXPORTS, run.removeprefix("runs/")).turns
-    assert KEY not in page + (project / EXPORTS / page).read_text()
+    assert SECRET not in page + (project / EXPORTS / page).read_text()
     assert (project / EXPORTS / page).stat().st_mode & 0o777 == 0o600
 
 
@@ -111,11 +114,13 @@ def test_an_exported_file_equals_that_of_the_export_command(
 def test_a_session_is_exported_once_it_is_quiet_and_not_live(
     claude: ClaudeHome, builder: ClaudeLogBuilder, clock: FakeClock
 ):
-    first = run_exports(claude, "html", stopped=False)
+    first = run_exports(claude, "html", is_stopped=False)
     clock.advance(7200)
-    live = run_exports(claude, "html", stopped=False, live=("claude-code", SESSION))
+    live = run_exports(
+        claude, "html", is_stopped=False, live_session=("claude-code", SESSION)
+    )
 
-    quiet = run_exports(claude, "html", stopped=False)
+    quiet = run_exports(claude, "html", is_stopped=False)
 
     assert (first.files_written, live.files_written, quiet.files_written) == (0, 0, 1)
 

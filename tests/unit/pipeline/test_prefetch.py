@@ -62,11 +62,14 @@ def test_prefetching_stores_the_same_as_one_process(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ingest, "can_prefetch", lambda _: False)
-        alone = claude.sync()
+        report_without_prefetch = claude.sync()
 
     assert len(prefetching_pids) == 1
     assert again.entries == 0
-    assert (report, prefetched) == (alone, read_store(claude.store_path))
+    assert (report, prefetched) == (
+        report_without_prefetch,
+        read_store(claude.store_path),
+    )
 
 
 def test_a_source_that_cannot_be_read_is_reported(

@@ -77,9 +77,9 @@ def test_transcripts_and_asset_index_report_each_session(
     progress.clear()
 
     pipeline.transcripts.run()
-    settled = progress.copy()
+    transcript_progress = progress.copy()
     pipeline.asset_index.run()
-    indexed = progress[len(settled) :]
+    index_progress = progress[len(transcript_progress) :]
 
-    assert settled == [(1, 3), (2, 3), (3, 3)]
-    assert indexed == [(number, 6) for number in range(1, 7)]
+    assert transcript_progress == [(1, 3), (2, 3), (3, 3)]
+    assert index_progress == [(number, 6) for number in range(1, 7)]

@@ -260,8 +260,10 @@ def test_entries_shared_with_a_fork_stay_and_count_for_the_fork(claude: ClaudeHo
         assert [s.usage.output_tokens for s in reader.list_sessions()] == [before]
 
 
-def test_results_of_later_entries_are_still_archived(two_sessions: TwoSessions):
-    """Placement numbers of deleted entries are reused."""
+def test_a_source_read_after_pruning_is_linked_to_its_session(
+    two_sessions: TwoSessions,
+):
+    """Ids of deleted placements are reused, so they must not count as processed."""
     prune_sessions(two_sessions.claude, [OLD, NEW])
     two_sessions.claude.write(two_sessions.new.prompt("more"), name="-app/new.jsonl")
     sync_and_archive(two_sessions.claude)
@@ -322,18 +324,18 @@ def test_too_little_disk_space_is_reported_before_anything_is_deleted(
 
 
 def find_reasons(
-    two_sessions: TwoSessions, reader: StoreReader, **options: object
+    claude: ClaudeHome, reader: StoreReader, **options: object
 ) -> dict[str, str]:
     """Return why each session must not be pruned, by the first character of its id."""
     adapters = load_adapters()
     roots = {
         ADAPTER.name: tuple(
-            adapters[ADAPTER.name].roots(make_environment(two_sessions.claude.home), [])
+            adapters[ADAPTER.name].roots(make_environment(claude.home), [])
         )
     }
     defaults = {
         "live_sessions": set(),
-        "clock": two_sessions.claude.clock,
+        "clock": claude.clock,
         "roots": roots,
     }
     guard = PruneGuard(reader=reader, **{**defaults, **options})
@@ -345,24 +347,23 @@ def find_reasons(
 
 def test_a_stopped_session_may_be_pruned(two_sessions: TwoSessions):
     with StoreReader(two_sessions.claude.store_path) as reader:
-        assert find_reasons(two_sessions, reader) == {"a": "", "b": ""}
+        assert find_reasons(two_sessions.claude, reader) == {"a": "", "b": ""}
 
 
 def test_a_session_with_a_live_process_must_not_be_pruned(claude: ClaudeHome):
     claude.write(ClaudeLogBuilder(OLD).prompt("hello"), name=f"-app/{OLD}.jsonl")
     claude.sync()
-    two_sessions = type("Home", (), {"claude": claude})()
     live = {(ADAPTER.name, OLD)}
 
     with StoreReader(claude.store_path) as reader:
-        assert find_reasons(two_sessions, reader, live_sessions=live) == {"a": "active"}
+        assert find_reasons(claude, reader, live_sessions=live) == {"a": "active"}
 
 
 def test_a_session_with_an_unread_log_must_not_be_pruned(two_sessions: TwoSessions):
     two_sessions.claude.write(two_sessions.old.answer("more"), name=f"-app/{OLD}.jsonl")
 
     with StoreReader(two_sessions.claude.store_path) as reader:
-        assert find_reasons(two_sessions, reader) == {"a": "unread", "b": ""}
+        assert find_reasons(two_sessions.claude, reader) == {"a": "unread", "b": ""}
 
 
 def test_a_failed_session_must_not_be_pruned_unless_requested(
@@ -376,8 +377,8 @@ def test_a_failed_session_must_not_be_pruned_unless_requested(
     sync_and_archive(two_sessions.claude)
 
     with StoreReader(two_sessions.claude.store_path) as reader:
-        assert find_reasons(two_sessions, reader) == {"a": "", "b": "failed"}
-        assert find_reasons(two_sessions, reader, include_failed=True) == {
+        assert find_reasons(two_sessions.claude, reader) == {"a": "", "b": "failed"}
+        assert find_reasons(two_sessions.claude, reader, include_failed=True) == {
             "a": "",
             "b": "",
         }

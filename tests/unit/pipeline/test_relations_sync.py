@@ -55,7 +55,7 @@ class RelationsHarness:
             if is_final:
                 store.mark_all_stopped()
             with StoreReader(claude.store_path) as reader:
-                transcripts, relations_sync = self._make(store, reader, options)
+                transcripts, relations_sync = self._make_stages(store, reader, options)
                 transcripts.run()
                 report = relations_sync.run()
                 while report.moved_threads:
@@ -66,7 +66,7 @@ class RelationsHarness:
                         break
                 return report
 
-    def _make(
+    def _make_stages(
         self, store: Store, reader: StoreReader, options: Any
     ) -> tuple[TranscriptStage, RelationsSync]:
         claude = self.claude
@@ -84,7 +84,7 @@ class RelationsHarness:
         transcripts = TranscriptStage(
             **data, policy=policy, backfill="project", is_final=True, zone=UTC
         )
-        return transcripts, RelationsSync(**data, lock_waits=(), **options)
+        return transcripts, RelationsSync(**data, retry_delays=(), **options)
 
 
 @pytest.fixture
@@ -92,26 +92,26 @@ def sync_relations(claude: ClaudeHome) -> RelationsHarness:
     return RelationsHarness(claude)
 
 
-def relations_path(project: Path) -> Path:
+def get_relations_path(project: Path) -> Path:
     return project / ".leslie" / "thread_relations.json"
 
 
-def read(project: Path) -> dict[str, Any]:
-    return json.loads(relations_path(project).read_text())
+def load_relations(project: Path) -> dict[str, Any]:
+    return json.loads(get_relations_path(project).read_text())
 
 
-def write(project: Path, data: dict[str, Any]) -> None:
-    relations_path(project).parent.mkdir(exist_ok=True)
-    relations_path(project).write_text(json.dumps(data, indent=2) + "\n")
+def save_relations(project: Path, data: dict[str, Any]) -> None:
+    get_relations_path(project).parent.mkdir(exist_ok=True)
+    get_relations_path(project).write_text(json.dumps(data, indent=2) + "\n")
 
 
 def write_claim(project: Path, thread_id: str, session_id: str = SESSION) -> None:
     """Claim the session under an id of Leslie's."""
     data = {"version": "1.0", "operations": [], "relations": {}, "threads": {}}
     data["metadata"] = {"last_updated": "2026-02-08T16:00:00Z", "thread_count": 0}
-    data = read(project) if relations_path(project).exists() else data
+    data = load_relations(project) if get_relations_path(project).exists() else data
     data["threads"][thread_id] = make_leslie_thread(thread_id, session_id=session_id)
-    write(project, data)
+    save_relations(project, data)
 
 
 def write_fork(
@@ -137,7 +137,7 @@ def test_a_thread_with_files_is_in_the_relations_file(
 
     report = sync_relations(is_final=True)
 
-    data = read(project)
+    data = load_relations(project)
     thread = data["threads"]["thread-11111111"]
     assert (report.files_written, data["metadata"]["thread_count"]) == (1, 1)
     assert thread["session_id"] == SESSION
@@ -156,15 +156,15 @@ def test_a_second_run_writes_nothing(
     claude.write(builder.prompt("one"), builder.answer("1"))
     sync_relations(is_final=True)
     before = (
-        relations_path(project).read_bytes(),
-        relations_path(project).stat().st_mtime_ns,
+        get_relations_path(project).read_bytes(),
+        get_relations_path(project).stat().st_mtime_ns,
     )
     claude.clock.advance(60)
 
     assert sync_relations(is_final=True).files_written == 0
     assert before == (
-        relations_path(project).read_bytes(),
-        relations_path(project).stat().st_mtime_ns,
+        get_relations_path(project).read_bytes(),
+        get_relations_path(project).stat().st_mtime_ns,
     )
 
 
@@ -180,7 +180,7 @@ def test_another_turn_of_the_same_session_writes_nothing(
     claude.write(builder.prompt("two"), builder.answer("2"))
 
     assert sync_relations().files_written == 0
-    assert read(project)["threads"]["thread-11111111"]["status"] == "active"
+    assert load_relations(project)["threads"]["thread-11111111"]["status"] == "active"
 
 
 def test_a_session_that_becomes_quiet_is_completed_without_new_entries(
@@ -195,7 +195,7 @@ def test_a_session_that_becomes_quiet_is_completed_without_new_entries(
     claude.clock.advance(11 * 60)
 
     assert sync_relations().files_written == 1
-    data = read(project)
+    data = load_relations(project)
     assert data["threads"]["thread-11111111"]["status"] == "completed"
     assert [o["command"] for o in data["operations"]] == ["spawn", "lifecycle"]
 
@@ -213,7 +213,7 @@ def test_a_continued_session_is_active_again(
     claude.write(builder.prompt("two"), builder.answer("2"))
     sync_relations()
 
-    thread = read(project)["threads"]["thread-11111111"]
+    thread = load_relations(project)["threads"]["thread-11111111"]
     assert thread["status"] == "active"
 
 
@@ -227,8 +227,8 @@ def test_a_title_contains_no_secret_and_no_line_break(
 
     sync_relations(is_final=True)
 
-    title = read(project)["threads"]["thread-11111111"]["title"]
-    assert SECRET not in relations_path(project).read_text()
+    title = load_relations(project)["threads"]["thread-11111111"]["title"]
+    assert SECRET not in get_relations_path(project).read_text()
     assert title.startswith("use ")
 
 
@@ -249,7 +249,7 @@ def test_a_fork_is_a_child_whichever_log_is_read_first(
         sync_relations(is_final=True)
     sync_relations(is_final=True)
 
-    data = read(project)
+    data = load_relations(project)
     assert data["threads"]["thread-22222222"]["parent_id"] == "thread-11111111"
     assert data["threads"]["thread-11111111"]["parent_id"] is None
     assert data["relations"]["thread-11111111"]["children"] == ["thread-22222222"]
@@ -267,14 +267,14 @@ def test_a_fork_of_a_fork_is_a_grandchild(
     child = ClaudeLogBuilder(OTHER, str(project))
     for _ in range(30):
         child.line("x")
-    longer = [*lines, child.prompt("three"), child.answer("3")]
-    copies = [{**line, "sessionId": OTHER} for line in longer]
+    longer_log = [*lines, child.prompt("three"), child.answer("3")]
+    copies = [{**line, "sessionId": OTHER} for line in longer_log]
     claude.write(*copies, child.prompt("four"), name=f"-home-dev-app/{OTHER}.jsonl")
-    write_fork(claude, longer, THIRD, project)
+    write_fork(claude, longer_log, THIRD, project)
 
     sync_relations(is_final=True)
 
-    threads = read(project)["threads"]
+    threads = load_relations(project)["threads"]
     assert threads["thread-33333333"]["parent_id"] == "thread-22222222"
     assert threads["thread-22222222"]["parent_id"] == "thread-11111111"
 
@@ -291,7 +291,10 @@ def test_a_session_that_was_copied_completely_is_the_parent(
 
     sync_relations(is_final=True)
 
-    assert read(project)["threads"]["thread-22222222"]["parent_id"] == "thread-11111111"
+    assert (
+        load_relations(project)["threads"]["thread-22222222"]["parent_id"]
+        == "thread-11111111"
+    )
 
 
 def test_a_session_whose_log_names_its_parent_is_a_child(
@@ -328,7 +331,7 @@ def test_subagents_are_in_the_metadata_of_their_thread(
 
     sync_relations(is_final=True)
 
-    data = read(project)
+    data = load_relations(project)
     (subagent,) = data["threads"]["thread-11111111"]["metadata"]["subagents"]
     assert (subagent["id"], subagent["type"]) == ("a1", "Explore")
     assert subagent["description"].startswith("find [REDACTED:")
@@ -341,14 +344,14 @@ def test_a_relations_file_that_cannot_be_read_is_not_changed(
     builder: ClaudeLogBuilder,
     project: Path,
 ):
-    relations_path(project).parent.mkdir()
-    relations_path(project).write_bytes(b"somebody's half-written file")
+    get_relations_path(project).parent.mkdir()
+    get_relations_path(project).write_bytes(b"somebody's half-written file")
     claude.write(builder.prompt("one"), builder.answer("1"))
 
     report = sync_relations(is_final=True)
 
     assert "cannot be read" in report.errors[str(project)]
-    assert relations_path(project).read_bytes() == b"somebody's half-written file"
+    assert get_relations_path(project).read_bytes() == b"somebody's half-written file"
     assert sync_relations().errors == {}
 
 
@@ -401,7 +404,7 @@ def test_a_thread_that_leslie_claimed_early_has_leslies_id_from_its_first_file(
     (written,) = project.rglob("*.txt")
     assert written.is_relative_to(project / ".leslie/threads/thread-leslie01")
     assert parse_document(written.read_text()).thread_id == "thread-leslie01"
-    assert list(read(project)["threads"]) == ["thread-leslie01"]
+    assert list(load_relations(project)["threads"]) == ["thread-leslie01"]
 
 
 @pytest.mark.fault("P3")
@@ -423,7 +426,7 @@ def test_a_claim_under_a_hostile_name_is_ignored(
 
 
 @pytest.fixture
-def moved(
+def move_report(
     claude: ClaudeHome,
     sync_relations: RelationsHarness,
     builder: ClaudeLogBuilder,
@@ -443,10 +446,10 @@ def moved(
     return sync_relations(is_final=True)
 
 
-def test_a_later_claim_moves_the_folder(moved: RelationsReport, project: Path):
+def test_a_later_claim_moves_the_folder(move_report: RelationsReport, project: Path):
     new = project / ".leslie/threads/thread-leslie01"
 
-    assert moved.moved_threads == {"thread-11111111": "thread-leslie01"}
+    assert move_report.moved_threads == {"thread-11111111": "thread-leslie01"}
     assert not (project / ".leslie/threads/thread-11111111").exists()
     assert (new / "plan.md").read_text() == "the plan"
     names = sorted(path.name for path in (new / ".meta/transcripts").iterdir())
@@ -462,8 +465,8 @@ def test_a_later_claim_moves_the_folder(moved: RelationsReport, project: Path):
     assert document.thread_id == "thread-leslie01"
 
 
-def test_a_moved_thread_keeps_its_children(moved: RelationsReport, project: Path):
-    data = read(project)
+def test_a_moved_thread_keeps_its_children(move_report: RelationsReport, project: Path):
+    data = load_relations(project)
 
     assert sorted(data["threads"]) == ["thread-22222222", "thread-leslie01"]
     assert data["threads"]["thread-22222222"]["parent_id"] == "thread-leslie01"
@@ -473,14 +476,14 @@ def test_a_moved_thread_keeps_its_children(moved: RelationsReport, project: Path
 
 
 def test_a_thread_is_moved_only_once(
-    moved: RelationsReport,
+    move_report: RelationsReport,
     claude: ClaudeHome,
     sync_relations: RelationsHarness,
     project: Path,
 ):
-    data = read(project)
+    data = load_relations(project)
     del data["threads"]["thread-leslie01"]["session_id"]
-    write(project, data)
+    save_relations(project, data)
     write_claim(project, "thread-leslie02")
 
     assert sync_relations().moved_threads == {}
@@ -488,7 +491,7 @@ def test_a_thread_is_moved_only_once(
 
 
 def test_after_a_move_nothing_more_is_written(
-    moved: RelationsReport, sync_relations: RelationsHarness
+    move_report: RelationsReport, sync_relations: RelationsHarness
 ):
     again = sync_relations(is_final=True)
 
@@ -522,6 +525,6 @@ def test_a_thread_that_fails_unexpectedly_does_not_stop_the_others(
         report = sync_relations()
 
     assert report.errors[SESSION].startswith("unexpected ZeroDivisionError")
-    assert list(read(project)["threads"]) == ["thread-22222222"]
+    assert list(load_relations(project)["threads"]) == ["thread-22222222"]
     sync_relations()
-    assert len(read(project)["threads"]) == 2
+    assert len(load_relations(project)["threads"]) == 2

@@ -35,7 +35,7 @@ def stop_detection(claude: ClaudeHome, clock: FakeClock):
 
 
 @pytest.fixture
-def process(claude: ClaudeHome) -> Path:
+def registry_file(claude: ClaudeHome) -> Path:
     """Write Claude Code's registry file for a running process: this one."""
     file = claude.home / ".claude" / "sessions" / "1.json"
     file.parent.mkdir(parents=True)
@@ -61,7 +61,7 @@ def count_matches(claude: ClaudeHome, status: str) -> int:
 
 
 def test_a_silent_session_with_a_live_process_is_active(
-    claude: ClaudeHome, stop_detection: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
 ):
     stop_detection.run()
 
@@ -79,17 +79,20 @@ def test_a_silent_session_without_a_process_is_stopped(
 
 
 def test_a_session_whose_process_is_gone_is_stopped(
-    claude: ClaudeHome, stop_detection: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
 ):
     stop_detection.run()
-    process.unlink()
+    registry_file.unlink()
     stop_detection.run()
 
     assert read_status(claude) == "stopped"
 
 
 def test_the_api_returns_the_same_status(
-    claude: ClaudeHome, stop_detection: StopDetection, process: Path, clock: FakeClock
+    claude: ClaudeHome,
+    stop_detection: StopDetection,
+    registry_file: Path,
+    clock: FakeClock,
 ):
     stop_detection.run()
 
@@ -99,7 +102,7 @@ def test_the_api_returns_the_same_status(
 
 
 def test_a_second_run_writes_nothing(
-    claude: ClaudeHome, stop_detection: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
 ):
     stop_detection.run()
     before = stop_detection.store._db.total_changes
@@ -109,7 +112,7 @@ def test_a_second_run_writes_nothing(
 
 
 def test_a_daemon_that_stops_marks_no_session_as_live(
-    claude: ClaudeHome, stop_detection: StopDetection, process: Path
+    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
 ):
     stop_detection.run()
     stop_detection.forget_live()

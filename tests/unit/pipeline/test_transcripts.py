@@ -31,7 +31,7 @@ from tests.support.claude import (
 )
 from tests.support.clock import FakeClock
 
-THREAD = ".leslie/threads/thread-11111111/.meta"
+META_FOLDER = ".leslie/threads/thread-11111111/.meta"
 
 
 @pytest.fixture
@@ -82,11 +82,13 @@ def settle(claude: ClaudeHome) -> SettleHarness:
 
 
 def list_transcripts(project: Path, subfolder: str = "transcripts") -> list[str]:
-    return sorted(path.name for path in (project / THREAD / subfolder).glob("*.txt"))
+    return sorted(
+        path.name for path in (project / META_FOLDER / subfolder).glob("*.txt")
+    )
 
 
 def read_transcript(project: Path, number: int = 0, subfolder: str = "transcripts"):
-    folder = project / THREAD / subfolder
+    folder = project / META_FOLDER / subfolder
     return parse_document(
         (folder / list_transcripts(project, subfolder)[number]).read_text()
     )
@@ -127,7 +129,9 @@ def test_more_entries_rewrite_the_same_file(
     assert (report.files_written, len(list_transcripts(project))) == (1, 1)
     assert (
         "and more"
-        in (project / THREAD / "transcripts" / list_transcripts(project)[0]).read_text()
+        in (
+            project / META_FOLDER / "transcripts" / list_transcripts(project)[0]
+        ).read_text()
     )
 
 
@@ -177,7 +181,7 @@ def test_a_file_that_is_not_ours_is_never_changed(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(builder.prompt("mine"), builder.answer("1"))
-    foreign = project / THREAD / "transcripts" / "20261116-1000-mine.txt"
+    foreign = project / META_FOLDER / "transcripts" / "20261116-1000-mine.txt"
     foreign.parent.mkdir(parents=True)
     foreign.write_text("somebody's own")
 
@@ -349,7 +353,9 @@ def test_secrets_never_reach_a_file_or_its_name(
 
     settle()
 
-    text = (project / THREAD / "transcripts" / list_transcripts(project)[0]).read_text()
+    text = (
+        project / META_FOLDER / "transcripts" / list_transcripts(project)[0]
+    ).read_text()
     assert secret[:12] not in text + list_transcripts(project)[0]
     assert "[REDACTED:github:" in text
 
@@ -364,7 +370,7 @@ def test_a_transcript_stays_within_its_maximum_size(
 
     settle()
 
-    path = project / THREAD / "transcripts" / list_transcripts(project)[0]
+    path = project / META_FOLDER / "transcripts" / list_transcripts(project)[0]
     assert path.stat().st_size <= 20_480
     assert read_transcript(project).blocks[-1].text == "the end"
     assert "[Cut] " in path.read_text()
@@ -379,7 +385,7 @@ def test_every_cut_in_a_transcript_is_marked(
 
     settle()
 
-    text = next((project / THREAD / "transcripts").iterdir()).read_text()
+    text = next((project / META_FOLDER / "transcripts").iterdir()).read_text()
     is_written = [f"toolu_{number} " in text for number in range(160)]
     cut_counts = [
         block.omitted_blocks
@@ -518,13 +524,13 @@ def test_another_time_zone_does_not_change_existing_transcripts(
     claude.write(builder.prompt("one"), builder.answer("1"))
     settle(zone=timezone(timedelta(hours=8)))
     before = (
-        project / THREAD / "transcripts" / list_transcripts(project)[0]
+        project / META_FOLDER / "transcripts" / list_transcripts(project)[0]
     ).read_bytes()
     claude.write(builder.answer("2"))
     settle(zone=timezone(timedelta(hours=-5)))
 
     after = (
-        project / THREAD / "transcripts" / list_transcripts(project)[0]
+        project / META_FOLDER / "transcripts" / list_transcripts(project)[0]
     ).read_bytes()
     assert b"T18:00:01+08:00" in before
     assert b"T18:00:01+08:00" in after

@@ -161,8 +161,8 @@ def test_a_note_warns_if_a_logout_stops_the_service(manager, fake):
 def test_the_shells_config_folder_is_used_only_if_the_manager_searches_it(
     home, fake, tmp_path
 ):
-    def make_manager(searched: Path) -> Systemd:
-        fake.path = searched / "systemd/user/leslied.service"
+    def make_manager(searched_folder: Path) -> Systemd:
+        fake.path = searched_folder / "systemd/user/leslied.service"
         answer = ProgramResult(0, f"UnitPath=/etc {fake.path.parent} /usr\n")
         fake.answers["show --property=UnitPath"] = answer
         config_home = str(tmp_path / "elsewhere")

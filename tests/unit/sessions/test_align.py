@@ -65,18 +65,18 @@ def test_units_with_similar_prompts_are_paired():
 
 
 def test_units_that_begin_with_the_same_entry_are_paired():
-    shared = make_placed(make_prompt("yes"), "shared")
-    a = [make_turn_unit("go"), make_unit(shared, make_record("a"))]
+    shared_prompt = make_placed(make_prompt("yes"), "shared_prompt")
+    a = [make_turn_unit("go"), make_unit(shared_prompt, make_record("a"))]
     b = [
         make_turn_unit("other words"),
         make_turn_unit("yes"),
-        make_unit(shared, make_record("b")),
+        make_unit(shared_prompt, make_record("b")),
     ]
 
     assert list_statuses(align_units(a, b)) == ["only_a", "only_b", "only_b", "changed"]
 
 
-def test_two_single_units_are_always_paired():
+def test_the_only_units_of_two_sessions_are_always_paired():
     (difference,) = align_units([make_turn_unit("red")], [make_turn_unit("blue")])
 
     assert list_changes(difference) == [("changed", "user_message")]
@@ -182,17 +182,17 @@ def test_model_and_stop_reason_are_compared():
 
 
 def test_unit_0_is_omitted_if_it_has_only_events():
-    opening = make_unit(make_event("opened"), number=0)
+    unit_0 = make_unit(make_event("opened"), number=0)
 
     assert list_statuses(
-        align_units([opening, make_turn_unit("go")], [make_turn_unit("go")])
+        align_units([unit_0, make_turn_unit("go")], [make_turn_unit("go")])
     ) == ["same"]
 
 
 def test_unit_0_is_never_paired_with_a_prompt():
-    opening = make_unit(make_record("welcome"), number=0)
+    unit_0 = make_unit(make_record("welcome"), number=0)
     differences = align_units(
-        [opening, make_turn_unit("go")],
+        [unit_0, make_turn_unit("go")],
         [make_unit(make_record("x")), make_turn_unit("go")],
     )
 

@@ -150,7 +150,7 @@ def test_an_uncertain_change_is_omitted(tool: str, arguments: Any):
 
 def test_an_event_with_a_folder_changes_the_folder_of_later_calls():
     arguments = {"command": "echo > plan.md"}
-    move = make_event("context", metadata={"cwd": "/srv/dam"})
+    folder_event = make_event("context", metadata={"cwd": "/srv/dam"})
     call = make_record(
         type="tool_use",
         tool_name="Bash",
@@ -159,7 +159,9 @@ def test_an_event_with_a_folder_changes_the_folder_of_later_calls():
     )
     result = make_record(type="tool_result", role="tool", tool_call_id="c")
 
-    changes = find_file_changes(place_records(move, call, result), FOLDER, "chat-1")
+    changes = find_file_changes(
+        place_records(folder_event, call, result), FOLDER, "chat-1"
+    )
 
     assert list_paths(changes) == [
         ("folder", "/srv/dam"),
@@ -179,7 +181,7 @@ def test_a_relative_path_without_a_folder_is_omitted():
     assert find_file_changes(place_records(call, result), "", "chat-1") == []
 
 
-def test_a_proposed_plan_is_recorded_with_its_text():
+def test_a_plan_is_recorded_with_its_text_and_as_a_draft_if_refused():
     (accepted,) = find_call_changes("ExitPlanMode", {"plan": "# Plan"})
     (refused,) = find_call_changes(
         "ExitPlanMode", {"plan": "# Plan"}, "no", is_error=True

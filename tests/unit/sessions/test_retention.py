@@ -46,12 +46,12 @@ def make_session(days: int, **fields: Any) -> SessionSummary:
 
 
 SESSIONS = [make_session(days) for days in (1, 2, 3, 4)]
-NAMES = [("claude-code", f"s{days}") for days in (1, 2, 3, 4)]
+SESSION_KEYS = [("claude-code", f"s{days}") for days in (1, 2, 3, 4)]
 SIZES = StorageSizes(
     store=70,
     archive=30,
-    store_by_session=dict.fromkeys(NAMES, 15),
-    archive_by_session=dict.fromkeys(NAMES, 5),
+    store_by_session=dict.fromkeys(SESSION_KEYS, 15),
+    archive_by_session=dict.fromkeys(SESSION_KEYS, 5),
 )
 
 
@@ -136,17 +136,25 @@ def test_a_reason_to_keep_is_looked_up_only_for_matching_sessions():
     assert checked_ids == ["s4"]
 
 
-def test_a_session_without_times_is_as_old_as_the_time_it_was_first_read():
-    untimed = make_session(
+def test_a_session_without_times_is_as_old_as_its_first_reading():
+    session_without_times = make_session(
         0, started_at=None, ended_at=None, seen_at=START_TIME - timedelta(days=9)
     )
     policy = RetentionPolicy(before=START_TIME - timedelta(days=5))
 
-    assert len(plan_pruning([untimed], policy, SIZES, lambda _: "").candidates) == 1
+    assert (
+        len(
+            plan_pruning(
+                [session_without_times], policy, SIZES, lambda _: ""
+            ).candidates
+        )
+        == 1
+    )
 
 
-def check_failed(*records: Any) -> bool:
-    placed = [
+def is_failed_session(*records: Any) -> bool:
+    """Return whether a session with these records has failed."""
+    placed_records = [
         PlacedRecord(
             record=record,
             entry_id=str(number),
@@ -162,12 +170,12 @@ def check_failed(*records: Any) -> bool:
         )
         for number, record in enumerate(records, 1)
     ]
-    return has_failed(assemble(RecordStream(make_session(1), placed), [])[-1])
+    return has_failed(assemble(RecordStream(make_session(1), placed_records), [])[-1])
 
 
 CALL = make_record(type="tool_use", tool_call_id="c")
 RESULT = make_record(type="tool_result", role="tool", tool_call_id="c")
-DONE = make_record(metadata={"stop_reason": "end_turn"})
+ANSWER = make_record(metadata={"stop_reason": "end_turn"})
 
 
 @pytest.mark.parametrize(
@@ -176,7 +184,7 @@ DONE = make_record(metadata={"stop_reason": "end_turn"})
         [make_prompt(), CALL],
         [make_prompt(), CALL, make_event("turn_ended")],
         [make_prompt(), make_record(type="error", role="assistant")],
-        [make_prompt(), DONE, make_record(type="error", role="system")],
+        [make_prompt(), ANSWER, make_record(type="error", role="system")],
         [make_prompt(), make_record(metadata={"note": "interrupt"})],
     ],
     ids=[
@@ -190,17 +198,17 @@ DONE = make_record(metadata={"stop_reason": "end_turn"})
 def test_a_session_with_an_error_or_an_unanswered_call_at_the_end_has_failed(
     records: list[Any],
 ):
-    assert check_failed(*records)
+    assert is_failed_session(*records)
 
 
 @pytest.mark.parametrize(
     "records",
     [
-        [make_prompt(), DONE],
-        [make_prompt(), CALL, RESULT, DONE],
-        [make_prompt(), make_record(type="error", role="system"), DONE],
+        [make_prompt(), ANSWER],
+        [make_prompt(), CALL, RESULT, ANSWER],
+        [make_prompt(), make_record(type="error", role="system"), ANSWER],
         [make_prompt()],
-        [make_prompt(), DONE, make_event("notice")],
+        [make_prompt(), ANSWER, make_event("notice")],
     ],
     ids=[
         "answered",
@@ -211,4 +219,4 @@ def test_a_session_with_an_error_or_an_unanswered_call_at_the_end_has_failed(
     ],
 )
 def test_a_session_without_a_failure_at_the_end_has_not_failed(records: list[Any]):
-    assert not check_failed(*records)
+    assert not is_failed_session(*records)

@@ -9,7 +9,7 @@ from leslied.sessions.sequence_alignment import (
 )
 
 
-def similarity(a: str, b: str) -> float:
+def compare_words(a: str, b: str) -> float:
     """Return 1 for equal words, 0.5 for words with the same first letter, else 0."""
     return 0.5 + 0.5 * (a == b) if a[:1] == b[:1] else 0.0
 
@@ -23,20 +23,24 @@ def test_an_inserted_item_is_not_paired():
 
 
 def test_similar_items_are_paired_between_equal_ones():
-    pairs = align_sequences(["a", "tree", "z"], ["a", "new", "trees", "z"], similarity)
+    pairs = align_sequences(
+        ["a", "tree", "z"], ["a", "new", "trees", "z"], compare_words
+    )
 
     assert pairs == [(0, 0), (1, 2), (2, 3)]
 
 
 def test_items_without_similarity_are_not_paired():
-    assert align_sequences(["one"], ["two"], similarity) == []
+    assert align_sequences(["one"], ["two"], compare_words) == []
 
 
 def test_the_more_similar_of_two_items_is_paired():
-    assert align_sequences(["q", "tea"], ["tree", "tea", "w"], similarity) == [(1, 1)]
+    assert align_sequences(["q", "tea"], ["tree", "tea", "w"], compare_words) == [
+        (1, 1)
+    ]
 
 
-def test_of_two_exchanged_items_only_one_is_paired():
+def test_of_two_swapped_items_only_one_is_paired():
     pairs = align_sequences("ab", "ba")
 
     assert len(pairs) == 1
@@ -64,18 +68,18 @@ def test_long_sequences_without_common_items_are_aligned_quickly():
 def test_long_sequences_of_repeated_items_need_few_comparisons():
     comparisons = 0
 
-    def count(a: str, b: str) -> float:
+    def compare_and_count(a: str, b: str) -> float:
         nonlocal comparisons
         comparisons += 1
         return float(a == b)
 
-    pairs = align_sequences("ab" * 5_000, "ba" * 4_000 + "a" * 2_000, count)
+    pairs = align_sequences("ab" * 5_000, "ba" * 4_000 + "a" * 2_000, compare_and_count)
 
     assert len(pairs) > 5_000
     assert comparisons < 200 * 20_000
 
 
-def test_merging_puts_unpaired_items_before_the_pair_that_follows_them():
-    merged = list(iter_alignment([(1, 1)], 3, 2))
+def test_unpaired_items_precede_the_next_pair():
+    aligned = list(iter_alignment([(1, 1)], 3, 2))
 
-    assert merged == [(0, None), (None, 0), (1, 1), (2, None)]
+    assert aligned == [(0, None), (None, 0), (1, 1), (2, None)]

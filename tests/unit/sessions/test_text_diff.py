@@ -72,22 +72,22 @@ def test_equal_texts_have_no_difference():
 
 
 def test_similar_lines_are_paired_and_differing_words_are_marked():
-    compared = diff_texts("the red fox ran", "the blue fox ran")
+    difference = diff_texts("the red fox ran", "the blue fox ran")
 
-    assert compared.lines == (
+    assert difference.lines == (
         TextDiffLine("-", "the red fox ran", ((4, 7),)),
         TextDiffLine("+", "the blue fox ran", ((4, 8),)),
     )
 
 
 def test_a_very_long_line_has_one_mark_between_its_equal_ends():
-    body = "word " * MAX_LINE_CHARACTERS
+    common_start = "word " * MAX_LINE_CHARACTERS
 
-    compared = diff_texts(f"{body}red end", f"{body}blue end")
+    difference = diff_texts(f"{common_start}red end", f"{common_start}blue end")
 
-    start = len(body)
-    assert compared.is_coarse
-    assert [line.marks for line in compared.lines] == [
+    start = len(common_start)
+    assert difference.is_coarse
+    assert [line.marks for line in difference.lines] == [
         ((start, start + 3),),
         ((start, start + 4),),
     ]
@@ -97,33 +97,33 @@ def test_texts_with_too_many_lines_report_how_many_were_not_compared():
     text_a = "\n".join(["same", *(f"a{n}" for n in range(MAX_LINES + 10)), "end"])
     text_b = "same\nb\nend"
 
-    compared = diff_texts(text_a, text_b)
+    difference = diff_texts(text_a, text_b)
 
-    assert [f"{line.sign}{line.text}" for line in compared.lines] == [
+    assert [f"{line.sign}{line.text}" for line in difference.lines] == [
         " same",
         "-a0",
         "+b",
     ]
-    assert compared.uncompared == (MAX_LINES + 9, 0)
+    assert difference.uncompared == (MAX_LINES + 9, 0)
 
 
 def test_a_long_text_with_a_small_change_is_compared():
     lines = [f"line {n}" for n in range(5 * MAX_LINES)]
 
-    compared = diff_texts("\n".join(lines), "\n".join([*lines[:700], *lines[701:]]))
+    difference = diff_texts("\n".join(lines), "\n".join([*lines[:700], *lines[701:]]))
 
-    assert [line.text for line in compared.lines if line.sign == "-"] == ["line 700"]
-    assert compared.uncompared == (0, 0)
+    assert [line.text for line in difference.lines if line.sign == "-"] == ["line 700"]
+    assert difference.uncompared == (0, 0)
 
 
 def test_texts_that_differ_very_much_are_not_compared_word_by_word():
     line = "a red fox " * 20
     text = "\n".join(f"{line}{n}" for n in range(MAX_CHANGED_CHARACTERS // len(line)))
 
-    compared = diff_texts(text, text.replace("red", "blue"))
+    difference = diff_texts(text, text.replace("red", "blue"))
 
-    assert compared.is_coarse
-    assert all(len(line.marks) == 1 for line in compared.lines)
+    assert difference.is_coarse
+    assert all(len(line.marks) == 1 for line in difference.lines)
 
 
 def test_all_lines_of_an_unpaired_entry_are_listed():

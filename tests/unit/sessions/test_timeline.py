@@ -158,8 +158,8 @@ def test_a_late_entry_of_a_subagent_follows_the_next_prompt():
 
 
 def test_an_event_with_a_late_time_does_not_delay_later_entries():
-    linked = make_event("subagent_linked", "l", created_at=time_at(9))
-    child = make_child(linked, make_timed_record("below", 2), call="c1")
+    late_event = make_event("subagent_linked", "l", created_at=time_at(9))
+    child = make_child(late_event, make_timed_record("below", 2), call="c1")
     unit = make_unit(
         make_call("Task", "{}", "c1"), make_timed_record("after", 5), subagents=(child,)
     )

@@ -17,11 +17,13 @@ from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support import golden
 from tests.unit.threads.test_relations import NOW, make_thread
 
-CONTEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "contexts"
+GOLDEN_FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "contexts"
 
 
 def check_golden(request: pytest.FixtureRequest, name: str, xml: str) -> None:
-    expected = golden.load_golden(CONTEXTS / f"{name}.xml", xml + "\n", request.config)
+    expected = golden.load_golden(
+        GOLDEN_FOLDER / f"{name}.xml", xml + "\n", request.config
+    )
     assert xml + "\n" == expected
 
 
@@ -60,11 +62,11 @@ def project(tmp_path: Path) -> ProjectBuilder:
     return ProjectBuilder(tmp_path / "app")
 
 
-ALL = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PATHS]
+ALL_ASSETS = [path if "." in path[1:] else f"{path}/" for _, path in ASSET_PATHS]
 
 
-def test_assets_of_every_kind_are_listed_in_order(project: ProjectBuilder, request):
-    project.add("thread-a", *reversed(ALL))
+def test_assets_of_every_type_are_listed_in_order(project: ProjectBuilder, request):
+    project.add("thread-a", *reversed(ALL_ASSETS))
 
     check_golden(request, "all-assets", project.build("thread-a").xml)
 
@@ -133,7 +135,9 @@ def test_paths_in_the_central_tree_are_absolute(project: ProjectBuilder):
     assert relations in context.xml
 
 
-def test_a_missing_thread_is_omitted_with_a_warning(project: ProjectBuilder):
+def test_a_reference_to_a_missing_thread_is_omitted_with_a_warning(
+    project: ProjectBuilder,
+):
     project.add("thread-a")
     project.data["relations"]["thread-a"]["references_to"] = [
         "thread-gone",
@@ -189,8 +193,8 @@ def test_a_thread_has_the_same_context_before_it_is_in_the_relations_file(
 
 
 def test_the_same_files_give_the_same_bytes(project: ProjectBuilder):
-    project.add("thread-a", *ALL)
-    project.add("thread-b", *ALL)
+    project.add("thread-a", *ALL_ASSETS)
+    project.add("thread-b", *ALL_ASSETS)
     project.refer("thread-a", "thread-b")
 
     assert len({project.build("thread-a").xml for _ in range(3)}) == 1
@@ -216,6 +220,13 @@ def test_the_module_imports_nothing_that_slows_hooks_down():
         [sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True
     )
 
-    heavy = {"typing", "dataclasses", "pathlib", "inspect", "datetime", "hashlib"}
-    heavy |= {"msgspec", "click", "pydantic", "sqlite3", "asyncio", "logging"}
-    assert heavy.isdisjoint(json.loads(result.stdout))
+    slow_modules = {
+        "typing",
+        "dataclasses",
+        "pathlib",
+        "inspect",
+        "datetime",
+        "hashlib",
+    }
+    slow_modules |= {"msgspec", "click", "pydantic", "sqlite3", "asyncio", "logging"}
+    assert slow_modules.isdisjoint(json.loads(result.stdout))

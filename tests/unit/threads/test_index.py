@@ -13,8 +13,8 @@ from leslied.threads.index import (
     AssetFile,
     ThreadIndex,
     extend_history,
-    load_histories,
-    load_index,
+    parse_histories,
+    parse_index,
     thread_index_to_dict,
 )
 from tests.support.records import make_key, time_at
@@ -39,7 +39,7 @@ def make_file(sha256: str, seconds: float, *changes: FileChange) -> AssetFile:
     )
 
 
-def write_index(histories: dict[str, Any] | None = None, *files: AssetFile) -> str:
+def encode_index(histories: dict[str, Any] | None = None, *files: AssetFile) -> str:
     assets = [Asset(type="plan", path=f.path, files=[f]) for f in files]
     thread = ThreadIndex(
         id="thread-1",
@@ -52,8 +52,8 @@ def write_index(histories: dict[str, Any] | None = None, *files: AssetFile) -> s
     return json.dumps(thread_index_to_dict(thread))
 
 
-def read_histories(text: str | None) -> dict[str, Any]:
-    return load_histories(text, "thread-1")
+def parse_thread_histories(text: str | None) -> dict[str, Any]:
+    return parse_histories(text, "thread-1")
 
 
 def test_a_new_revision_is_appended_with_the_calls_that_led_to_it():
@@ -86,39 +86,43 @@ def test_a_file_without_a_hash_adds_no_revision():
     assert extend_history([], make_file("", 1, make_change("c1", 0))) == []
 
 
-def test_a_loaded_history_is_continued():
-    first = write_index(None, make_file("a", 1))
+def test_the_history_of_an_earlier_index_is_continued():
+    first = encode_index(None, make_file("a", 1))
 
-    second = json.loads(write_index(read_histories(first), make_file("b", 2)))
+    second = json.loads(encode_index(parse_thread_histories(first), make_file("b", 2)))
 
     assert [h["sha256"] for h in second["assets"][0]["history"]] == ["a", "b"]
     assert second["assets"][0]["created_at"] == "2026-11-16T10:00:01.000Z"
 
 
 def test_a_removed_file_keeps_its_history_and_continues_it_on_return():
-    without_file = write_index(read_histories(write_index(None, make_file("a", 1))))
+    without_file = encode_index(
+        parse_thread_histories(encode_index(None, make_file("a", 1)))
+    )
     assert json.loads(without_file)["removed"][0]["path"] == PLAN
 
-    restored = json.loads(write_index(read_histories(without_file), make_file("b", 2)))
+    restored = json.loads(
+        encode_index(parse_thread_histories(without_file), make_file("b", 2))
+    )
 
     assert [h["sha256"] for h in restored["assets"][0]["history"]] == ["a", "b"]
     assert restored["removed"] == []
 
 
 def test_a_history_continues_when_the_thread_gets_another_id():
-    first = write_index(None, make_file("a", 1)).replace("thread-1", "thread-0")
+    first = encode_index(None, make_file("a", 1)).replace("thread-1", "thread-0")
 
-    second = json.loads(write_index(read_histories(first), make_file("b", 2)))
+    second = json.loads(encode_index(parse_thread_histories(first), make_file("b", 2)))
 
     assert [h["sha256"] for h in second["assets"][0]["history"]] == ["a", "b"]
     assert second["removed"] == []
 
 
-def test_writing_the_index_again_gives_the_same_bytes():
+def test_encoding_the_index_again_gives_the_same_bytes():
     file = make_file("a", 1, make_change("c1", 0))
-    first = write_index(None, file)
+    first = encode_index(None, file)
 
-    assert write_index(read_histories(first), file) == first
+    assert encode_index(parse_thread_histories(first), file) == first
 
 
 @pytest.mark.parametrize(
@@ -127,16 +131,16 @@ def test_writing_the_index_again_gives_the_same_bytes():
      '{"assets": [{"type": "plan", "path": "p", "files": [{"path": 1}]}]}'],
 )  # fmt: skip
 def test_a_damaged_index_has_no_histories(text: str | None):
-    assert read_histories(text) == {}
+    assert parse_thread_histories(text) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"assets": []}', '{"thread": 1}'])
-def test_an_index_without_required_fields_is_not_loaded(text: str):
-    assert load_index(text) is None
+def test_an_index_without_required_fields_is_refused(text: str):
+    assert parse_index(text) is None
 
 
-def test_a_valid_index_is_loaded():
-    index = load_index(write_index(None, make_file("a", 1, make_change("c1", 0))))
+def test_a_valid_index_is_parsed():
+    index = parse_index(encode_index(None, make_file("a", 1, make_change("c1", 0))))
 
     assert index
     assert index["assets"][0]["calls"][0]["call_id"] == "c1"

@@ -317,15 +317,18 @@ def test_a_missing_target_is_logged_and_not_linked():
     assert data["relations"]["thread-a"]["references_to"] == []
 
 
-@pytest.mark.parametrize("path", [["thread-a"], ["thread-b"], ["thread-b", "thread-c"]])
-def test_a_reference_that_closes_a_cycle_is_refused(path: list[str]):
+@pytest.mark.parametrize(
+    "chain", [["thread-a"], ["thread-b"], ["thread-b", "thread-c"]]
+)
+def test_a_reference_that_closes_a_cycle_is_refused(chain: list[str]):
+    """Each thread of the chain references the next, and the last one thread-a."""
     data = make_data("thread-a", "thread-b", "thread-c")
-    for source, target in zip(path, [*path[1:], "thread-a"], strict=True):
+    for source, target in zip(chain, [*chain[1:], "thread-a"], strict=True):
         if source != target:
             add_reference(data, source, target, "live", NOW)
 
     with pytest.raises(CycleError, match="T201"):
-        add_reference(data, "thread-a", path[0], "live", NOW)
+        add_reference(data, "thread-a", chain[0], "live", NOW)
 
 
 def test_relations_can_be_rebuilt_from_the_operations():
@@ -352,7 +355,7 @@ def test_operation_ids_are_unique_and_have_leslies_form():
 
     ids = [operation["id"] for operation in data["operations"]]
     assert len(set(ids)) == 50
-    assert all(len(name) == 11 and name.startswith("op-") for name in ids)
+    assert all(len(id_) == 11 and id_.startswith("op-") for id_ in ids)
 
 
 # Backup
@@ -450,7 +453,7 @@ def test_a_crash_between_backup_and_file_loses_nothing(base: Path, file: Relatio
 
 # Leslie's lock
 
-HOLDER = """
+LOCK_HOLDER_PROGRAM = """
 import os, sys, time
 lock = sys.argv[1]
 os.mkdir(lock)
@@ -470,7 +473,14 @@ class LockHolder:
     def __init__(self, base: Path, data: dict[str, Any]) -> None:
         lock = base / ".leslie" / "thread_relations.json.lock"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, lock, get_main_path(base), json.dumps(data)],
+            [
+                sys.executable,
+                "-c",
+                LOCK_HOLDER_PROGRAM,
+                lock,
+                get_main_path(base),
+                json.dumps(data),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
