@@ -75,6 +75,7 @@ COMMANDS = {
     for commands in SECTIONS.values()
     for name, summary in commands.items()
 }
+"""One-line summary of every command, in the order of the sections."""
 
 
 class _LazyGroup(LesliedGroup):
@@ -157,8 +158,8 @@ def leslied(ctx: click.Context, config: Path | None) -> None:
     ctx.obj = config
 
 
-def _open_streams() -> None:
-    """Replace missing output streams, and characters that a stream cannot encode."""
+def _prepare_streams() -> None:
+    """Open missing output streams; replace characters that cannot be encoded."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -175,7 +176,7 @@ def _discard_stdout() -> None:
 def main() -> None:
     """Run the command line and exit with its exit code."""
     os.umask(0o077)
-    _open_streams()
+    _prepare_streams()
     as_json = "--json" in sys.argv
     try:
         color = find_color_setting(read_environ())
@@ -194,6 +195,7 @@ def main() -> None:
         _discard_stdout()
         code = 0
     except OSError as error:
+        # The error may come from writing to stdout, so report it on stderr only.
         _discard_stdout()
         code = report_error(f"The command failed: {error}.", "", 1, as_json=False)
     sys.exit(code if isinstance(code, int) else 0)

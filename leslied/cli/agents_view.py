@@ -39,9 +39,9 @@ def _agent_to_dict(
     freshness = check_freshness(adapter.name, roots, paths, looked_ns)
     newest_source_at = _from_ns(freshness.newest_ns)
     newest_ingested_at = _from_ns(summary.get("newest_ingested_ns"))
-    lag = None
+    lag_seconds = None
     if newest_source_at and newest_ingested_at:
-        lag = max((newest_source_at - newest_ingested_at).total_seconds(), 0.0)
+        lag_seconds = max((newest_source_at - newest_ingested_at).total_seconds(), 0.0)
     return {
         "name": adapter.name,
         "title": adapter.title,
@@ -56,7 +56,7 @@ def _agent_to_dict(
         "last_seen_at": encode_time(_from_ns(summary.get("last_seen_ns"))),
         "newest_source_at": encode_time(newest_source_at),
         "newest_ingested_at": encode_time(newest_ingested_at),
-        "lag_seconds": lag,
+        "lag_seconds": lag_seconds,
         "rejected": summary.get("rejected", 0),
         "gone": summary.get("gone", 0),
         "waiting": summary.get("waiting", 0),

@@ -90,8 +90,8 @@ class App:
 
         environment = self._environment
         for name, adapter in load_adapters().items():
-            configured = [path.expanduser() for path in settings.agent(name).roots]
-            yield adapter, list(adapter.roots(environment, configured))
+            configured_roots = _list_configured_roots(settings, name)
+            yield adapter, list(adapter.roots(environment, configured_roots))
 
     def list_registries(
         self, settings: Settings
@@ -102,9 +102,9 @@ class App:
         environment = self._environment
         registries = []
         for name, adapter in load_adapters().items():
-            configured = [path.expanduser() for path in settings.agent(name).roots]
+            configured_roots = _list_configured_roots(settings, name)
             registries.append(
-                (adapter, list(adapter.live_registries(environment, configured)))
+                (adapter, list(adapter.live_registries(environment, configured_roots)))
             )
         return registries
 
@@ -119,8 +119,8 @@ class App:
     ) -> Pipeline:
         """Build the pipeline from the current settings.
 
-        `is_final` settles unfinished turns as well. `is_light` is for the daemon: less
-        memory, short waits for locks, and pauses after failures.
+        With `is_final`, unfinished turns are settled too. With `is_light`, for the
+        daemon: less memory, short waits for locks, and a pause before each retry.
         """
         from leslied.pipeline import HookEvents, StopDetection  # noqa: PLC0415
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
@@ -129,9 +129,9 @@ class App:
         settings = self.load_settings()
         on_progress = on_progress or ignore_progress
         failures = Failures(store, self.clock, ignores_pauses=not is_light)
-        common: dict[str, Any] = {"is_final": is_final, "failures": failures}
+        shared_fields: dict[str, Any] = {"is_final": is_final, "failures": failures}
         ingests = [
-            replace(ingest, **common, on_progress=on_progress)
+            replace(ingest, **shared_fields, on_progress=on_progress)
             for ingest in self._make_ingests(store, settings, is_light=is_light)
         ]
         registries = self.list_registries(settings)
@@ -143,7 +143,7 @@ class App:
             self._make_transcript_stage(store, reader, settings),
             live_sessions=stop_detection.live_sessions,
             on_progress=on_progress,
-            **common,
+            **shared_fields,
         )
         return self._assemble_pipeline(
             hook_events, transcripts, settings, is_light=is_light
@@ -157,7 +157,7 @@ class App:
         *,
         is_light: bool,
     ) -> Pipeline:
-        """Build the pipeline: these stages, and those that follow the transcripts."""
+        """Build the pipeline from these stages; make the stages that follow them."""
         from leslied.pipeline import Pipeline  # noqa: PLC0415
 
         return Pipeline(
@@ -209,7 +209,10 @@ class App:
     def _make_relations_sync(
         self, transcripts: TranscriptStage, *, is_light: bool
     ) -> RelationsSync:
-        from leslied.pipeline.relations_sync import DAEMON_LOCK_WAITS, RelationsSync  # noqa: PLC0415
+        from leslied.pipeline.relations_sync import (  # noqa: PLC0415
+            DAEMON_RETRY_DELAYS_SECONDS,
+            RelationsSync,
+        )
         from leslied.threads.relations_file import RETRY_DELAYS_SECONDS  # noqa: PLC0415
 
         return RelationsSync(
@@ -219,7 +222,9 @@ class App:
             clock=self.clock,
             live_sessions=transcripts.live_sessions,
             failures=transcripts.failures,
-            lock_waits=DAEMON_LOCK_WAITS if is_light else RETRY_DELAYS_SECONDS,
+            retry_delays=DAEMON_RETRY_DELAYS_SECONDS
+            if is_light
+            else RETRY_DELAYS_SECONDS,
         )
 
     def _make_asset_index(
@@ -250,7 +255,7 @@ class App:
             adapter.name: tuple(agent_roots)
             for adapter, agent_roots in self.iter_agent_roots(settings)
         }
-        excludes = {name: make_exclude_predicate(settings, name) for name in roots}
+        predicates = {name: make_exclude_predicate(settings, name) for name in roots}
         return Archiver(
             store=store,
             archive_dir=self.paths.archive_dir,
@@ -258,7 +263,7 @@ class App:
             clock=self.clock,
             key_id=_load_redactor(self.paths.key_file).key_id,
             is_excluded=lambda agent, cwd: _is_excluded_from_archive(
-                excludes[agent], cwd
+                predicates[agent], cwd
             ),
         )
 
@@ -293,6 +298,10 @@ class App:
         )
 
 
+def _list_configured_roots(settings: Settings, agent: str) -> list[Path]:
+    return [path.expanduser() for path in settings.agent(agent).roots]
+
+
 @cache
 def _load_redactor(key_file: Path) -> Redactor:
     from leslied.redact import Redactor  # noqa: PLC0415
@@ -310,9 +319,9 @@ def get_app(ctx: click.Context) -> App:
 def make_exclude_predicate(
     settings: Settings, agent: str
 ) -> Callable[[str], bool] | None:
-    """Return a predicate for the folders whose sessions must not be stored.
+    """Return a function that tells whether a folder's sessions must not be stored.
 
-    Return None if no folder is excluded. A disabled agent excludes all folders.
+    Return None if no folder is excluded. If the agent is disabled, all are excluded.
     """
     from leslied.pipeline.exclude import make_folder_matcher  # noqa: PLC0415
 
@@ -325,8 +334,8 @@ def make_exclude_predicate(
 def _is_excluded_from_archive(
     is_excluded: Callable[[str], bool] | None, cwd: str
 ) -> bool:
-    """Return whether a source in the folder `cwd` must not be archived.
+    """Return whether a source of the folder `cwd` must not be archived.
 
-    A source without a known folder might belong to an excluded one.
+    If folders are excluded, a source of an unknown folder is not archived either.
     """
     return is_excluded is not None and (not cwd or is_excluded(cwd))

@@ -25,7 +25,7 @@ from leslied.errors import UserError
 from leslied.lookup import list_sessions, resolve_id
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, list_names, read_text
-from leslied.threads.index import load_index
+from leslied.threads.index import parse_index
 from leslied.threads.lint import lint_assets
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) ->
 
 
 def _select_sessions(app: App, thread_id: str) -> list[SessionSummary]:
-    """Return the session of the thread; without one, those of the current project.
+    """Return the session of the thread; without an id, those of the current project.
 
     If there is no project, or it has no sessions, return those of all projects.
     """
@@ -112,7 +112,7 @@ def _is_in_project(session: SessionSummary, project: Path) -> bool:
 def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
     name = f".leslie/threads/{session.thread_id}/.meta/assets.json"
     text = read_text(Path(session.folder), name, _MAX_INDEX_BYTES)
-    index = load_index(app.redact(text)) if text else None
+    index = parse_index(app.redact(text)) if text else None
     return {**index, "folder": session.folder} if index else None
 
 
@@ -124,32 +124,40 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_single: bool) -> Iterator[st
         )
         return
     # Leave out threads with nothing but transcripts, or the list would be too long.
-    visible = [thread for thread in threads if is_single or _has_own_assets(thread)]
-    for number, thread in enumerate(visible):
+    visible_threads = [
+        thread for thread in threads if is_single or _has_other_assets(thread)
+    ]
+    for number, thread in enumerate(visible_threads):
         if not is_single:
-            yield from [""] if number else []
+            if number:
+                yield ""
             title = sanitize(thread.get("title") or "").replace("\n", " ")
             yield click.style(f"{sanitize(str(thread['thread']))}  {title}", bold=True)
         yield from format_table(
             _COLUMNS,
-            list(_rows(thread)),
+            list(_iter_rows(thread)),
             stretch=2,
             right_aligned=("SIZE",),
             droppable=("SIZE", "BY", "CHANGED"),
         )
         yield from _progress_lines(thread)
-    hidden = len(threads) - len(visible)
-    if hidden:
-        noun = "thread has" if hidden == 1 else "threads have"
-        yield from [""] if visible else []
-        yield f"{hidden} {noun} only transcripts. List sessions with: leslied list"
+    hidden_count = len(threads) - len(visible_threads)
+    if hidden_count:
+        if visible_threads:
+            yield ""
+        subject = "thread has" if hidden_count == 1 else "threads have"
+        yield (
+            f"{hidden_count} {subject} only transcripts. "
+            "List sessions with: leslied list"
+        )
 
 
-def _has_own_assets(thread: dict[str, Any]) -> bool:
+def _has_other_assets(thread: dict[str, Any]) -> bool:
+    """Return whether the thread has assets other than transcripts."""
     return any(asset["type"] != "transcript" for asset in thread["assets"])
 
 
-def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _iter_rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     prefix = f".leslie/threads/{thread['thread']}/"
     # The agent's own files come first, then the transcripts that leslied wrote.
     assets = sorted(thread["assets"], key=lambda a: a["type"] == "transcript")
@@ -172,19 +180,22 @@ def _rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 def _transcript_row(
     asset: dict[str, Any], files: list[dict[str, Any]], prefix: str
 ) -> tuple[str, ...]:
-    newest = max((file["updated_at"] for file in files), default="")
+    newest_time = max((file["updated_at"] for file in files), default="")
     return (
         "transcript",
         asset["path"].removeprefix(prefix),
         f"{len(files)} files" if len(files) != 1 else "1 file",
         format_bytes(sum(file["size"] for file in files)),
-        format_time(parse_time(newest)),
+        format_time(parse_time(newest_time)),
         "leslied",
     )
 
 
 def _format_call(file: dict[str, Any]) -> str:
-    """Format the tool call that changed the file last; `-` if the call is unknown."""
+    """Format the tool call that changed the file last, and how many more calls did.
+
+    Return `-` if the call is unknown.
+    """
     tools = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
     history = file.get("history", [])
     last_calls = history[-1]["calls"] if history else list(tools)
@@ -213,6 +224,7 @@ def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
 
 
 def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
+    """Print the problems with names of assets; return the exit code."""
     findings = [
         {
             "thread": session.thread_id,

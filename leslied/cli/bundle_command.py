@@ -201,10 +201,12 @@ def _make_zip(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**files, "manifest.json": manifest.encode()}.items():
-            entry = zipfile.ZipInfo(name)
-            entry.external_attr = 0o600 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
+            # Its default date is 1980, so the zip does not depend on the time.
+            file_info = zipfile.ZipInfo(name)
+            # The upper 16 bits are the file's mode.
+            file_info.external_attr = 0o600 << 16
+            file_info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(file_info, data)
     return buffer.getvalue()
 
 

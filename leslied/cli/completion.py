@@ -51,8 +51,11 @@ def _completer(
 
 
 def _is_safe_match(item: CompletionItem, incomplete: str) -> bool:
-    match = item.value.startswith(incomplete) and _SHELL_SAFE.fullmatch(item.value)
-    return item.type == "dir" or bool(match)
+    """Return whether to offer the item; the shell itself completes folders."""
+    if item.type == "dir":
+        return True
+    is_safe = _SHELL_SAFE.fullmatch(item.value) is not None
+    return is_safe and item.value.startswith(incomplete)
 
 
 def _open_store(paths: AppPaths) -> CompletionReader:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from leslied.cli.app import App
 
 SHELLS = ("bash", "zsh", "fish")
-_OWN_MARK = "_leslied_completion"
-"""Text that every script of leslied contains."""
+_SCRIPT_MARK = "_leslied_completion"
+"""Text that every script written by leslied contains."""
 _BASH_COMPLETION_FILES = (
     "/usr/share/bash-completion/bash_completion",
     "/usr/local/etc/profile.d/bash_completion.sh",
@@ -75,7 +75,7 @@ def command() -> None:
     """
 
 
-def _add_printer(shell: str, enable_command: str, requirement: str) -> None:
+def _add_print_command(shell: str, enable_command: str, requirement: str) -> None:
     """Add the command that prints the shell's script; `requirement` ends its help."""
 
     @command.command(
@@ -91,9 +91,11 @@ def _add_printer(shell: str, enable_command: str, requirement: str) -> None:
         click.echo(_make_script(shell), nl=False)
 
 
-_add_printer("bash", 'eval "$(leslied completion bash)"', ", 4.4 or newer")
-_add_printer("zsh", 'eval "$(leslied completion zsh)"', "; run compinit before it")
-_add_printer("fish", "leslied completion fish | source", "")
+_add_print_command("bash", 'eval "$(leslied completion bash)"', ", 4.4 or newer")
+_add_print_command(
+    "zsh", 'eval "$(leslied completion zsh)"', "; run compinit before it"
+)
+_add_print_command("fish", "leslied completion fish | source", "")
 
 
 @command.command(
@@ -120,15 +122,15 @@ def install(
     app = get_app(ctx)
     shell_name = shell or _get_shell(app)
     path = _get_script_path(app, shell_name, folder)
-    previous = _read_installed(path)
-    text = _make_script(shell_name).encode()
-    if previous != text:
+    script = _make_script(shell_name).encode()
+    is_changed = _read_installed_script(path) != script
+    if is_changed:
         sinks.make_folder(path.parent)
-        sinks.write_file(path.parent.resolve(), path.name, text)
+        sinks.write_file(path.parent.resolve(), path.name, script)
     data = {
         "shell": shell_name,
         "path": str(path),
-        "changed": previous != text,
+        "changed": is_changed,
         "lines_to_add": [*_list_lines_to_add(shell_name, path, app)],
     }
     emit(data, lambda: _lines(data, app), as_json=as_json)
@@ -137,7 +139,10 @@ def install(
 @command.command(
     examples=[
         ("leslied completion uninstall", "remove the scripts of all shells"),
-        ("leslied completion uninstall zsh --folder ~/.zsh", "remove it from ~/.zsh"),
+        (
+            "leslied completion uninstall zsh --folder ~/.zsh",
+            "remove the one in ~/.zsh",
+        ),
     ],
     see_also=["completion install"],
 )
@@ -150,19 +155,22 @@ def uninstall(
 ) -> None:
     """Remove the scripts that `leslied completion install` wrote.
 
-    Without SHELL, those of all shells are removed.
+    Without SHELL, the scripts of all shells are removed; with --folder, only zsh's.
     """
     app = get_app(ctx)
-    shells = [shell] if shell else ["zsh"] if folder else SHELLS
+    if shell:
+        shells: tuple[str, ...] = (shell,)
+    else:
+        shells = ("zsh",) if folder else SHELLS
     paths = [_get_script_path(app, name, folder) for name in shells]
-    removed = [path for path in paths if _read_installed(path) is not None]
-    for path in removed:
+    installed_paths = [path for path in paths if _read_installed_script(path)]
+    for path in installed_paths:
         path.unlink()
-    names = [format_path(str(path), str(app.home)) for path in removed]
+    short_paths = [format_path(str(path), str(app.home)) for path in installed_paths]
     emit(
-        {"removed": [str(path) for path in removed]},
+        {"removed": [str(path) for path in installed_paths]},
         lambda: (
-            [sanitize(f"Removed {path}") for path in names]
+            [sanitize(f"Removed {path}") for path in short_paths]
             or ["No completion script is installed."]
         ),
         as_json=as_json,
@@ -206,19 +214,19 @@ def _get_script_path(app: App, shell: str, folder: str | None) -> Path:
     return zsh_dir / "_leslied"
 
 
-def _read_installed(path: Path) -> bytes | None:
-    """Return the installed script, or None.
+def _read_installed_script(path: Path) -> bytes | None:
+    """Return the installed script, or None if there is none.
 
     Raises UserError if the file was not written by leslied.
     """
     if not path.exists():
         return None
-    text = path.read_bytes() if path.is_file() else b""
-    if _OWN_MARK.encode() not in text:
+    script = path.read_bytes() if path.is_file() else b""
+    if _SCRIPT_MARK.encode() not in script:
         raise UserError(
             f"{path} was not written by leslied.", "Check the file and move it away."
         )
-    return text
+    return script
 
 
 def _list_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
@@ -234,8 +242,10 @@ def _list_lines_to_add(shell: str, path: Path, app: App) -> Iterator[str]:
 
 def _quote(path: Path, app: App) -> str:
     """Return the path for a shell: with `~` for the home folder, or in quotes."""
-    short = format_path(str(path), str(app.home))
-    return short if shlex.quote(short[1:]) == short[1:] else shlex.quote(str(path))
+    short_path = format_path(str(path), str(app.home))
+    # Without its first character, because `~` must not be quoted.
+    needs_quotes = shlex.quote(short_path[1:]) != short_path[1:]
+    return shlex.quote(str(path)) if needs_quotes else short_path
 
 
 def _lines(data: dict[str, Any], app: App) -> Iterator[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_CHECKS = 200
 _CHECK_SECONDS = 0.3
+_MAX_LINE_CHARS = 110
 
 
 @click.command(
@@ -100,7 +101,7 @@ def _is_user_variable(name: str) -> bool:
 def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
     """Return the matching files once two checks in a row find the same ones.
 
-    Raises LesliedError after a minute without files.
+    Raises LesliedError if that does not happen within a minute.
     """
     previous: list[Path] = []
     for _ in range(_MAX_CHECKS):
@@ -121,4 +122,6 @@ def _print_heading(text: str) -> None:
 
 def _shorten(line: dict[str, Any]) -> str:
     text = json.dumps(line)
-    return text if len(text) <= 110 else text[:109] + "…"
+    if len(text) <= _MAX_LINE_CHARS:
+        return text
+    return text[: _MAX_LINE_CHARS - 1] + "…"

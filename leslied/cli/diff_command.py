@@ -59,8 +59,8 @@ def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
 
     A and B are ids as for `leslied show`: any unique prefix, or `last`. The output
     starts with the metadata of both, followed by the units that differ: `-` marks
-    entries that only A has, `+` those that only B has. Units that two forks of a
-    session share are summed up in one line.
+    entries that only A has, `+` those that only B has. Adjacent units that are the
+    same, such as those that two forks share, are summed up in one line.
 
     Prompts, answers, tool calls, results, errors, stop reasons and models are compared;
     times and ids are not. Units are paired if they share entries or have similar
@@ -72,7 +72,9 @@ def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     app = get_app(ctx)
     redact = str if options["reveal"] else app.redact
     with app.open_reader() as reader:
-        side_a, side_b = (_load_side(app, reader, ref, redact) for ref in (a, b))
+        side_a, side_b = (
+            _load_side(app, reader, id_prefix, redact) for id_prefix in (a, b)
+        )
     scope = DiffScope(
         include_thinking=options["thinking"],
         include_subagents=not options["no_subagents"],
@@ -107,10 +109,10 @@ def _emit_diff(
 
 
 def _load_side(
-    app: App, reader: StoreReader, ref: str, redact: Callable[[str], str]
+    app: App, reader: StoreReader, id_prefix: str, redact: Callable[[str], str]
 ) -> DiffSide:
     """Load and redact the session, unit or subagent that the id names."""
-    target = resolve_id(reader, ref, with_costs=True)
+    target = resolve_id(reader, id_prefix, with_costs=True)
     return DiffSide(
         target=target,
         session=redact_summary(target.session, redact),

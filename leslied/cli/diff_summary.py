@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Status, Unit
 
 
+_SESSION_ONLY_FIELDS = (
+    "units",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "cost_usd",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffSide:
     """One side of a comparison: a session, or one unit or subagent of it."""
@@ -73,12 +83,12 @@ def _collect_metadata(side: DiffSide) -> dict[str, Any]:
 def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
     """Return the fields whose values for a unit or subagent differ from its session's.
 
-    Tokens and cost are recorded for whole sessions only, so they are None.
+    Those that exist only for a whole session, such as its tokens, are None.
     """
-    models = dict.fromkeys(p.record.model for p in unit.entries if p.record.model)
-    tokens = ("input_tokens", "output_tokens", "cache_read_tokens")
+    records = [placed.record for placed in unit.entries]
+    models = dict.fromkeys(record.model for record in records if record.model)
     return {
-        **dict.fromkeys((*tokens, "cache_write_tokens", "cost_usd", "units")),
+        **dict.fromkeys(_SESSION_ONLY_FIELDS),
         "title": unit.summary.description or unit.prompt or None,
         "model": ", ".join(models) or None,
         "started_at": unit.started_at,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from leslied.model.session import Unit
 
-_MAX_LINES = 40
+_MAX_ENTRY_LINES = 40
 _MAX_LINE_CHARS = 160
 _CHARS_BEFORE_CHANGE = 60
 """Characters shown before the first change of a truncated line."""
@@ -73,8 +73,11 @@ class DiffOptions:
     """Options that decide how much of a diff is shown."""
 
     context: int
+    """Number of unchanged lines around each change."""
     is_full: bool
+    """Whether long texts and lines are shown without being cut."""
     is_summary: bool
+    """Whether changed units are shown without their changes."""
     home: str
 
 
@@ -135,7 +138,7 @@ def _unit_lines(
             yield from _prompt_lines(unit, options, indent)
             yield from _field_lines(unit, indent)
             if not options.is_summary:
-                yield from _entries_lines(unit.entries, options, indent)
+                yield from _changed_entry_lines(unit.entries, options, indent)
                 yield from _one_sided_lines(unit, options, indent)
             yield from _unit_lines(unit.subagents, options, indent + "    ")
 
@@ -213,33 +216,37 @@ def _truncate(line: str) -> str:
     return line if len(line) <= _MAX_LINE_CHARS else line[: _MAX_LINE_CHARS - 1] + "…"
 
 
-def _entries_lines(
+def _changed_entry_lines(
     entries: Sequence[EntryDifference], options: DiffOptions, indent: str
 ) -> Iterator[str]:
-    """Yield the changed entries, each changed result below its unchanged call."""
-    unchanged: list[EntryDifference] = []
+    """Yield the changed entries, and how many unchanged ones are between them.
+
+    An unchanged call is shown above its changed result.
+    """
+    unchanged_entries: list[EntryDifference] = []
     for entry in entries:
         if entry.status == "same":
-            unchanged.append(entry)
+            unchanged_entries.append(entry)
             continue
-        has_call = unchanged and _is_result_of(entry, unchanged[-1])
-        call = unchanged.pop() if has_call else None
-        yield from _unchanged_lines(len(unchanged), indent)
+        call = None
+        if unchanged_entries and _is_result_of(entry, unchanged_entries[-1]):
+            call = unchanged_entries.pop()
+        yield from _unchanged_lines(len(unchanged_entries), indent)
         if call:
             yield from render_record(call.either.record, indent + "  ", is_full=False)
         yield from _entry_lines(entry, options, indent)
-        unchanged = []
-    yield from _unchanged_lines(len(unchanged), indent)
+        unchanged_entries = []
+    yield from _unchanged_lines(len(unchanged_entries), indent)
 
 
 def _is_result_of(result: EntryDifference, call: EntryDifference) -> bool:
-    """Return whether `result` is the result of `call` on the side that has it."""
-    side = call.a if result.a else call.b
-    if side is None or side.record.type != "tool_use":
+    """Return whether `result` is the result of `call`, on a side that has `result`."""
+    placed_call = call.a if result.a else call.b
+    if placed_call is None or placed_call.record.type != "tool_use":
         return False
     record = result.either.record
     is_result = record.type == "tool_result"
-    return is_result and record.tool_call_id == side.record.tool_call_id
+    return is_result and record.tool_call_id == placed_call.record.tool_call_id
 
 
 def _unchanged_lines(count: int, indent: str) -> Iterator[str]:
@@ -253,7 +260,7 @@ def _entry_lines(
 ) -> Iterator[str]:
     text_diff = diff_entry(entry)
     lines = list(_hunk_lines(make_hunks(text_diff.lines, options.context), options))
-    limit = len(lines) if options.is_full else _MAX_LINES
+    limit = len(lines) if options.is_full else _MAX_ENTRY_LINES
     yield indent + click.style(sanitize(_format_entry_header(entry)), fg="cyan")
     yield from (indent + line for line in lines[:limit])
     for remark in _iter_remarks(text_diff, len(lines) - limit):
@@ -303,7 +310,7 @@ def _format_line(line: TextDiffLine, options: DiffOptions) -> str:
 
 
 def _choose_window(line: TextDiffLine, options: DiffOptions) -> tuple[int, int]:
-    """Return the start and end of the visible part, which has the first change."""
+    """Return the start and end of the visible part, which contains the first change."""
     if options.is_full or len(line.text) <= _MAX_LINE_CHARS:
         return 0, len(line.text)
     change = line.marks[0][0] if line.marks else 0

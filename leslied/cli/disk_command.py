@@ -90,16 +90,19 @@ def _measure_store_parts(reader: StoreReader) -> dict[str, Any]:
 
     Return only the unused bytes if this SQLite cannot report the sizes of tables.
     """
-    tables = reader.sizes.get_table_bytes()
-    size, used = reader.path.stat().st_size, reader.sizes.get_used_bytes()
-    sizes: dict[str, Any] = {"unused_bytes": max(size - used, 0)}
-    if tables:
-        sizes["text_bytes"] = tables.get("record", 0)
+    file_bytes, used_bytes = reader.path.stat().st_size, reader.sizes.get_used_bytes()
+    sizes: dict[str, Any] = {"unused_bytes": max(file_bytes - used_bytes, 0)}
+    table_bytes = reader.sizes.get_table_bytes()
+    if table_bytes:
+        text_bytes = table_bytes.get("record", 0)
         index_bytes = sum(
-            n for name, n in tables.items() if name.startswith("record_text")
+            size
+            for table, size in table_bytes.items()
+            if table.startswith("record_text")
         )
+        sizes["text_bytes"] = text_bytes
         sizes["index_bytes"] = index_bytes
-        sizes["rest_bytes"] = max(used - sizes["text_bytes"] - index_bytes, 0)
+        sizes["rest_bytes"] = max(used_bytes - text_bytes - index_bytes, 0)
     return sizes
 
 
@@ -171,7 +174,7 @@ def _lines(data: dict[str, Any], app: App, similar_ids: list[str]) -> Iterator[s
         yield from _session_lines(data["sessions"], similar_ids)
     if data["command"]:
         yield ""
-        yield f"See which sessions to delete to free half of it: {data['command']}"
+        yield f"See which sessions to delete to free about half: {data['command']}"
 
 
 def _format_store(store: dict[str, Any]) -> str:

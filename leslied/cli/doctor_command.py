@@ -71,6 +71,7 @@ def _run_checks(app: App) -> Iterator[CheckResult]:
 
 
 def _check_logs(app: App) -> Iterator[CheckResult]:
+    """Check the settings, which name the log folders, and the logs."""
     try:
         settings = app.load_settings()
     except LesliedError as error:
@@ -144,7 +145,10 @@ def _check_archive(folder: Path) -> Iterator[CheckResult]:
             yield CheckResult("fail", error.message, error.hint)
             continue
         if damage:
-            hint = "Undamaged parts remain usable. If its log still exists, delete it."
+            hint = (
+                "Undamaged parts remain usable. If the agent's log still exists, "
+                "delete this copy of it."
+            )
             yield CheckResult("fail", f"{path} is damaged: {damage[0]}", hint)
     yield CheckResult("ok", f"{count} logs in the archive")
 
@@ -168,10 +172,11 @@ def _check_machine(app: App) -> Iterator[CheckResult]:
     if app.paths.pause_file.exists():
         yield CheckResult("warn", "leslied is paused", "Resume with: leslied unpause")
     folder = app.paths.data_dir
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
-    free = shutil.disk_usage(existing).free
-    verdict: Verdict = "ok" if free > _MIN_FREE_BYTES else "warn"
-    yield CheckResult(verdict, f"{format_bytes(free)} free for the store")
+    existing_folder = next(p for p in (folder, *folder.parents) if p.exists())
+    free_bytes = shutil.disk_usage(existing_folder).free
+    verdict: Verdict = "ok" if free_bytes > _MIN_FREE_BYTES else "warn"
+    yield CheckResult(verdict, f"{format_bytes(free_bytes)} free for the store")
+    # Older versions can damage a database if two programs write to it (WAL reset bug).
     if sqlite3.sqlite_version_info < (3, 51, 3):
         yield CheckResult(
             "ok",

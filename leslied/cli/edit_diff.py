@@ -26,11 +26,12 @@ def render_edits(
     """Yield the changed lines, below file names if there are several edits."""
     for edit in edits:
         if len(edits) > 1:
-            name = options.truncate(
+            # Leave some columns for the counts of changed lines.
+            path = options.truncate(
                 sanitize(options.shorten_path(edit.path)),
                 options.width_after(indent) - 14,
             )
-            yield f"{indent}  {name} {options.paint(edit.diffstat, dim=True)}".rstrip()
+            yield f"{indent}  {path} {options.paint(edit.diffstat, dim=True)}".rstrip()
         yield from _change_lines(edit.changes, indent + "    ", options)
 
 
@@ -38,18 +39,19 @@ def _change_lines(
     changes: Sequence[DiffLine], indent: str, options: RenderOptions
 ) -> Iterator[str]:
     is_whole = options.tool_output == "whole"
-    visible = changes if is_whole else changes[: options.max_edit_lines]
+    visible_changes = changes if is_whole else changes[: options.max_edit_lines]
     width = options.width_after(indent) - 2
-    for sign, text in visible:
+    for sign, text in visible_changes:
         if sign == "@":
             yield indent + options.paint("⋮", dim=True)
             continue
         line = sanitize(text)
-        for piece in (
+        pieces = (
             options.wrap(line, width) if is_whole else [options.truncate(line, width)]
-        ):
+        )
+        for piece in pieces:
             yield indent + options.paint(f"{sign} {piece}".rstrip(), **_COLORS[sign])
-    if len(visible) < len(changes):
+    if len(visible_changes) < len(changes):
         yield indent + options.paint(
-            format_more_lines(len(changes) - len(visible)), dim=True
+            format_more_lines(len(changes) - len(visible_changes)), dim=True
         )

@@ -108,15 +108,15 @@ def command(
     weakincentives are for the tools of the same name.
 
     Without -o, a single file is printed to standard output; --all, and formats that
-    consist of several files, need a folder. PATH is a folder if it ends in / or exists
-    as one, otherwise a file. With --all, filters select sessions as in `leslied list`.
-    Secrets are redacted unless --reveal is given.
+    consist of several files, need a folder. PATH is a folder if it ends in /, exists as
+    one, or is needed for several files; otherwise it is a file. With --all, filters
+    select sessions as in `leslied list`. Secrets are redacted unless --reveal is given.
     """
     app = get_app(ctx)
     request = _ExportRequest(
         app=app,
         sink=sinks.load_sinks()[format_name],
-        session_ref=session_id,
+        session_id=session_id,
         filters=parse_filters(app, options),
         output=options["output"],
         is_all=options["is_all"],
@@ -142,7 +142,7 @@ class _ExportRequest:
 
     app: App
     sink: Sink
-    session_ref: str
+    session_id: str
     filters: tuple[Filter, ...]
     output: str
     is_all: bool
@@ -152,9 +152,9 @@ class _ExportRequest:
 
     def check(self) -> None:
         """Raise UserError if the arguments contradict each other."""
-        if self.is_all and self.session_ref:
+        if self.is_all and self.session_id:
             raise UserError("An ID cannot be combined with --all.", "Omit one of them.")
-        if not self.is_all and not self.session_ref:
+        if not self.is_all and not self.session_id:
             raise UserError(
                 "No session was named.",
                 "Name one, or use --all. List ids with: leslied list",
@@ -178,26 +178,27 @@ class _ExportRequest:
         Raises UserError if it is compressed or consists of several files.
         """
         (artifacts,) = self._render()
-        primary = [artifact for artifact in artifacts if not artifact.is_derived]
-        if len(primary) != 1 or primary[0].path.endswith(".gz"):
+        primary_artifacts = _list_primary_artifacts(artifacts)
+        if len(primary_artifacts) != 1 or primary_artifacts[0].path.endswith(".gz"):
             raise UserError(
                 f"The format {self.sink.name} consists of "
                 f"{format_count(len(artifacts), 'file')}.",
                 "Name a folder: -o FOLDER",
             )
-        sys.stdout.buffer.write(primary[0].body)
+        sys.stdout.buffer.write(primary_artifacts[0].body)
         sys.stdout.buffer.flush()
 
     def write(self) -> Iterator[tuple[Path, int]]:
         """Write all files; yield the path and size of each."""
         target = self._resolve_target()
         for artifacts in self._render():
-            primary = [artifact for artifact in artifacts if not artifact.is_derived]
+            primary_artifacts = _list_primary_artifacts(artifacts)
             if target.is_dir():
                 yield from _write_artifacts(target, artifacts)
-            elif len(primary) == 1:
-                _write_single_file(target, primary[0])
-                yield target, len(primary[0].body)
+            elif len(primary_artifacts) == 1:
+                body = primary_artifacts[0].body
+                sinks.write_file(target.parent, target.name, body)
+                yield target, len(body)
             else:
                 sinks.make_folder(target)
                 yield from _write_artifacts(target, artifacts)
@@ -227,6 +228,7 @@ class _ExportRequest:
         return target
 
     def _render(self) -> Iterator[tuple[Artifact, ...]]:
+        """Yield the files of each session, redacted unless --reveal is set."""
         with self.app.open_reader() as reader:
             for session in self._load_sessions(reader):
                 self.rendered_sessions += 1
@@ -245,7 +247,7 @@ class _ExportRequest:
 
     def _resolve_sessions(self, reader: StoreReader) -> Iterable[ResolvedId]:
         if not self.is_all:
-            return [resolve_id(reader, self.session_ref, with_costs=True)]
+            return [resolve_id(reader, self.session_id, with_costs=True)]
         now = self.app.clock.now()
         selection = Selection(
             filters=self.filters, quiet_us=compute_stop_cutoff_us(now)
@@ -271,16 +273,16 @@ def _check_target(target: Path, path_argument: str) -> None:
         )
 
 
+def _list_primary_artifacts(artifacts: Sequence[Artifact]) -> list[Artifact]:
+    return [artifact for artifact in artifacts if not artifact.is_derived]
+
+
 def _write_artifacts(
     folder: Path, artifacts: Sequence[Artifact]
 ) -> Iterator[tuple[Path, int]]:
     for artifact in artifacts:
         sinks.write_artifact(folder, artifact)
         yield folder / artifact.path, len(artifact.body)
-
-
-def _write_single_file(target: Path, artifact: Artifact) -> None:
-    sinks.write_file(target.parent, target.name, artifact.body)
 
 
 def _lines(data: dict[str, Any], request: _ExportRequest) -> Iterator[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NO_MATCH = "No session matches these filters."
 AGENT_PROJECT_NAMES = ("agent", "project")
+"""Names of the options that `agent_project_options` adds."""
 _FILTER_KEYS: dict[str, FilterKey] = {
     "agent": "agent",
     "project": "project",
@@ -32,6 +33,7 @@ _FILTER_KEYS: dict[str, FilterKey] = {
     "since": "after",
     "until": "before",
 }
+"""Filter key that each option sets."""
 _AGENT_PROJECT_OPTIONS = (
     click.option(
         "--agent",
@@ -117,7 +119,7 @@ def make_value_parsers(
 ) -> Mapping[str, Callable[[str], str | int]]:
     """Return a parser for the values of each filter key that needs one.
 
-    With `is_end`, a `before` date includes the whole day.
+    With `is_end`, a day as the value of `before` is included, else excluded.
     """
     now = app.clock.now()
     return {

@@ -64,6 +64,7 @@ _LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "
     help="Show the last N entries first.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON record per line.")
+# For tests: print all stored entries, then exit.
 @click.option("--once", is_flag=True, hidden=True)
 @click.pass_context
 def command(
@@ -71,9 +72,9 @@ def command(
 ) -> None:
     """Print new entries of all sessions, or of those named, until interrupted.
 
-    Each line starts with a label: the short id and folder of the session, or the
-    session's id and the name of the subagent. New sessions appear automatically. The
-    daemon must be running. Press Ctrl-C to stop.
+    Each line starts with a label: the short id of the session, and its folder or, for
+    an entry of a subagent, the name of the subagent. New sessions appear automatically.
+    The daemon must be running. Press Ctrl-C to stop.
     """
     app = get_app(ctx)
     once = options.pop("once")
@@ -103,6 +104,7 @@ def _wait() -> bool:
         threading.Event().wait(_POLL_SECONDS)
         return True
     poll = select.poll()
+    # Without events to wait for, only errors are reported, such as a closed pipe.
     poll.register(sys.stdout, 0)
     return not poll.poll(_POLL_SECONDS * 1000)
 
@@ -114,9 +116,11 @@ def _resolve_streams(
     streams: set[tuple[str, ...]] = set()
     for session_id in session_ids:
         resolved = resolve_id(reader, session_id)
-        key = resolved.session.key
-        name = f"subagent:{resolved.subagent}"
-        streams.add(SessionKey(*key[:2], name) if resolved.subagent else key[:2])
+        agent_and_id = resolved.session.key[:2]
+        if resolved.subagent:
+            streams.add(SessionKey(*agent_and_id, f"subagent:{resolved.subagent}"))
+        else:
+            streams.add(agent_and_id)
     return frozenset(streams) if session_ids else None
 
 
@@ -128,43 +132,45 @@ class _SessionFilter:
     streams: frozenset[tuple[str, ...]] | None
     """Sessions by agent and id, or subagents by their full key; None for all."""
     filters: tuple[Filter, ...]
-    matching: set[SessionGroup] = field(default_factory=set)
+    matching_sessions: set[SessionGroup] = field(default_factory=set)
     """Sessions that matched the filters at the last query."""
-    decided: set[SessionGroup] = field(default_factory=set)
-    """Sessions whose match with the filters cannot change any more."""
+    decided_sessions: set[SessionGroup] = field(default_factory=set)
+    """Sessions for which it cannot change any more whether they match the filters."""
 
     def __post_init__(self) -> None:
         check_agents(self.reader, self.filters)
 
     @property
-    def is_all(self) -> bool:
+    def includes_all(self) -> bool:
         """Return whether all sessions are followed."""
         return self.streams is None and not self.filters
 
     def update(self, keys: Iterable[SessionKey]) -> None:
-        """Query the store if one of these sessions is not in `decided` yet."""
-        undecided = {SessionGroup(*key[:2]) for key in keys} - self.decided
-        if self.filters and undecided:
+        """Query the store if one of these sessions is not in `decided_sessions` yet."""
+        groups = {SessionGroup(*key[:2]) for key in keys} - self.decided_sessions
+        if self.filters and groups:
             self.refresh()
-            self.decided |= {group for group in undecided if self._is_decided(group)}
+            self.decided_sessions |= {
+                group for group in groups if self._is_decided(group)
+            }
 
     def refresh(self) -> None:
         """Query the store for the sessions that match the filters."""
-        self.matching = set(
+        self.matching_sessions = set(
             self.reader.select_sessions(Selection(filters=self.filters))
         )
 
     def _is_decided(self, group: SessionGroup) -> bool:
         # A session's folder may be unknown until after its first entry.
         session = self.reader.find_session(SessionKey(*group))
-        return group in self.matching or bool(session and session.cwd)
+        return group in self.matching_sessions or bool(session and session.cwd)
 
     def includes(self, key: SessionKey) -> bool:
-        """Return whether the session is followed; call `update` first."""
+        """Return whether the session is followed; call `update` or `refresh` first."""
         streams = self.streams
         if streams is not None and key[:2] not in streams and key not in streams:
             return False
-        return not self.filters or key[:2] in self.matching
+        return not self.filters or key[:2] in self.matching_sessions
 
 
 @dataclass(slots=True)
@@ -183,7 +189,8 @@ class _Follower:
     """Time of the newest stop that was printed or skipped."""
     version: int = -1
     """Data version of the store at the last poll."""
-    seen_sessions: set[SessionKey] = field(default_factory=set)
+    printed_sessions: set[SessionKey] = field(default_factory=set)
+    """Sessions and subagents of which an entry was printed."""
 
     def __post_init__(self) -> None:
         options = RenderOptions(
@@ -206,7 +213,7 @@ class _Follower:
         if last is None:
             return
         row_ids = None
-        if not self.session_filter.is_all:
+        if not self.session_filter.includes_all:
             self.session_filter.refresh()
             streams = self.feed.list_streams()
             row_ids = [
@@ -234,20 +241,21 @@ class _Follower:
             self._print_stops()
 
     def _print_record(self, placed: PlacedRecord) -> None:
-        redacted = redact_entry(placed, self.app.redact)
+        redacted_entry = redact_entry(placed, self.app.redact)
         if self.as_json:
             sequence = self.feed.get_sequence(placed)
-            numbered = structs.replace(redacted, sequence=sequence)
-            line = json.dumps(record_to_dict(numbered), default=str)
+            numbered_entry = structs.replace(redacted_entry, sequence=sequence)
+            line = json.dumps(record_to_dict(numbered_entry), default=str)
+            # The only control character that `json` does not escape.
             click.echo(line.replace("\x7f", "\\u007f"))
             return
         key = placed.record.session
         summary = self._load_summary(key)
-        if key not in self.seen_sessions:
-            self.seen_sessions.add(key)
+        if key not in self.printed_sessions:
+            self.printed_sessions.add(key)
             if self.feed.get_sequence(placed) == 1:
                 click.echo(self.view.format_start(key, summary))
-        for line in self.view.render_record(redacted.record, summary):
+        for line in self.view.render_record(redacted_entry.record, summary):
             click.echo(line)
 
     def _print_stops(self) -> None:

@@ -35,6 +35,7 @@ class FollowView:
         self._labels = SessionLabels(find_similar_ids)
         self._renderers: dict[SessionKey, RecordRenderer] = {}
         self._busy_sessions: set[SessionKey] = set()
+        """Sessions whose turn has begun and not ended."""
 
     def render_record(
         self, record: Record, summary: SessionSummary | None
@@ -68,7 +69,7 @@ class FollowView:
         )
 
     def format_stop(self, key: SessionKey, summary: SessionSummary | None) -> str:
-        """Format the notice that a session stopped."""
+        """Format the notice that a session stopped, which also ends its turn."""
         self._busy_sessions.discard(key)
         return self._format_notice(key, summary, "session stopped")
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MAX_EXAMPLE_WIDTH = 42
+"""The description of a longer example is shown on the line below it."""
 _MAX_SENTENCE_CHARS = 200
+"""More than any first sentence has, so that Click abridges none."""
 
 
 class LesliedCommand(click.Command):
@@ -87,6 +89,7 @@ class LesliedGroup(LesliedCommand, click.Group):
         """
         name = args[0]
         exists = self.get_command(ctx, name) is not None
+        # Click itself reports arguments that look like an option.
         if exists or ctx.resilient_parsing or not name[:1].isalnum():
             return super().resolve_command(ctx, args)
         raise UserError(

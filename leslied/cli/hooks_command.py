@@ -136,6 +136,10 @@ class _HooksState:
 
 
 def _get_settings_file(app: App, scope: Scope) -> Path:
+    """Return the path of the settings file; it need not exist.
+
+    Raises UserError if the scope needs a project and the current folder is in none.
+    """
     project = find_project(str(Path.cwd()))
     if scope != "user" and not project:
         raise UserError(
@@ -146,6 +150,7 @@ def _get_settings_file(app: App, scope: Scope) -> Path:
 
 
 def _read_state(app: App, scope: Scope) -> _HooksState:
+    """Return the state of the hooks in the settings file of this scope."""
     try:
         path = _get_settings_file(app, scope)
     except UserError:
@@ -182,19 +187,21 @@ def _make_hook_command(app: App) -> settings.HookCommand:
     return settings.HookCommand(sys.executable, str(app.paths.data_dir.absolute()))
 
 
-def _list_warnings(app: App, scope: Scope) -> list[str]:
-    """Return warnings about hooks that were just installed."""
-    states = [_read_state(app, name) for name in get_args(Scope)]
+def _list_warnings(app: App, installed_scope: Scope) -> list[str]:
+    """Return warnings about hooks that were just installed in this scope."""
+    states = [_read_state(app, scope) for scope in get_args(Scope)]
     warnings = [
         f"The hooks are also installed in the {state.scope} settings: "
         "the agent will get everything twice."
         for state in states
-        if state.is_installed and state.scope != scope
+        if state.is_installed and state.scope != installed_scope
     ]
     warnings += [
-        state.error for state in states if state.scope == scope and state.error
+        state.error
+        for state in states
+        if state.scope == installed_scope and state.error
     ]
-    if scope == "project":
+    if installed_scope == "project":
         warnings.append(
             "These settings are shared through Git but contain paths of this machine. "
             "Settings of --scope local are not shared."

@@ -50,7 +50,10 @@ def command(ctx: click.Context, *, thread: str, as_json: bool) -> None:
 
 
 def _load_messages(app: App, prefix: str) -> list[inbox.InboxMessage]:
-    """Return the messages, newest last, with states updated from the agents' logs."""
+    """Return the messages, newest last, with states updated from the agents' logs.
+
+    Raises UserError if no thread that starts with the prefix has messages.
+    """
     folder = str(app.paths.data_dir)
     threads = [t for t in inbox.list_threads(folder) if t.startswith(prefix)]
     if prefix and not threads:
@@ -63,7 +66,9 @@ def _load_messages(app: App, prefix: str) -> list[inbox.InboxMessage]:
         message for thread in threads for message in inbox.list_messages(folder, thread)
     ]
     inbox.resolve_claims(
-        messages, now_ns, lambda name: injection_state.load(folder, name).transcript
+        messages,
+        now_ns,
+        lambda thread: injection_state.load(folder, thread).transcript,
     )
     return sorted(messages, key=lambda message: message.at_ns)
 
@@ -73,13 +78,13 @@ def _message_to_dict(message: inbox.InboxMessage, app: App) -> dict[str, Any]:
         "id": message.id,
         "thread_id": message.thread,
         "state": message.state,
-        "queued_at": encode_time(_queued_at(message)),
+        "queued_at": encode_time(_get_queued_at(message)),
         "session_id": message.session or None,
         "text": app.redact(message.read_text()),
     }
 
 
-def _queued_at(message: inbox.InboxMessage) -> datetime:
+def _get_queued_at(message: inbox.InboxMessage) -> datetime:
     return datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC)
 
 
@@ -92,7 +97,7 @@ def _lines(messages: list[inbox.InboxMessage], app: App) -> Iterable[str]:
             message.id,
             message.thread,
             message.state,
-            format_ago(_queued_at(message), now),
+            format_ago(_get_queued_at(message), now),
             app.redact(message.read_text()),
         )
         for message in messages

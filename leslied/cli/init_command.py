@@ -29,7 +29,7 @@ from leslied.sinks import find_project
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FILES = ("AGENTS.md", "CLAUDE.md")
+_FILE_NAMES = ("AGENTS.md", "CLAUDE.md")
 _RESULT_MESSAGES = {
     "created": "Created {file} with version {next} of the guide for agents.",
     "appended": "Appended version {next} of the guide for agents to {file}.",
@@ -55,9 +55,9 @@ _RESULT_MESSAGES = {
 )
 @click.option(
     "--file",
-    "name",
-    type=click.Choice(_FILES),
-    default=_FILES[0],
+    "file_name",
+    type=click.Choice(_FILE_NAMES),
+    default=_FILE_NAMES[0],
     show_default=True,
     help="Change this file; choose the one that your agents read.",
 )
@@ -69,7 +69,13 @@ _RESULT_MESSAGES = {
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, *, name: str, yes: bool, remove: bool, diff: bool, as_json: bool
+    ctx: click.Context,
+    *,
+    file_name: str,
+    yes: bool,
+    remove: bool,
+    diff: bool,
+    as_json: bool,
 ) -> None:
     """Add the guide for agents to a project's AGENTS.md.
 
@@ -79,24 +85,23 @@ def command(
     command again to update the guide. Text outside the block is never changed.
     """
     app = get_app(ctx)
-    snapshot = read_snapshot(_get_project_folder(app.home), name)
+    snapshot = read_snapshot(_get_project_folder(app.home), file_name)
     plan = _make_plan(snapshot, is_removal=remove)
-    file = format_path(str(snapshot.folder / name), str(app.home))
-    data: dict[str, Any] = {
-        "file": str(snapshot.folder / name),
-        **_plan_to_dict(plan),
-    }
+    path = str(snapshot.folder / file_name)
+    short_path = format_path(path, str(app.home))
+    data: dict[str, Any] = {"file": path, **_plan_to_dict(plan)}
     if diff:
         # Use a temporary key, because a preview must not create the key file.
         redact = Redactor(os.urandom(32)).redact
         data["diff"] = redact("".join(_diff_lines(snapshot, plan)))
         emit(data, lambda: _colored_lines(data["diff"]), as_json=as_json)
         return
-    if plan.needs_consent and not yes and not _confirm(plan, file, as_json=as_json):
+    needs_answer = plan.needs_consent and not yes
+    if needs_answer and not _confirm(plan, short_path, as_json=as_json):
         data["status"] = "skipped"
     elif plan.data != snapshot.data:
         replace_file(snapshot, plan.data)
-    message = sanitize(_format_result(data, plan, file))
+    message = sanitize(_format_result(data, plan, short_path))
     warnings = [*_iter_warnings(snapshot, plan)] if data["status"] != "skipped" else []
     emit(data, lambda: [message], as_json=as_json, warnings=warnings)
 
@@ -108,13 +113,14 @@ def _get_project_folder(home: Path) -> Path:
     folder belongs to another user.
     """
     current = Path.cwd()
-    not_projects = (home.resolve(), Path("/"))
-    if current in not_projects:
+    # Neither is a project, even if it is the top folder of a Git repository.
+    excluded_folders = (home.resolve(), Path("/"))
+    if current in excluded_folders:
         raise UserError(
             f"{current} is not a project.", "Change to a project's folder first."
         )
     top = find_project(str(current)) or current
-    if top in not_projects:
+    if top in excluded_folders:
         return current
     if top != current and os.getuid() not in (0, top.stat().st_uid):
         raise UserError(
@@ -142,12 +148,12 @@ def _plan_to_dict(plan: GuidePlan) -> dict[str, Any]:
     }
 
 
-def _confirm(plan: GuidePlan, file: str, *, as_json: bool) -> bool:
+def _confirm(plan: GuidePlan, path: str, *, as_json: bool) -> bool:
     """Ask whether to replace the guide; raise UserError if nobody can answer."""
     previous = plan.previous_version or "unknown"
-    fact = f"The guide in {file} is version {previous}"
+    fact = f"The guide in {path} is version {previous}"
     if as_json or not sys.stdin.isatty():
-        command_line = _format_command_line(Path(file).name)
+        command_line = _format_command_line(Path(path).name)
         raise UserError(
             f"{fact}; replacing it with {plan.next_version} needs confirmation.",
             f"Show the change with: {command_line} --diff. "
@@ -157,16 +163,18 @@ def _confirm(plan: GuidePlan, file: str, *, as_json: bool) -> bool:
     return click.confirm(sanitize(question), err=True)
 
 
-def _format_command_line(name: str) -> str:
+def _format_command_line(file_name: str) -> str:
     """Format the command line of `leslied init` for a file."""
-    return "leslied init" + ("" if name == _FILES[0] else f" --file {name}")
+    return "leslied init" + (
+        "" if file_name == _FILE_NAMES[0] else f" --file {file_name}"
+    )
 
 
-def _format_result(data: dict[str, Any], plan: GuidePlan, file: str) -> str:
+def _format_result(data: dict[str, Any], plan: GuidePlan, path: str) -> str:
     is_deleted = plan.status == "removed" and plan.data is None
     message = _RESULT_MESSAGES["deleted" if is_deleted else data["status"]]
     previous = plan.previous_version or "unknown"
-    return message.format(file=file, previous=previous, next=plan.next_version)
+    return message.format(file=path, previous=previous, next=plan.next_version)
 
 
 def _iter_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
@@ -182,7 +190,7 @@ def _iter_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
 def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
     # Claude Code reads AGENTS.md only in a folder without CLAUDE.md.
     other_file = snapshot.folder / next(
-        name for name in _FILES if name != snapshot.name
+        name for name in _FILE_NAMES if name != snapshot.name
     )
     if other_file.is_symlink() or not other_file.is_file():
         return

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> None:
     """Send a message to a thread's agent, to be delivered once with its next prompt.
 
-    Use it from another terminal or from a script. It needs the hooks, which only Claude
-    Code supports; install them with `leslied hooks install`.
+    Use the command from another terminal or a script. Delivery needs the hooks, which
+    only Claude Code supports; install them with `leslied hooks install`.
     """
     app = get_app(ctx)
     text = text.strip()

@@ -80,7 +80,7 @@ _CODE_THEME = ANSISyntaxTheme(
 
 
 def render_markdown(text: str, width: int) -> Iterator[str] | None:
-    """Yield the text's lines, rendered to fit `width` columns.
+    """Return an iterator over the text's lines, rendered to fit `width` columns.
 
     Return None for text that is too long or too deeply nested to render.
     """
@@ -94,9 +94,11 @@ def render_markdown(text: str, width: int) -> Iterator[str] | None:
         _TerminalMarkdown(tokens), options, pad=False
     )
     lines = [_trim_line(line) for line in rendered]
-    text_numbers = [number for number, line in enumerate(lines) if line]
-    trimmed = lines[text_numbers[0] : text_numbers[-1] + 1] if text_numbers else []
-    return ("".join(_render_segments(line)) for line in trimmed)
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return ("".join(_render_segments(line)) for line in lines)
 
 
 class _LeftHeading(Heading):
@@ -138,6 +140,8 @@ class _IndentedCodeBlock(CodeBlock):
 
 
 class _TerminalMarkdown(Markdown):
+    """Parsed Markdown with the elements above, and with every line break kept."""
+
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
         "heading_open": _LeftHeading,
@@ -161,6 +165,7 @@ def _harden_break(token: Token) -> None:
 
 @cache
 def _get_parser() -> MarkdownIt:
+    # The parser drops text nested deeper than its limit, so that limit is higher.
     options = {"html": False, "maxNesting": _MAX_NESTING + 2}
     parser = MarkdownIt("commonmark", options)
     return parser.enable(["strikethrough", "table"]).disable(["image", "reference"])
@@ -192,10 +197,9 @@ def _render_segments(line: Iterable[Segment]) -> Iterator[str]:
     for text, style, _ in line:
         # Sanitize again: the parser has decoded character references such as `&#13;`,
         # so the text may have new control characters.
-        safe = sanitize(text)
-        unlinked = style.update_link(None) if style else None
-        yield (
-            unlinked.render(safe, color_system=ColorSystem.STANDARD)
-            if unlinked
-            else safe
-        )
+        safe_text = sanitize(text)
+        if not style:
+            yield safe_text
+            continue
+        style_without_link = style.update_link(None)
+        yield style_without_link.render(safe_text, color_system=ColorSystem.STANDARD)

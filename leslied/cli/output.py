@@ -27,6 +27,7 @@ _CONTROL_CHARS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
     "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+"""Control, invisible and bidirectional characters, except tab and newline."""
 _EMOJI_MODIFIERS = re.compile(
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
@@ -71,7 +72,7 @@ def sanitize(text: str) -> str:
 def _escape_char(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
-        return chr(0x2400 + code)
+        return chr(0x2400 + code)  # such as ␛, from the block Control Pictures
     return "␡" if code == 0x7F else f"<U+{code:04X}>"
 
 
@@ -142,7 +143,7 @@ def _print_envelope(
 
 
 def _encode_json(value: Any) -> bytes:
-    """Encode the value as JSON, indented unless only the `json` module can do it."""
+    """Encode the value as JSON, indented if msgspec can encode it."""
     import msgspec  # noqa: PLC0415 - not every command prints JSON
 
     try:
@@ -191,7 +192,8 @@ def format_table(
 
     `stretch` is the index of the column that is cut first if the terminal is too
     narrow; then `droppable` columns are left out, in this order. If `stretch` is None,
-    the widest columns are cut. `right_aligned` and `droppable` hold headers.
+    the widest columns are cut. `right_aligned` and `droppable` hold headers. Without a
+    terminal, no column is left out.
     """
     from rich.cells import cell_len  # noqa: PLC0415
 
@@ -200,15 +202,20 @@ def format_table(
         for row in (headers, *rows)
     ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    numeric = {i for i, name in enumerate(headers) if name in right_aligned}
-    optional = [headers.index(name) for name in droppable if name in headers]
+    right_indexes = {i for i, name in enumerate(headers) if name in right_aligned}
+    droppable_indexes = [headers.index(name) for name in droppable if name in headers]
     if stretch is None:
-        visible, widths = list(range(len(headers))), _shrink_columns(widths)
+        visible_indexes, widths = list(range(len(headers))), _shrink_columns(widths)
     else:
-        visible = _fit_columns(widths, stretch, optional, numeric)
+        visible_indexes = _fit_columns(
+            widths, stretch, droppable_indexes, right_indexes
+        )
     for number, row in enumerate(cells):
-        fitted = [_pad_cell(row[i], widths[i], is_right=i in numeric) for i in visible]
-        line = "  ".join(fitted).rstrip()
+        fitted_cells = [
+            _fit_cell(row[i], widths[i], is_right_aligned=i in right_indexes)
+            for i in visible_indexes
+        ]
+        line = "  ".join(fitted_cells).rstrip()
         yield click.style(line, dim=True) if number == 0 else line
 
 
@@ -220,29 +227,37 @@ def _flatten_cell(text: str) -> str:
 
 
 def _fit_columns(
-    widths: list[int], stretch: int, droppable: Sequence[int], numeric: set[int]
+    widths: list[int],
+    stretch: int,
+    droppable_indexes: Sequence[int],
+    right_indexes: set[int],
 ) -> list[int]:
     """Return the indexes of visible columns; shrink their `widths` in place."""
-    visible = list(range(len(widths)))
-    columns = _find_screen_width()
-    full_width, width = widths[stretch], columns or _DEFAULT_WIDTH
+    visible_indexes = list(range(len(widths)))
+    screen_width = _find_screen_width()
+    line_width = screen_width or _DEFAULT_WIDTH
+    full_width = widths[stretch]
 
     def width_left() -> int:
-        return width - sum(widths[i] + 2 for i in visible if i != stretch)
+        """Return the width that the other columns leave for the stretch column."""
+        other_widths = (widths[i] + 2 for i in visible_indexes if i != stretch)
+        return line_width - sum(other_widths)
 
-    for index in droppable if columns else ():
+    for index in droppable_indexes if screen_width else ():
         if width_left() >= min(full_width, _MIN_STRETCH_WIDTH):
             break
-        visible.remove(index)
+        visible_indexes.remove(index)
     widths[stretch] = min(full_width, max(width_left(), _MIN_COLUMN_WIDTH))
+    if not screen_width:
+        return visible_indexes
     # Text may be cut, but not numbers, nor the first column: people type its ids.
-    textual = [i for i in visible[1:] if i not in numeric] if columns else []
-    while textual and width_left() < widths[stretch]:
-        widest = max(textual, key=widths.__getitem__)
+    text_indexes = [i for i in visible_indexes[1:] if i not in right_indexes]
+    while text_indexes and width_left() < widths[stretch]:
+        widest = max(text_indexes, key=widths.__getitem__)
         if widths[widest] <= _MIN_COLUMN_WIDTH:
             break
         widths[widest] -= 1
-    return visible
+    return visible_indexes
 
 
 def _shrink_columns(widths: list[int]) -> list[int]:
@@ -257,13 +272,14 @@ def _shrink_columns(widths: list[int]) -> list[int]:
     return [min(width, limit) for width in widths]
 
 
-def _pad_cell(text: str, width: int, *, is_right: bool) -> str:
+def _fit_cell(text: str, width: int, *, is_right_aligned: bool) -> str:
+    """Cut or pad the text to the width."""
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
     if cell_len(text) > width:
         return set_cell_size(text, width - 1) + "…"
     space = " " * (width - cell_len(text))
-    return space + text if is_right else text + space
+    return space + text if is_right_aligned else text + space
 
 
 def has_room(columns: int) -> bool:
@@ -286,12 +302,12 @@ def parse_time(text: str | None) -> datetime | None:
 
 
 def format_time(time: datetime | None) -> str:
-    """Format a time in the local zone, to the minute."""
+    """Format a time in the local zone, to the minute; `-` for None."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
 
 
 def format_ago(time: datetime | None, now: datetime) -> str:
-    """Format how long ago the time is, in the largest unit: `3 h ago`."""
+    """Format how long ago the time is, as in `3 h ago`; `never` for None."""
     if time is None:
         return "never"
     seconds = max(int((now - time.astimezone(UTC)).total_seconds()), 0)
@@ -345,17 +361,25 @@ def shorten_ids(ids: Iterable[str], similar_ids: Iterable[str]) -> dict[str, str
     characters as one of `ids`.
     """
     full_ids = list(ids)
-    ordered = sorted({*full_ids, *similar_ids})
-    return {each: each[: _compute_prefix_length(each, ordered)] for each in full_ids}
+    sorted_ids = sorted({*full_ids, *similar_ids})
+    return {
+        full_id: full_id[: _compute_prefix_length(full_id, sorted_ids)]
+        for full_id in full_ids
+    }
 
 
-def _compute_prefix_length(full_id: str, ordered: Sequence[str]) -> int:
-    index = bisect_left(ordered, full_id)
-    neighbours = [*ordered[max(index - 1, 0) : index], *ordered[index + 1 : index + 2]]
-    common = (_count_common_prefix(full_id, other) for other in neighbours)
-    return max([_MIN_ID_CHARS, *(length + 1 for length in common)])
+def _compute_prefix_length(full_id: str, sorted_ids: Sequence[str]) -> int:
+    index = bisect_left(sorted_ids, full_id)
+    # No other id shares more characters with an id than its neighbours in the order.
+    previous_ids = sorted_ids[max(index - 1, 0) : index]
+    next_ids = sorted_ids[index + 1 : index + 2]
+    lengths = [
+        _count_common_chars(full_id, other) for other in (*previous_ids, *next_ids)
+    ]
+    return max([_MIN_ID_CHARS, *(length + 1 for length in lengths)])
 
 
-def _count_common_prefix(first: str, second: str) -> int:
+def _count_common_chars(first: str, second: str) -> int:
+    """Return the length of the common prefix."""
     pairs = zip(first, second, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -63,7 +63,7 @@ def _start_pager(
 def _write_to_pager(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
     # Leave Ctrl-C to the pager: if this process exited, the pager would keep running
     # without control of the terminal.
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with contextlib.suppress(BrokenPipeError), pager:
             for line in lines:
@@ -71,7 +71,7 @@ def _write_to_pager(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> Non
                 pager.stdin.write(line.encode(errors="replace") + b"\n")
                 pager.stdin.flush()
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 def _print_lines(lines: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""`leslied pause`: suspend the daemon."""
+"""`leslied pause`: pause the daemon."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from leslied.paths import make_private_dir
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied pause", "suspend the daemon"),
-        ("leslied unpause", "continue"),
+        ("leslied pause", "pause the daemon"),
+        ("leslied unpause", "let it continue"),
     ],
     see_also=["unpause", "status"],
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Suspend the daemon until `leslied unpause`.
+    """Pause the daemon until `leslied unpause`.
 
     A paused daemon reads and writes nothing, so the machine is free for other work.
     Nothing is lost: what agents write in the meantime is read afterwards.

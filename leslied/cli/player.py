@@ -66,6 +66,7 @@ class Player:
     is_terminal: bool
     """Whether text appears piece by piece."""
     _is_skipping: bool = False
+    """Whether pauses are skipped, until the next event appears."""
     _is_mid_line: bool = False
     _hint: str = ""
 
@@ -79,6 +80,7 @@ class Player:
         except _Quit:
             pass
         finally:
+            # Reset colours: the user may have quit in the middle of a coloured text.
             self._write("\x1b[0m\n" if self._is_mid_line else "\x1b[0m")
 
     def _show(self, event: ReplayEvent) -> None:
@@ -101,16 +103,16 @@ class Player:
         `seconds` are divided by the speed; `limit` is not.
         """
         # Store the remaining time as a fraction, because a key may change the speed.
-        remaining = 1.0
-        while not self._is_skipping and remaining > 0:
+        fraction_left = 1.0
+        while not self._is_skipping and fraction_left > 0:
             duration = min(seconds / self.speed, limit) if self.speed else 0.0
             if not duration:
                 return
             started_at = self.clock.monotonic()
-            key = self.keys.wait(duration * remaining)
+            key = self.keys.wait(duration * fraction_left)
             if not key:
                 return
-            remaining -= (self.clock.monotonic() - started_at) / duration
+            fraction_left -= (self.clock.monotonic() - started_at) / duration
             self._handle_key(key)
 
     def _handle_key(self, key: Key) -> None:

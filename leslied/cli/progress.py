@@ -21,7 +21,9 @@ _DELAY_SECONDS = 0.3
 """Time before the bar first appears, so that short tasks show none."""
 _REDRAW_SECONDS = 0.1
 _BAR_WIDTH = 24
+_DEFAULT_WIDTH = 80
 _ERASE = "\r\x1b[K"
+"""Escape sequence that moves to the start of the line and clears it."""
 
 
 class ProgressBar:
@@ -30,7 +32,7 @@ class ProgressBar:
     def __init__(self, clock: Clock, stream: TextIO | None = None) -> None:
         self._clock = clock
         self._stream = stream or sys.stderr
-        self._is_visible = (
+        self._is_enabled = (
             self._stream.isatty() and read_environ().get("TERM", "dumb") != "dumb"
         )
         self._is_drawn = False
@@ -52,15 +54,15 @@ class ProgressBar:
         self._next_draw_at = self._started_at + _DELAY_SECONDS
 
     def update(self, done: int, total: int) -> None:
-        """Set the progress; redraw at most ten times a second."""
+        """Set the progress; redraw at most ten times a second, not if total is 0."""
         if (
-            self._is_visible
+            self._is_enabled
             and total
             and (now := self._clock.monotonic()) >= self._next_draw_at
         ):
             self._next_draw_at = now + _REDRAW_SECONDS
             self._is_drawn = True
-            line = self._draw(min(done, total), total, now - self._started_at)
+            line = self._format_line(min(done, total), total, now - self._started_at)
             self._stream.write(_ERASE + line[: self._get_width() - 1])
             self._stream.flush()
 
@@ -70,7 +72,7 @@ class ProgressBar:
             self.update(number, len(items))
             yield item
 
-    def _draw(self, done: int, total: int, seconds: float) -> str:
+    def _format_line(self, done: int, total: int, seconds: float) -> str:
         filled = done * _BAR_WIDTH // total
         bar = "█" * filled + "░" * (_BAR_WIDTH - filled)
         amounts = f"{self._format_amount(done)} of {self._format_amount(total)}"
@@ -86,9 +88,10 @@ class ProgressBar:
 
     def _get_width(self) -> int:
         try:
-            return os.get_terminal_size(self._stream.fileno()).columns or 80
+            columns = os.get_terminal_size(self._stream.fileno()).columns
         except (OSError, ValueError):
-            return 80
+            return _DEFAULT_WIDTH
+        return columns or _DEFAULT_WIDTH
 
     def _erase(self) -> None:
         if self._is_drawn:

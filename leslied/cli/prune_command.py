@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from leslied.store import StoreReader
 
 _MAX_LISTED_SESSIONS = 20
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
-_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
+_SIZE_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEEP_REASONS = {
     "active": "still active",
@@ -134,7 +134,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _PruneRequest:
-    """The options of one call, and the app in which it runs."""
+    """The options of the command, and the app in which it runs."""
 
     app: App
     options: dict[str, Any]
@@ -187,8 +187,8 @@ class _PruneRequest:
             )
             with store.pruner() as store_pruner:
                 # An earlier run may have ended before it could shrink the store.
-                is_unfinished = store_pruner.needs_vacuum()
-            if plan.candidates or is_unfinished:
+                needs_vacuum = store_pruner.needs_vacuum()
+            if plan.candidates or needs_vacuum:
                 pruner.check_free_space(sizes.compute_remaining_store(plan.candidates))
                 with ProgressBar(self.app.clock) as bar:
                     bar.start("Deleting sessions")
@@ -299,10 +299,10 @@ class _PruneRequest:
 
 def parse_size(text: str) -> int:
     """Return the bytes of a size such as `2GB`; raise UserError for other text."""
-    match = _SIZE.fullmatch(text.strip().lower())
+    match = _SIZE_PATTERN.fullmatch(text.strip().lower())
     if match is None:
         raise UserError(f"{text!r} is not a size.", "Try: 2GB, 500MB, 1.5G")
-    return int(float(match[1]) * _FACTORS[match[2]])
+    return int(float(match[1]) * _SIZE_FACTORS[match[2]])
 
 
 def _list_warnings(report: PruneReport) -> list[str]:
@@ -368,8 +368,8 @@ def _session_table(
     sessions: list[dict[str, Any]], request: _PruneRequest
 ) -> Iterator[str]:
     headers = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
-    visible = sessions[:_MAX_LISTED_SESSIONS]
-    short_ids = request.make_short_ids([each["id"] for each in visible])
+    visible_sessions = sessions[:_MAX_LISTED_SESSIONS]
+    short_ids = request.make_short_ids([each["id"] for each in visible_sessions])
     now, home = request.app.clock.now(), str(request.app.home)
     rows = [
         (
@@ -381,11 +381,12 @@ def _session_table(
             ", ".join(each["why"]),
             format_bytes(each["bytes"]),
         )
-        for each in visible
+        for each in visible_sessions
     ]
     yield from format_table(headers, rows, stretch=4, right_aligned=("FREES",))
     if len(sessions) > _MAX_LISTED_SESSIONS:
-        yield f"… and {len(sessions) - len(visible)} more (list all with --json)"
+        hidden_count = len(sessions) - _MAX_LISTED_SESSIONS
+        yield f"… and {hidden_count} more (list all with --json)"
 
 
 def _format_age(text: str | None, now: datetime) -> str:

@@ -42,13 +42,14 @@ class RecordRenderer:
 
     The result of an edit is left out if the edit was shown as a diff.
 
-    Plain output has every line as it is in the log. On a terminal, answers are rendered
-    as Markdown, edits as diffs, and wrapped lines keep their indent.
+    Plain output is neither rendered nor wrapped. On a terminal, answers are rendered as
+    Markdown, edits as diffs, and wrapped lines keep their indent.
     """
 
     def __init__(self, options: RenderOptions) -> None:
         self._options = options
-        self._shown_edit_ids: set[str] = set()
+        self._diffed_call_ids: set[str] = set()
+        """Ids of calls whose edits were shown as a diff."""
 
     def render(self, record: Record, indent: str) -> Iterator[str]:
         """Yield the lines of one record, none if it is not shown."""
@@ -73,8 +74,8 @@ class RecordRenderer:
 
     def _prompt_lines(self, record: Record, indent: str) -> Iterator[str]:
         yield Gap(indent.rstrip())
-        mark = indent + self._options.paint("> ", fg="cyan", bold=True)
-        yield from self._prefixed_lines(record.content, mark, bold=True)
+        prefix = indent + self._options.paint("> ", fg="cyan", bold=True)
+        yield from self._prefixed_lines(record.content, prefix, bold=True)
         yield Gap(indent.rstrip())
 
     def _answer_lines(self, record: Record, indent: str) -> Iterator[str]:
@@ -97,8 +98,8 @@ class RecordRenderer:
         options = self._options
         if options.is_rich:
             yield Gap(indent.rstrip())
-        mark = indent + options.paint("~ ", dim=True)
-        yield from self._prefixed_lines(record.content, mark, dim=True, italic=True)
+        prefix = indent + options.paint("~ ", dim=True)
+        yield from self._prefixed_lines(record.content, prefix, dim=True, italic=True)
         if options.is_rich:
             yield Gap(indent.rstrip())
 
@@ -113,7 +114,7 @@ class RecordRenderer:
         else:
             yield from self._call_header_lines(name, summary, indent)
         if edits:
-            self._shown_edit_ids.add(record.tool_call_id)
+            self._diffed_call_ids.add(record.tool_call_id)
             yield from render_edits(edits, indent, options)
         if record.metadata.get("is_unanswered"):
             yield indent + options.paint("  └ no answer", dim=True)
@@ -121,11 +122,12 @@ class RecordRenderer:
     def _call_header_lines(self, name: str, summary: str, indent: str) -> Iterator[str]:
         options = self._options
         width = options.width_after(indent)
+        # Leave some columns for the summary, even after a very long name.
         name = options.truncate(name, width - 12)
         head = options.paint("● ", fg="blue") + options.paint(
             name, fg="blue", bold=True
         )
-        width_left = width - measure_width(name) - 3
+        width_left = width - measure_width(name) - len("●  ")
         if not options.is_full or len(summary) <= width_left:
             yield indent + f"{head} {options.truncate(summary, width_left)}".rstrip()
             return
@@ -136,30 +138,30 @@ class RecordRenderer:
     def _format_arguments(
         self, record: Record, arguments: Any, edits: Sequence[FileEdit]
     ) -> str:
-        """Format the most informative argument on one line, or all arguments."""
+        """Format the most informative argument on one line, or all arguments.
+
+        A call that edits one file is summarized by that file. For several edits, return
+        "", because their diffs show the files.
+        """
         options = self._options
+        if len(edits) > 1:
+            return ""
         if edits:
-            edit = edits[0] if len(edits) == 1 else None
-            return (
-                sanitize(f"{options.shorten_path(edit.path)} {edit.diffstat}")
-                if edit
-                else ""
-            )
+            path = options.shorten_path(edits[0].path)
+            return sanitize(f"{path} {edits[0].diffstat}")
         if options.is_full or not isinstance(arguments, dict):
             text = record.tool_input
             return sanitize(text if options.is_full else text[:MAX_PLAIN_CHARS])
         for name in _KEY_ARGUMENTS:
             argument = _format_argument(arguments.get(name))
             if argument:
-                argument = (
-                    options.shorten_path(argument)
-                    if name in PATH_ARGUMENTS
-                    else argument
-                )
-                return self._format_line(argument)
-        return self._format_line(record.tool_input)
+                if name in PATH_ARGUMENTS:
+                    argument = options.shorten_path(argument)
+                return self._join_lines(argument)
+        return self._join_lines(record.tool_input)
 
-    def _format_line(self, text: str) -> str:
+    def _join_lines(self, text: str) -> str:
+        """Return the text on one line, truncated in plain output."""
         line = sanitize(" ".join(text.split()))
         return line if self._options.is_rich else self._options.truncate(line, 0)
 
@@ -167,33 +169,31 @@ class RecordRenderer:
         options = self._options
         is_error = bool(record.metadata.get("is_error"))
         is_whole = options.tool_output == "whole"
-        if record.tool_call_id in self._shown_edit_ids:
-            self._shown_edit_ids.discard(record.tool_call_id)
+        if record.tool_call_id in self._diffed_call_ids:
+            self._diffed_call_ids.discard(record.tool_call_id)
             if not (is_error or is_whole):
                 return
         lines = (record.spilled or record.content).strip("\n").split("\n")
-        visible = lines if is_whole else lines[: options.max_result_lines]
+        visible_lines = lines if is_whole else lines[: options.max_result_lines]
         style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
-        mark = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
-        for line in visible:
-            for piece in self._fit_line(line, mark, is_whole=is_whole):
-                yield (mark + options.paint(piece, **style)) if piece else mark
-                mark = indent + "    "
-        if len(visible) < len(lines):
-            yield mark + options.paint(
-                format_more_lines(len(lines) - len(visible)), dim=True
+        prefix = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
+        for line in visible_lines:
+            for piece in self._fit_line(line, prefix, is_whole=is_whole):
+                yield (prefix + options.paint(piece, **style)) if piece else prefix
+                prefix = indent + "    "
+        if len(visible_lines) < len(lines):
+            yield prefix + options.paint(
+                format_more_lines(len(lines) - len(visible_lines)), dim=True
             )
 
-    def _fit_line(self, line: str, mark: str, *, is_whole: bool) -> Iterator[str]:
+    def _fit_line(self, line: str, prefix: str, *, is_whole: bool) -> Iterator[str]:
+        """Yield the pieces of the wrapped line; unless `is_whole`, truncate it."""
         options = self._options
+        width = options.width_after(prefix) if options.is_rich else 0
         if is_whole:
-            yield from options.wrap(
-                sanitize(line), options.width_after(mark) if options.is_rich else 0
-            )
-        elif options.is_rich:
-            yield options.truncate(sanitize(line), options.width_after(mark))
+            yield from options.wrap(sanitize(line), width)
         else:
-            yield options.truncate(sanitize(line), 0)
+            yield options.truncate(sanitize(line), width)
 
     def _event_lines(self, record: Record, indent: str) -> Iterator[str]:
         kind, note = record.metadata.get("kind"), record.metadata.get("note")
@@ -206,13 +206,13 @@ class RecordRenderer:
             description = " ".join(str(part) for part in (kind, note, text) if part)
             yield from self._prefixed_lines(f"· {description}", indent, dim=True)
 
-    def _prefixed_lines(self, text: str, mark: str, **style: Any) -> Iterator[str]:
-        """Yield the wrapped lines of the text, each prefixed with the mark."""
+    def _prefixed_lines(self, text: str, prefix: str, **style: Any) -> Iterator[str]:
+        """Yield the wrapped lines of the text, each after the prefix."""
         options = self._options
-        width = options.width_after(mark, is_prose=True) if options.is_rich else 0
+        width = options.width_after(prefix, is_prose=True) if options.is_rich else 0
         for line in text.strip("\n").split("\n"):
             for piece in options.wrap(sanitize(line), width):
-                yield mark + options.paint(piece, **style)
+                yield prefix + options.paint(piece, **style)
 
 
 def _parse_json(text: str) -> Any:
@@ -225,7 +225,7 @@ def _parse_json(text: str) -> Any:
 def _format_argument(value: Any) -> str:
     """Return the argument if it is a text or a list of words, else "".
 
-    Of `bash -c COMMAND`, only the command is returned.
+    Of a list such as `bash -c COMMAND`, only COMMAND is returned.
     """
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         is_shell = len(value) == 3 and value[1] in ("-c", "-lc")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ToolOutput = Literal["none", "short", "whole"]
 MAX_PLAIN_CHARS = 160
+"""Length of a truncated line of plain output."""
 _MAX_PROSE_WIDTH = 100
 """Longer lines of prose are hard to read, even on a wide terminal."""
 _MIN_WIDTH = 20
@@ -23,22 +24,24 @@ _MAX_WIDTH = 1000
 
 
 class Gap(str):
-    """Empty separator line; several in a row are collapsed into one."""
+    """Separator line, empty except for its indent; adjacent gaps are collapsed."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
-    """Options of rendering records; by default, short plain text as for a pipe."""
+    """Options for rendering records; by default, short plain text as for a pipe."""
 
     width: int = 0
     """Columns of the terminal; 0 for plain text without colours and wrapping."""
     folder: str = ""
     """Working directory of the session; paths below it are shown relative to it."""
     is_full: bool = False
+    """Whether to show all arguments of calls, all events and unknown records."""
     include_thinking: bool = False
     tool_output: ToolOutput = "short"
+    """How much of a tool result to show; with "none", calls are left out as well."""
     max_result_lines: int = 4
     max_edit_lines: int = 16
 
@@ -101,7 +104,7 @@ def format_more_lines(number: int) -> str:
 
 
 def collapse_gaps(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines, with adjacent gaps collapsed into one."""
+    """Yield the lines with adjacent gaps collapsed into one, and none at the end."""
     gap: str | None = None
     for line in lines:
         if isinstance(line, Gap):

@@ -116,6 +116,7 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
 def _skip_units(
     units: tuple[Unit, ...], first: int | None, id_prefix: str
 ) -> tuple[Unit, ...]:
+    """Return the units from number `first` on; raise UserError if there are none."""
     if first is None:
         return units
     last = max((unit.number for unit in units), default=0)

@@ -33,12 +33,12 @@ def make_replay_events(
     headers = _HeaderTracker()
     for entry in build_timeline(units, is_visible):
         indent, pause = _INDENT * entry.depth, entry.pause.total_seconds()
-        header = [
+        header_lines = [
             indent + click.style(sanitize(line), dim=True)
             for line in headers.lines_before(entry)
         ]
-        if header:
-            yield ReplayEvent(pause, _join_lines(header))
+        if header_lines:
+            yield ReplayEvent(pause, _join_lines(header_lines))
             pause = 0.0
         lines = render_record(entry.placed.record, indent, is_full=is_full)
         yield ReplayEvent(pause, _join_lines(lines), _choose_pacing(entry))
@@ -49,7 +49,7 @@ def _join_lines(lines: Iterable[str]) -> str:
 
 
 class _HeaderTracker:
-    """Tracker of units and calls, which decides which entries need a header."""
+    """Tracker of units and calls, to decide which entries need a header."""
 
     def __init__(self) -> None:
         self._chat_id_by_depth: dict[int, str] = {}

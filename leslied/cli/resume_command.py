@@ -1,4 +1,4 @@
-"""`leslied resume`: a brief for the agent that continues a thread."""
+"""`leslied resume`: a briefing on a thread for the agent that continues it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leslied.threads.context import build_context
 from leslied.threads.progress import parse_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from leslied.cli.app import App
     from leslied.model.record import Record
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_TEXT_CHARS = 2000
 _MAX_INPUT_CHARS = 200
-_MAX_FILE_BYTES = 262_144
+_MAX_PROGRESS_BYTES = 262_144
 
 
 @click.command(
@@ -54,18 +54,18 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
     with app.open_reader() as reader:
         resolved = resolve_id(reader, id_prefix)
         units = load_units(reader, resolved)
-    brief = _make_brief(app, resolved.session, units)
-    emit(brief.to_dict(), brief.lines, as_json=as_json)
+    briefing = _make_briefing(app, resolved.session, units)
+    emit(briefing.to_dict(), briefing.lines, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeBrief:
+class Briefing:
     """State of a thread, for the agent that continues it."""
 
     session: SessionSummary
     title: str
     context: str
-    unit: Unit | None
+    last_unit: Unit | None
     unanswered_calls: tuple[Record, ...]
     open_tasks: tuple[str, ...]
     command: str
@@ -88,13 +88,13 @@ class ResumeBrief:
         }
 
     def lines(self) -> Iterator[str]:
-        """Yield the brief as Markdown, usable as an agent's first prompt."""
+        """Yield the briefing as Markdown, usable as an agent's first prompt."""
         yield sanitize(f"# Continue {self.session.thread_id}: {self.title}")
         if self.context:
             yield ""
             yield from map(sanitize, self.context.split("\n"))
-        if self.unit:
-            yield from self._unit_lines(self.unit)
+        if self.last_unit:
+            yield from _unit_lines(self.last_unit)
         yield from _list_section_lines(
             "Tool calls without a result", map(_format_call, self.unanswered_calls)
         )
@@ -102,30 +102,32 @@ class ResumeBrief:
         yield from _list_section_lines("Resume with the same agent", [self.command])
 
     def _unit_to_dict(self) -> dict[str, Any] | None:
-        if self.unit is None:
+        unit = self.last_unit
+        if unit is None:
             return None
         return {
-            "chat_id": self.unit.chat_id,
-            "prompt": self.unit.prompt,
-            "answer": _find_answer(self.unit),
-            "stop_reason": self.unit.stop_reason,
-            "transcript": self.unit.transcript or None,
+            "chat_id": unit.chat_id,
+            "prompt": unit.prompt,
+            "answer": _find_answer(unit),
+            "stop_reason": unit.stop_reason,
+            "transcript": unit.transcript or None,
         }
 
-    def _unit_lines(self, unit: Unit) -> Iterator[str]:
-        ended_at = format_time(unit.ended_at)
-        yield from _text_section_lines("Last prompt", unit.prompt)
-        yield from _text_section_lines(
-            f"Last answer ({unit.stop_reason}, {ended_at})", _find_answer(unit)
-        )
-        if unit.transcript:
-            yield ""
-            yield sanitize(f"Transcript: {unit.transcript}")
+
+def _unit_lines(unit: Unit) -> Iterator[str]:
+    ended_at = format_time(unit.ended_at)
+    yield from _text_section_lines("Last prompt", unit.prompt)
+    yield from _text_section_lines(
+        f"Last answer ({unit.stop_reason}, {ended_at})", _find_answer(unit)
+    )
+    if unit.transcript:
+        yield ""
+        yield sanitize(f"Transcript: {unit.transcript}")
 
 
-def _make_brief(
+def _make_briefing(
     app: App, session: SessionSummary, units: tuple[Unit, ...]
-) -> ResumeBrief:
+) -> Briefing:
     last_unit = next((unit for unit in reversed(units) if unit.number), None)
     last_unit = redact_unit(last_unit, app.redact) if last_unit else None
     folder = session.folder or find_project(session.cwd)
@@ -133,13 +135,13 @@ def _make_brief(
     # A central folder is not in the project, so relative paths would not resolve.
     is_central = Path(folder).is_relative_to(app.paths.central_dir)
     prefix = f"{folder}/" if is_central else ""
-    return ResumeBrief(
+    return Briefing(
         session=session,
         title=app.redact(session.title),
         context=build_context(folder, session.thread_id, prefix=prefix).xml
         if folder
         else "",
-        unit=last_unit,
+        last_unit=last_unit,
         unanswered_calls=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(map(app.redact, _list_open_tasks(folder, session.thread_id))),
         command=format_resume_command(session),
@@ -149,7 +151,7 @@ def _make_brief(
 def _list_open_tasks(folder: str, thread: str) -> list[str]:
     """Return open tasks, then blocked ones with their reason."""
     path = f"{folder}/.leslie/threads/{thread}/progress.md"
-    text = (read_part(path, 0, _MAX_FILE_BYTES) or b"").decode("utf-8", "replace")
+    text = (read_part(path, 0, _MAX_PROGRESS_BYTES) or b"").decode("utf-8", "replace")
     progress = parse_progress(text)
     blocked = [
         f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
@@ -182,7 +184,8 @@ def _text_section_lines(title: str, text: str) -> Iterator[str]:
     yield from map(sanitize, text.split("\n"))
 
 
-def _list_section_lines(title: str, items: Any) -> Iterator[str]:
+def _list_section_lines(title: str, items: Iterable[str]) -> Iterator[str]:
+    """Yield a heading and a list of the nonempty items; nothing if there are none."""
     lines = [sanitize(item).replace("\n", " ") for item in items if item]
     if lines:
         yield from ("", f"## {title}", "")

@@ -67,7 +67,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 on_progress=lambda *_: notifier.ping(),
             )
             pipeline = make_pipeline()
-            roots, canary = pipeline.watched_roots, _get_canary_path(app)
+            roots, canary = pipeline.watched_roots, _prepare_canary_path(app)
             signals.loop = Loop(
                 pipeline=pipeline,
                 make_pipeline=make_pipeline,
@@ -83,7 +83,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
 
 @dataclass(slots=True)
 class _SignalState:
-    """Requests of signals, which may arrive before the loop exists."""
+    """What signals have requested; they may arrive before the loop exists."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     loop: Loop | None = None
@@ -118,10 +118,10 @@ def _write_lock_info(store: Store, app: App) -> None:
     store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
 
 
-def _get_canary_path(app: App) -> Path:
-    """Return the path of the file by which the watcher tests itself.
+def _prepare_canary_path(app: App) -> Path:
+    """Create the folder of the file by which the watcher tests itself.
 
-    Only its folder is created.
+    Return the path of the file.
     """
     canary = app.paths.state_dir / "watch" / "canary"
     make_private_dir(canary.parent)
@@ -130,11 +130,14 @@ def _get_canary_path(app: App) -> Path:
 
 @contextmanager
 def _handling_signals() -> Iterator[_SignalState]:
+    """Handle SIGTERM, SIGINT and SIGHUP; restore the previous handlers at the end."""
     signals = _SignalState()
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    previous = {number: signal.signal(number, signals.handle) for number in numbers}
+    previous_handlers = {
+        number: signal.signal(number, signals.handle) for number in numbers
+    }
     try:
         yield signals
     finally:
-        for number, handler in previous.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)

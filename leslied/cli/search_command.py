@@ -52,6 +52,7 @@ class _SearchCommand(LesliedCommand):
 
 
 def _escape_word(arg: str) -> str:
+    """Mark an argument such as `-word` as a search term; `-n` and `-n5` are options."""
     is_word = len(arg) > 2 and arg[0] == "-" and arg[1] != "-"
     return _ESCAPE + arg if is_word and not _LIMIT_ARGUMENT.fullmatch(arg) else arg
 

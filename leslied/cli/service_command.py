@@ -54,8 +54,8 @@ def command() -> None:
 def install(ctx: click.Context, *, as_json: bool) -> None:
     """Start leslied now and at every login.
 
-    Environment variables that set the agents' directories are saved with the service.
-    Run the command again to update it.
+    Environment variables that set directories of leslied and of the agents are saved
+    with the service. Run the command again to update the service.
     """
     app = get_app(ctx)
     app.load_settings()
@@ -111,7 +111,7 @@ def uninstall(ctx: click.Context, *, as_json: bool) -> None:
 def status(ctx: click.Context, *, as_json: bool) -> None:
     """Show whether the service is installed, enabled and active.
 
-    To see how far the logs are read, use `leslied status`.
+    To see how far the logs have been read, use `leslied status`.
     """
     app = get_app(ctx)
     manager = _get_manager(app)
@@ -161,8 +161,10 @@ def _get_manager(app: App) -> ServiceManager:
 
 
 def _collect_variables(app: App, config: Path | None) -> dict[str, str]:
-    agent_names = chain.from_iterable(a.env_vars for a in load_adapters().values())
-    names = {*_SAVED_VARIABLES, *agent_names}
+    """Return the environment variables to save with the service."""
+    adapters = load_adapters().values()
+    agent_variables = chain.from_iterable(adapter.env_vars for adapter in adapters)
+    names = {*_SAVED_VARIABLES, *agent_variables}
     variables = {name: app.environ[name] for name in names if app.environ.get(name)}
     if config:
         variables["LESLIED_CONFIG"] = str(config.absolute())

@@ -28,20 +28,20 @@ class SessionLabels:
 
     def format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
         """Format id and folder of a session, or parent id and task of a subagent."""
-        short = self._shorten_id(key.session_id)
+        short_id = self._shorten_id(key.session_id)
         if summary is None or not summary.is_subagent:
             folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
-            return _pad_label(f"{short} {folder or key.agent}")
+            return _fit_label(f"{short_id} {folder or key.agent}")
         # The type alone is ambiguous: several subagents of one type may run at once.
         name = summary.description or summary.agent_type
         name = name or self._shorten_id(summary.subagent_id)
-        return _pad_label(f"{short} {_SUBAGENT_MARK} {name}")
+        return _fit_label(f"{short_id} {_SUBAGENT_MARK} {name}")
 
     def _shorten_id(self, full_id: str) -> str:
-        """Return a prefix that no other known id has; it never changes later."""
+        """Return a prefix that no other id has; later calls return the same one."""
         if full_id not in self._short_ids:
-            others = [*self._short_ids, *self._find_similar_ids([full_id])]
-            self._short_ids |= shorten_ids([full_id], others)
+            other_ids = [*self._short_ids, *self._find_similar_ids([full_id])]
+            self._short_ids |= shorten_ids([full_id], other_ids)
         return self._short_ids[full_id]
 
 
@@ -50,7 +50,8 @@ def pick_color(session_id: str) -> str:
     return _COLORS[crc32(session_id.encode(errors="replace")) % len(_COLORS)]
 
 
-def _pad_label(label: str) -> str:
+def _fit_label(label: str) -> str:
+    """Return the label on one line, cut or padded to LABEL_WIDTH."""
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
 
     line = sanitize(" ".join(label.split()))

@@ -116,20 +116,24 @@ def _render_unit(
     inner_indent = indent + (
         options.paint("  │ ", dim=True) if options.is_rich else "    "
     )
-    pending = list(unit.subagents)
-    for record in _iter_reading_order(unit.entries):
+    remaining_subagents = list(unit.subagents)
+    for record in _iter_in_reading_order(unit.entries):
         yield from renderer.render(record, indent)
-        for child in _list_spawned(record, pending):
-            pending.remove(child)
-            yield from _render_unit(child, inner_indent, renderer, options)
-    for child in pending:
-        yield from _render_unit(child, inner_indent, renderer, options)
+        for subagent in _list_started_subagents(record, remaining_subagents):
+            remaining_subagents.remove(subagent)
+            yield from _render_unit(subagent, inner_indent, renderer, options)
+    for subagent in remaining_subagents:
+        yield from _render_unit(subagent, inner_indent, renderer, options)
 
 
-def _list_spawned(record: Record, pending: Sequence[Unit]) -> list[Unit]:
-    """Return those of the pending subagents that the record, a call, started."""
-    call = record.tool_call_id if record.type == "tool_use" else ""
-    return [child for child in pending if call and child.summary.spawn_call_id == call]
+def _list_started_subagents(record: Record, subagents: Sequence[Unit]) -> list[Unit]:
+    """Return the subagents that the record started; none if it is not a call."""
+    call_id = record.tool_call_id if record.type == "tool_use" else ""
+    return [
+        subagent
+        for subagent in subagents
+        if call_id and subagent.summary.spawn_call_id == call_id
+    ]
 
 
 def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
@@ -139,7 +143,8 @@ def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
     else:
         facts = [str(unit.number), unit.chat_id, format_time(unit.started_at)]
         facts.append(unit.stop_reason)
-        facts += [unit.agent_mode] if unit.agent_mode != "agent" else []
+        if unit.agent_mode != "agent":
+            facts.append(unit.agent_mode)
     header = f"── {sanitize(' · '.join(facts))} ──"
     if options.is_rich:
         width = options.width_after(indent)
@@ -148,7 +153,7 @@ def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
     return indent + options.paint(header, dim=True)
 
 
-def _iter_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
+def _iter_in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
     """Yield records with each result after its call, also for parallel calls."""
     for placed, result in pair_results(entries):
         yield placed.record

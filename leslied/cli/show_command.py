@@ -41,7 +41,7 @@ STYLES = {
     "leslie": "leslie",
     "markdown": "markdown",
 }
-"""Style to name of the sink that renders it; `page` is rendered by the CLI."""
+"""Name of the sink that renders each style; `page` is rendered by the CLI."""
 _CONFLICTING_OPTIONS = (
     ("unit", "first"),
     ("unit", "last"),
@@ -151,16 +151,19 @@ class _ShowOptions:
 
     def check(self) -> None:
         """Raise UserError if options cannot be combined."""
-        for first, second in _CONFLICTING_OPTIONS:
-            if self._is_set(first) and self._is_set(second):
+        for name, other_name in _CONFLICTING_OPTIONS:
+            if self._is_set(name) and self._is_set(other_name):
                 raise UserError(
-                    f"{_format_option(first)} cannot be combined with "
-                    f"{_format_option(second)}.",
+                    f"{_format_option(name)} cannot be combined with "
+                    f"{_format_option(other_name)}.",
                     "Leave one of them out.",
                 )
         if self.style == "page":
             return
-        for name in (*_PAGE_ONLY_OPTIONS, *["thinking"] * (self.style == "leslie")):
+        unsupported_names = list(_PAGE_ONLY_OPTIONS)
+        if self.style == "leslie":
+            unsupported_names.append("thinking")
+        for name in unsupported_names:
             if self._is_set("as_json" if name == "json" else name):
                 raise UserError(
                     f"--style {self.style} does not support {_format_option(name)}.",
@@ -175,7 +178,7 @@ class _ShowOptions:
     def selection(self) -> UnitSelection:
         """Return which parts to show.
 
-        Thinking is included for a page, because its renderer leaves it out if need be.
+        For a page, thinking is included: the page renderer decides whether to show it.
         """
         return UnitSelection(
             unit=self.unit,
@@ -224,9 +227,10 @@ def _load_output(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOut
 def _check_selection(resolved: ResolvedId, selection: UnitSelection) -> None:
     if resolved.is_whole_session or selection.is_whole:
         return
-    kind = "a unit"
-    if resolved.subagent or resolved.entry:
-        kind = "a subagent" if resolved.subagent else "an entry"
+    if resolved.subagent:
+        kind = "a subagent"
+    else:
+        kind = "an entry" if resolved.entry else "a unit"
     raise UserError(
         f"--unit, --first and --last need a session, but the id is that of {kind}.",
         "Leave them out, or use the id of the session.",
@@ -291,14 +295,20 @@ class _SessionOutput:
         style = self.options.style
         sink = load_sinks()[STYLES[style]]
         session = structs.replace(self.session, units=tuple(self._iter_units()))
+        # A log is derived from the sink's other file, which is JSON.
+        is_derived = style == "log"
         for number, artifact in enumerate(sink.render(session)):
-            if artifact.is_derived == (style == "log"):
-                yield from [""] * bool(number and style == "leslie")
+            if artifact.is_derived == is_derived:
+                if number and style == "leslie":
+                    yield ""
                 text = artifact.body.decode(errors="replace")
                 yield from map(sanitize, text.removesuffix("\n").split("\n"))
 
     def _iter_units(self, *, is_filtered: bool = True) -> Iterator[Unit]:
-        """Yield the units lazily, filtered and, unless --reveal is set, redacted."""
+        """Yield the units lazily, redacted unless --reveal is set.
+
+        With `is_filtered`, entries and subagents that are not selected are left out.
+        """
         # Cache redaction, because the same names and ids occur in every entry.
         redact = lru_cache(maxsize=4096)(self.app.redact)
         for full_unit in self.session.units:

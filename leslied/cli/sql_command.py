@@ -93,16 +93,16 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         emit({"views": _views_to_dicts()}, _view_lines, as_json=as_json)
         return
     limit = options["limit"] or (None if as_json or as_csv else _DEFAULT_LIMIT)
+    # `islice` accepts no larger number.
+    stop = limit and min(limit, sys.maxsize)
     path = get_app(ctx).paths.store_file
     with open_store(path, redact=not options["reveal"]) as store:
         rows = store.sql(_read_query(options["query"]), timeout=options["timeout"])
         json_rows = _iter_json_rows(rows)
         if as_csv:
-            print_csv(
-                rows.columns, islice(json_rows, limit and min(limit, sys.maxsize))
-            )
+            print_csv(rows.columns, islice(json_rows, stop))
             return
-        visible_rows = list(islice(json_rows, limit and min(limit, sys.maxsize)))
+        visible_rows = list(islice(json_rows, stop))
         has_more_rows = limit is not None and next(json_rows, None) is not None
     _emit_rows(rows.columns, visible_rows, has_more_rows=has_more_rows, as_json=as_json)
 

@@ -36,7 +36,7 @@ from leslied.cli.time_args import parse_time_arg
 from leslied.model.query import Selection
 from leslied.model.stats import Grouping
 from leslied.prices import load_prices
-from leslied.stats import UsageFilters, UsageStats, summarize_tools
+from leslied.stats import UsageSelection, UsageStats, summarize_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatsQuery:
-    """The options of one call, and what is needed to answer it."""
+    """The options of the command, and what is needed to run the query."""
 
     by: Grouping
-    filters: UsageFilters
+    filters: UsageSelection
     limit: int | None
     app: App
     reader: StoreReader
@@ -154,7 +154,7 @@ def _make_query(app: App, reader: StoreReader, options: dict[str, Any]) -> _Stat
     zone = UTC if options["utc"] else None
     stats = UsageStats(reader.usage, load_prices(), zone)
     since, until = options["since"], options["until"]
-    filters = UsageFilters(
+    filters = UsageSelection(
         agent=options["agent"] or "",
         since_us=parse_time_arg(since, now, zone) if since else None,
         until_us=parse_time_arg(until, now, zone, is_end=True) if until else None,
@@ -219,18 +219,23 @@ def _query_blocks(query: _StatsQuery) -> _StatsResult:
 def _make_result(
     query: _StatsQuery, rows: list[dict[str, Any]], total: UsageSummary, row_count: int
 ) -> _StatsResult:
+    """Build the result; `row_count` includes the rows that the limit leaves out."""
     totals = sum_to_dict("total", total, query.redact, None)
-    unpriced = [query.redact(m) for m in query.stats.list_unpriced_models(total)]
+    unpriced_models = [
+        query.redact(model) for model in query.stats.list_unpriced_models(total)
+    ]
     home = str(query.app.home)
     if query.is_filtered and not rows:
-        return _StatsResult(rows, lambda: [NO_MATCH], totals, unpriced)
-    visible = _shorten_keys(query, rows) if query.by == "session" else rows
-    hidden = row_count - len(rows)
+        return _StatsResult(rows, lambda: [NO_MATCH], totals, unpriced_models)
+    table_rows = _shorten_keys(query, rows) if query.by == "session" else rows
+    hidden_count = row_count - len(rows)
     return _StatsResult(
         rows,
-        lambda: render_sums(query.by, visible, totals, unpriced, home, hidden),
+        lambda: render_sums(
+            query.by, table_rows, totals, unpriced_models, home, hidden_count
+        ),
         totals,
-        unpriced,
+        unpriced_models,
     )
 
 
@@ -252,8 +257,10 @@ def _query_tools(query: _StatsQuery) -> _StatsResult:
         for name in ("calls", "failed", "unanswered", "total_seconds")
     }
     rows = all_rows[: query.limit]
-    hidden = len(all_rows) - len(rows)
-    return _StatsResult(rows, lambda: render_tools(rows, totals, hidden), totals, [])
+    hidden_count = len(all_rows) - len(rows)
+    return _StatsResult(
+        rows, lambda: render_tools(rows, totals, hidden_count), totals, []
+    )
 
 
 def _apply_limit(query: _StatsQuery, sums: list[UsageSummary]) -> list[UsageSummary]:

@@ -20,11 +20,12 @@ from leslied.cli.output import (
     sanitize,
 )
 from leslied.model.codec import encode_time
-from leslied.model.stats import Cost
+from leslied.model.stats import PICO, Cost
 from leslied.prices import load_prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from leslied.model.session import SessionSummary
     from leslied.model.stats import ToolUsageSummary, UsageSummary
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _SPARK_CHARS = "▁▂▃▄▅▆▇█"
 _MAX_SPARK_DAYS = 60
+_MAX_LISTED_MODELS = 5
 _BAR_WIDTH = 10
 _MIN_WIDTH_FOR_BARS = 100
 """Terminal columns needed to show bars."""
@@ -43,7 +45,10 @@ _MIN_WIDTH_FOR_BARS = 100
 def sum_to_dict(
     by: str, summary: UsageSummary, redact: Redact, session: SessionSummary | None
 ) -> Row:
-    """Build a JSON row: the group's key, tokens, cost and counts."""
+    """Build a JSON row: the group's key, tokens, cost and counts.
+
+    If the group is a session, `session` adds its title, project and own counts.
+    """
     usage = summary.usage
     key = redact(summary.key) if summary.key else None
     row: Row = {} if by == "total" else {"key": key, by: key}
@@ -77,7 +82,7 @@ def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
     }
 
 
-def block_to_dict(block: UsageBlock, now: Any, redact: Redact) -> Row:
+def block_to_dict(block: UsageBlock, now: datetime, redact: Redact) -> Row:
     """Build the JSON row of a five-hour window, with its hourly rates."""
     row = sum_to_dict("block", block.summary, redact, None)
     row["key"] = row["block"] = encode_time(block.start)
@@ -133,31 +138,37 @@ def print_rows_csv(by: str, rows: list[Row]) -> None:
 
 
 def render_sums(
-    by: str, rows: list[Row], totals: Row, unpriced: list[str], home: str, hidden: int
+    by: str,
+    rows: list[Row],
+    totals: Row,
+    unpriced_models: list[str],
+    home: str,
+    hidden_count: int,
 ) -> Iterator[str]:
     """Yield a table with a total, sparklines for days, and the source of prices.
 
-    `hidden` is the number of rows that the limit leaves out.
+    `hidden_count` is the number of rows that the limit leaves out.
     """
     if not rows:
         yield "There is no usage yet. Read new entries with: leslied sync"
         return
-    names, stretch, cells = _make_table(by, rows, totals, home)
+    headers, stretch, cells = _make_table(by, rows, totals, home)
     lines = list(
         format_table(
-            names,
+            headers,
             cells,
             stretch=stretch,
             right_aligned=_RIGHT_ALIGNED,
             droppable=_DROPPABLE,
         )
     )
-    yield from _total_lines(lines, hidden)
+    yield from _lines_with_total(lines, hidden_count)
     if by == "day" and len(rows) > 1:
         yield from _spark_lines(rows)
     yield click.style(f"List prices: {load_prices()}.", dim=True)
-    if unpriced:
-        models = ", ".join(unpriced[:5]) + (", …" if len(unpriced) > 5 else "")
+    if unpriced_models:
+        models = ", ".join(unpriced_models[:_MAX_LISTED_MODELS])
+        models += ", …" if len(unpriced_models) > _MAX_LISTED_MODELS else ""
         count = totals["unpriced_messages"]
         excluded = f"the cost excludes {format_count(count, 'message')}"
         yield sanitize(f"No price is known for {models}: {excluded}.")
@@ -180,7 +191,7 @@ _RIGHT_ALIGNED = (
     "TOTAL",
 )
 _DROPPABLE = (
-    "",
+    "",  # the column of bars
     "WRITE",
     "MSGS",
     "READ",
@@ -193,13 +204,13 @@ _DROPPABLE = (
 )
 
 
-def _total_lines(lines: list[str], hidden: int) -> Iterator[str]:
-    """Yield the table's lines with a bold total, and the number of hidden lines."""
+def _lines_with_total(lines: list[str], hidden_count: int) -> Iterator[str]:
+    """Yield the table's lines, the last one bold, and the number of hidden lines."""
     yield from lines[:-1]
     yield click.style(lines[-1], bold=True)
-    if hidden:
-        hidden_lines = format_count(hidden, "more line")
-        yield click.style(f"{hidden_lines}, included in the total.", dim=True)
+    if hidden_count:
+        count = format_count(hidden_count, "more line")
+        yield click.style(f"{count}, included in the total.", dim=True)
     yield ""
 
 
@@ -207,8 +218,9 @@ def _make_table(
     by: str, rows: list[Row], totals: Row, home: str
 ) -> tuple[list[str], int, list[list[str]]]:
     """Return the headers, the index of the stretch column, and the cells."""
-    maximum = max((row["cost_usd"] or 0 for row in rows), default=0)
-    maximum = maximum if has_room(_MIN_WIDTH_FOR_BARS) else 0
+    maximum = 0  # no bars
+    if has_room(_MIN_WIDTH_FOR_BARS):
+        maximum = max((row["cost_usd"] or 0 for row in rows), default=0)
     cells = [
         [
             *_key_cells(by, row, home),
@@ -217,20 +229,22 @@ def _make_table(
         ]
         for row in rows
     ]
-    headers = _KEY_HEADERS.get(by, [by.upper()])
-    cells.append(["total", *[""] * (len(headers) - 1), *_number_cells(totals), ""])
-    names = [*headers, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE", "COST", ""]
+    key_headers = _KEY_HEADERS.get(by, [by.upper()])
+    stretch = len(key_headers) - 1
+    cells.append(["total", *[""] * stretch, *_number_cells(totals), ""])
+    headers = [*key_headers, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE"]
+    headers += ["COST", ""]
     if by == "session":
-        names, cells = _drop_column("SESSIONS", names, cells)
-    return names, len(headers) - 1, cells
+        headers, cells = _drop_column("SESSIONS", headers, cells)
+    return headers, stretch, cells
 
 
 def _drop_column(
-    name: str, names: list[str], cells: list[list[str]]
+    header: str, headers: list[str], cells: list[list[str]]
 ) -> tuple[list[str], list[list[str]]]:
-    index = names.index(name)
+    index = headers.index(header)
     return (
-        [*names[:index], *names[index + 1 :]],
+        [*headers[:index], *headers[index + 1 :]],
         [[*row[:index], *row[index + 1 :]] for row in cells],
     )
 
@@ -253,20 +267,17 @@ def _key_cells(by: str, row: Row, home: str) -> list[str]:
             mark = " now" if row["is_active"] else ""
             return [format_time(parse_time(key)) + mark, row["agent"]]
         case "project":
-            return [
-                _truncate_left(
-                    format_path(key, home), 60 if has_room(_MIN_WIDTH_FOR_BARS) else 28
-                )
-            ]
+            max_chars = 60 if has_room(_MIN_WIDTH_FOR_BARS) else 28
+            return [_truncate_left(format_path(key, home), max_chars)]
         case "day" | "week" | "month":
             return [key, ", ".join(_shorten_model(model) for model in row["models"])]
         case _:
             return [key]
 
 
-def _truncate_left(path: str, limit: int) -> str:
+def _truncate_left(path: str, max_chars: int) -> str:
     """Cut the start of a path, which is less informative than its end."""
-    return path if len(path) <= limit else "…" + path[1 - limit :]
+    return path if len(path) <= max_chars else "…" + path[1 - max_chars :]
 
 
 def _shorten_model(model: str) -> str:
@@ -277,8 +288,8 @@ def _shorten_model(model: str) -> str:
 
 
 def _number_cells(row: Row) -> list[str]:
-    priced = row["messages"] - row["unpriced_messages"]
-    pico_usd = round((row["cost_usd"] or 0) * 10**12)
+    priced_messages = row["messages"] - row["unpriced_messages"]
+    pico_usd = round((row["cost_usd"] or 0) * PICO)
     return [
         str(row["sessions"]),
         format_number(row["messages"]),
@@ -286,7 +297,7 @@ def _number_cells(row: Row) -> list[str]:
         format_number(row["output_tokens"]),
         format_number(row["cache_read_tokens"]),
         format_number(row["cache_write_tokens"]),
-        format_cost(Cost(pico_usd, priced, row["unpriced_messages"])),
+        format_cost(Cost(pico_usd, priced_messages, row["unpriced_messages"])),
     ]
 
 
@@ -314,23 +325,23 @@ def _format_sparkline(values: list[float]) -> str:
     maximum = max(values, default=0)
     if not maximum:
         return " " * len(values)
-    top = len(_SPARK_CHARS) - 1
+    last_index = len(_SPARK_CHARS) - 1
     return "".join(
-        _SPARK_CHARS[max(round(top * value / maximum), 0)] if value else " "
+        _SPARK_CHARS[max(round(last_index * value / maximum), 0)] if value else " "
         for value in values
     )
 
 
-def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
+def render_tools(rows: list[Row], totals: Row, hidden_count: int) -> Iterator[str]:
     """Yield a table of tools with calls, failures, durations and a total.
 
-    `hidden` is the number of rows that the limit leaves out.
+    `hidden_count` is the number of rows that the limit leaves out.
     """
     if not rows:
         yield "No tool was called."
         return
-    names = ["TOOL", "CALLS", "FAILED", "NO RESULT"]
-    names += ["MEDIAN", "P95", "MAX", "TOTAL", ""]
+    headers = ["TOOL", "CALLS", "FAILED", "NO RESULT"]
+    headers += ["MEDIAN", "P95", "MAX", "TOTAL", ""]
     maximum = max(row["calls"] for row in rows) if has_room(_MIN_WIDTH_FOR_BARS) else 0
     cells = [
         [row["tool"], *_tool_number_cells(row), _format_bar(row["calls"], maximum)]
@@ -339,10 +350,14 @@ def render_tools(rows: list[Row], totals: Row, hidden: int) -> Iterator[str]:
     cells.append(["total", *_tool_number_cells(totals), ""])
     lines = list(
         format_table(
-            names, cells, stretch=0, right_aligned=_RIGHT_ALIGNED, droppable=_DROPPABLE
+            headers,
+            cells,
+            stretch=0,
+            right_aligned=_RIGHT_ALIGNED,
+            droppable=_DROPPABLE,
         )
     )
-    yield from _total_lines(lines, hidden)
+    yield from _lines_with_total(lines, hidden_count)
     yield click.style(
         "NO RESULT counts calls without a result in the log. Times run from a call to "
         "its result, including the wait for permission.",

@@ -109,9 +109,9 @@ def _collect_status(
     }
 
 
-def _read_daemon_state(store: Path) -> dict[str, Any]:
+def _read_daemon_state(store_file: Path) -> dict[str, Any]:
     """Return the state of the daemon from the store's lock."""
-    text = read_lock_info(store)
+    text = read_lock_info(store_file)
     try:
         lock_info = json.loads(text or "{}")
     except ValueError:

@@ -62,15 +62,15 @@ def _load_totals(
         from leslied.cli.app import get_app  # noqa: PLC0415 - suppress import errors too
         from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
         from leslied.prices import load_prices  # noqa: PLC0415
-        from leslied.stats import UsageFilters, UsageStats  # noqa: PLC0415
+        from leslied.stats import UsageSelection, UsageStats  # noqa: PLC0415
 
         app = get_app(ctx)
         since = parse_time_arg("today", app.clock.now(), None)
         with app.open_reader() as reader:
             stats = UsageStats(reader.usage, load_prices())
-            today = stats.sum_all(UsageFilters(since_us=since))
+            today = stats.sum_all(UsageSelection(since_us=since))
             if session_id:
-                session = stats.sum_all(UsageFilters(session_id=session_id))
+                session = stats.sum_all(UsageSelection(session_id=session_id))
     return today, session
 
 

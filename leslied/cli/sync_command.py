@@ -58,9 +58,11 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     gc.set_threshold(100_000, 20, 20)
     app = get_app(ctx)
     started_at = app.clock.monotonic()
-    ingest_report, settle_report, asset_report, stopped = _sync(app, stop_all=stop_all)
+    ingest_report, settle_report, asset_report, stopped_count = _sync(
+        app, stop_all=stop_all
+    )
     seconds = app.clock.monotonic() - started_at
-    data = _report_to_dict(ingest_report, settle_report, stopped, seconds)
+    data = _report_to_dict(ingest_report, settle_report, stopped_count, seconds)
     data["threads_indexed"] = asset_report.threads
     data["index_files_written"] = asset_report.files_written
     errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
@@ -77,6 +79,10 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
 def _sync(
     app: App, *, stop_all: bool
 ) -> tuple[IngestReport, SettleReport, AssetIndexReport, int]:
+    """Run the stages; return their reports and the number of stopped sessions.
+
+    The settle report has the errors of the transcripts stage and those after it.
+    """
     ingest_report = IngestReport()
     with (
         ProgressBar(app.clock) as bar,
@@ -89,13 +95,16 @@ def _sync(
         for ingest in pipeline.ingests:
             bar.start(f"Reading {ingest.adapter.title}", format_bytes)
             ingest_report += ingest.scan()
-        stopped = pipeline.hook_events.run().stopped + pipeline.stop_detection.run()
-        stopped += store.mark_all_stopped() if stop_all else 0
-        # Sessions older than the store are many, and their files are rarely needed.
+        stopped_count = pipeline.hook_events.run().stopped
+        stopped_count += pipeline.stop_detection.run()
+        stopped_count += store.mark_all_stopped() if stop_all else 0
         bar.start("Writing transcripts")
+        # Sessions that ended before the store was created are many, and their
+        # transcripts are rarely needed.
         settle_report = pipeline.transcripts.run(include_old=stop_all)
         _sync_relations(pipeline, settle_report, include_old=stop_all)
         bar.start("Indexing threads")
+        # The daemon checks fewer threads at a time, but scans regularly.
         asset_report = pipeline.asset_index.scan(newest_limit=2000)
         settle_report.errors |= asset_report.errors
         exports_report = pipeline.exports.run()
@@ -104,7 +113,7 @@ def _sync(
         if stop_all:
             bar.start("Archiving logs")
             settle_report.errors |= pipeline.archiver.run().errors
-    return ingest_report, settle_report, asset_report, stopped
+    return ingest_report, settle_report, asset_report, stopped_count
 
 
 def _sync_relations(
@@ -118,15 +127,15 @@ def _sync_relations(
     settle_report.errors |= relations_report.errors
     if relations_report.moved_threads:
         pipeline.relations_sync.run()
-        second_report = pipeline.transcripts.run(include_old=include_old)
-        settle_report.files_written += second_report.files_written
-        settle_report.errors |= second_report.errors
+        rewrite_report = pipeline.transcripts.run(include_old=include_old)
+        settle_report.files_written += rewrite_report.files_written
+        settle_report.errors |= rewrite_report.errors
 
 
 def _report_to_dict(
     ingest_report: IngestReport,
     settle_report: SettleReport,
-    stopped: int,
+    stopped_count: int,
     seconds: float,
 ) -> dict[str, Any]:
     return {
@@ -144,7 +153,7 @@ def _report_to_dict(
         "transcripts_written": settle_report.files_written,
         "transcripts_removed": settle_report.files_removed,
         "exports_written": settle_report.exports_written,
-        "sessions_stopped": stopped,
+        "sessions_stopped": stopped_count,
         "seconds": round(seconds, 3),
         "missing_roots": [str(path) for path in ingest_report.missing_roots],
     }

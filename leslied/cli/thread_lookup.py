@@ -23,9 +23,10 @@ class ThreadLocation(NamedTuple):
 
 
 def list_base_folders(app: App, folder: Path) -> list[Path]:
-    """Return the project's own and its central folder, if they have a `.leslie`.
+    """Return the folder of a project, and its folder in the central directory.
 
-    The project is the one that contains `folder`.
+    The project is the one that contains `folder`. Folders without a `.leslie` are left
+    out.
     """
     policy = OutputPolicy(home=app.home, central=app.paths.central_dir)
     project = find_project(str(folder)) or folder
@@ -43,7 +44,9 @@ def list_all_base_folders(app: App) -> list[Path]:
 def get_thread(app: App, id_prefix: str, folder: Path) -> ThreadLocation:
     """Return the thread with this id or prefix.
 
-    A full id is looked up in the project of `folder` first, a prefix in the store.
+    A full id is looked up in the project of `folder` first and then in the store, a
+    prefix the other way round.
+
     Raises LesliedError if no thread or several threads match.
     """
     local_threads = [

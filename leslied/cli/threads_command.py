@@ -16,7 +16,7 @@ from leslied.threads.relations import read_relations
 from leslied.threads.tree import build_tree, render_dot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from leslied.cli.app import App
     from leslied.threads.tree import ThreadNode
@@ -27,7 +27,7 @@ _NO_THREADS = "There are no threads yet. Use an agent, then run: leslied sync"
 _project_option = click.option(
     "--project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Show this project.  [default: the current one; outside of one, all]",
+    help="Show this project.  [default: the current project; outside of any, all]",
 )
 
 
@@ -62,7 +62,7 @@ def tree(
     """Show threads as a tree with forks below their parents, newest first.
 
     ● marks an active thread, ○ a completed one, ◌ any other status. Each line ends with
-    the number of subagents and the threads that it refers to.
+    the thread's number of subagents and the threads to which it refers.
     """
     app = get_app(ctx)
     trees = _load_trees(app, project)
@@ -137,16 +137,13 @@ def _tree_lines(trees: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterato
     for base, roots in trees:
         yield click.style(sanitize(format_path(str(base), str(app.home))), bold=True)
         for root in roots:
-            yield from _branch_lines(root, "", "", sanitize)
+            yield from _branch_lines(root, "", "")
 
 
 def _branch_lines(
-    node: ThreadNode,
-    first_prefix: str,
-    child_prefix: str,
-    escape: Callable[[str], str],
+    node: ThreadNode, node_prefix: str, fork_prefix: str
 ) -> Iterator[str]:
-    """Yield the thread after `first_prefix`, and its forks after `child_prefix`."""
+    """Yield the line of the thread, then those of its forks, each after its prefix."""
     parts = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
     if node.status not in _MARKS:
         parts.append(f"({node.status})")
@@ -155,12 +152,12 @@ def _branch_lines(
         parts.append(f"[{node.subagents} subagent{plural}]")
     if node.references_to:
         parts.append("→ " + ", ".join(node.references_to))
-    yield first_prefix + escape(" ".join(parts))
+    yield node_prefix + sanitize(" ".join(parts))
     for child in node.children:
         is_last = child is node.children[-1]
-        corner, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        corner, below_corner = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
         yield from _branch_lines(
-            child, child_prefix + corner, child_prefix + line, escape
+            child, fork_prefix + corner, fork_prefix + below_corner
         )
 
 
@@ -183,12 +180,12 @@ def _list_lines(
         for base, nodes in projects
         for node in nodes
     ]
-    names = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
-    counts = ("FORKS", "REFS", "SUBAGENTS")
+    text_headers = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
+    count_headers = ("FORKS", "REFS", "SUBAGENTS")
     return format_table(
-        (*names, *counts),
+        (*text_headers, *count_headers),
         rows,
-        stretch=4,
-        right_aligned=counts,
+        stretch=text_headers.index("TITLE"),
+        right_aligned=count_headers,
         droppable=("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED"),
     )

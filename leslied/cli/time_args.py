@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from leslied.errors import UserError
 
 _RELATIVE_TIME = re.compile(r"([0-9]{1,5}) ?(h|d|w)")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_DURATIONS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -21,7 +21,7 @@ def parse_time_arg(
     are in `zone`, or in local time if it is None.
     """
     try:
-        return _to_us(_resolve_time(text.strip(), now, zone, is_end=is_end))
+        return _to_microseconds(_resolve_time(text.strip(), now, zone, is_end=is_end))
     except (ValueError, OverflowError):
         raise UserError(
             f"{text!r} is not a date or time.",
@@ -35,8 +35,9 @@ def _resolve_time(
     today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text.lower())
     if relative_time := _RELATIVE_TIME.fullmatch(text.lower()):
-        return now - int(relative_time[1]) * _UNITS[relative_time[2]]
+        return now - int(relative_time[1]) * _DURATIONS[relative_time[2]]
     time = day or datetime.fromisoformat(text)
+    # A text that is no longer than a date has no time of day.
     is_day = day is not None or len(text) <= len("2026-01-31")
     if is_end and is_day:
         time += timedelta(days=1)
@@ -47,8 +48,9 @@ def _resolve_time(
 
 
 def _to_local(time: datetime) -> datetime:
+    """Return the same day and time of day in the local zone."""
     return time.replace(tzinfo=None).astimezone()
 
 
-def _to_us(time: datetime) -> int:
+def _to_microseconds(time: datetime) -> int:
     return (time - _EPOCH) // timedelta(microseconds=1)

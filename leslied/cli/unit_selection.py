@@ -54,7 +54,9 @@ class UnitSelection:
 
 
 def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit, ...]:
-    """Return the selected units in order; raise UserError if the unit does not exist.
+    """Return the selected units in order.
+
+    Raises UserError if the only unit to show does not exist.
 
     Unit 0 holds entries before the first prompt; `first` and `last` do not count it.
     """
@@ -71,32 +73,32 @@ def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit,
 def filter_unit(unit: Unit, selection: UnitSelection) -> Unit:
     """Return the unit with only the selected entries and subagents."""
     subagents = unit.subagents if selection.shows_subagents else ()
-    entries = (p for p in unit.entries if selection.includes(p.record.type))
     return replace(
         unit,
-        entries=tuple(entries),
+        entries=tuple(
+            placed for placed in unit.entries if selection.includes(placed.record.type)
+        ),
         subagents=tuple(filter_unit(child, selection) for child in subagents),
     )
 
 
 def _get_units_by_number(units: Sequence[Unit], unit_number: int) -> tuple[Unit, ...]:
-    numbers = sorted({unit.number for unit in units})
-    prompt_numbers = [number for number in numbers if number]
+    """Return the units of this number; a negative number counts from the last unit."""
+    existing_numbers = sorted({unit.number for unit in units})
+    prompt_numbers = [number for number in existing_numbers if number]
+    number: int | None = unit_number
     if unit_number < 0:
-        number = (
-            prompt_numbers[unit_number] if -unit_number <= len(prompt_numbers) else None
-        )
-    else:
-        number = unit_number if unit_number in numbers else None
-    if number is None:
+        is_in_range = -unit_number <= len(prompt_numbers)
+        number = prompt_numbers[unit_number] if is_in_range else None
+    if number not in existing_numbers:
         raise UserError(
-            f"There is no unit {unit_number}: {_describe_range(prompt_numbers)}.",
+            f"There is no unit {unit_number}: {_format_unit_range(prompt_numbers)}.",
             "List the units with: leslied show ID --summary",
         )
     return tuple(unit for unit in units if unit.number == number)
 
 
-def _describe_range(numbers: Sequence[int]) -> str:
+def _format_unit_range(numbers: Sequence[int]) -> str:
     if not numbers:
         return "the session has no prompt yet"
     if len(numbers) == 1:

@@ -16,11 +16,15 @@ _COLUMNS = ("N", "BEGAN", "TOOK", "TOOLS", "STOP", "CHAT", "PROMPT")
 
 
 def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
-    """Yield a table of the units, with the chat ids that `leslied show` takes."""
+    """Yield a table of the units, with the chat ids that `leslied show` accepts.
+
+    Unit 0 is left out if it has no conversation.
+    """
     yield ""
     rows = [
         (
             str(unit.number),
+            # Without the year, which the header of the session shows.
             format_time(unit.started_at)[len("2026-") :] or "-",
             format_duration(unit),
             str(unit.tool_calls),

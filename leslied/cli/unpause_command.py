@@ -12,7 +12,7 @@ from leslied.cli.output import emit, json_option
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied unpause", "continue"),
+        ("leslied unpause", "let the daemon continue"),
     ],
     see_also=["pause", "status"],
 )

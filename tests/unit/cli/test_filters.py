@@ -31,7 +31,7 @@ SESSIONS = {
     "dddddddd-4": ("codex", "/src/apple"),
     "eeeeeeee-5": ("qwen-code", ""),
 }
-"""Agent and folder by session id. Each session is active one day after the last."""
+"""Agent and folder by session id. Each session is active a day after the one before."""
 
 Invoke = Callable[..., Result]
 ListIds = Callable[[Invoke, list[str], str], list[str]]

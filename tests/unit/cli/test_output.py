@@ -125,7 +125,7 @@ def test_a_short_id_is_also_unique_among_ids_that_are_not_shown():
     }
 
 
-def test_no_ids_have_no_short_ids():
+def test_an_empty_list_of_ids_gives_no_short_ids():
     assert shorten_ids([], []) == {}
 
 
@@ -141,7 +141,7 @@ TITLES = [
     "tab\tand\nline",
     "x" * 200,
 ]
-NAMES = ("ID", "AGENT", "WHEN", "TITLE", "TOOLS", "OUT")
+HEADERS = ("ID", "AGENT", "WHEN", "TITLE", "TOOLS", "OUT")
 DROPPABLE = ("OUT", "TOOLS", "AGENT", "WHEN")
 
 
@@ -159,10 +159,10 @@ def columns(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120], indirect=True)
-def test_every_line_fits_and_columns_are_aligned(columns: int):
+def test_every_line_of_a_table_fits_and_its_columns_are_aligned(columns: int):
     lines = list(
         format_table(
-            (*NAMES, "END"),
+            (*HEADERS, "END"),
             [(*row, "|") for row in make_rows()],
             stretch=3,
             right_aligned=("TOOLS", "OUT"),
@@ -178,13 +178,13 @@ def test_every_line_fits_and_columns_are_aligned(columns: int):
 @pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
 def test_droppable_columns_are_dropped_in_order(columns: int):
     header = next(
-        iter(format_table(NAMES, make_rows(), stretch=3, droppable=DROPPABLE))
+        iter(format_table(HEADERS, make_rows(), stretch=3, droppable=DROPPABLE))
     )
 
     expected = {
         40: ["ID", "TITLE"],
         60: ["ID", "WHEN", "TITLE"],
-        120: list(NAMES),
+        120: list(HEADERS),
     }
     assert click.unstyle(header).split() == expected[columns]
 
@@ -201,10 +201,10 @@ def test_the_first_column_and_numbers_are_never_cut(columns: int):
 
 def test_a_pipe_gets_every_column():
     header = next(
-        iter(format_table(NAMES, make_rows(), stretch=3, droppable=DROPPABLE))
+        iter(format_table(HEADERS, make_rows(), stretch=3, droppable=DROPPABLE))
     )
 
-    assert click.unstyle(header).split() == list(NAMES)
+    assert click.unstyle(header).split() == list(HEADERS)
 
 
 @pytest.mark.parametrize(

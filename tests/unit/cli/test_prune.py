@@ -21,7 +21,7 @@ OLD, NEW = (f"{letter * 8}-0000-4000-8000-000000000000" for letter in "ab")
 
 @pytest.fixture
 def archived_home(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
-    """Return a home with two archived_home sessions, the new one with a lot of noise.
+    """Return a home with two archived sessions, the new one with a lot of noise.
 
     Noise takes space in the archive, but not in the store.
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 import pytest
 from msgspec.structs import replace
@@ -72,17 +74,17 @@ def test_lines_of_a_subagent_start_with_a_bar(unit: Unit):
 
 
 def test_units_are_loaded_lazily(unit: Unit):
-    loaded = []
+    loaded_numbers = []
 
-    def units() -> object:
+    def iter_units() -> Iterator[Unit]:
         for number in range(3):
-            loaded.append(number)
+            loaded_numbers.append(number)
             yield unit
 
-    lines = render_units(units(), RenderOptions(width=60))
+    lines = render_units(iter_units(), RenderOptions(width=60))
     next(lines)
 
-    assert loaded == [0]
+    assert loaded_numbers == [0]
 
 
 def test_a_single_record_is_rendered_as_in_a_session():

@@ -23,7 +23,7 @@ from tests.support.records import (
 
 SHORT_ID = re.compile(r"01a1e1f8[0-9a-f-]*")
 HIDDEN = "01a1e1f8-0900-7d00"
-"""Session in another folder, and too small for any list of the largest."""
+"""Session in another folder, and too small for the list of the largest sessions."""
 ORPHAN = "01a1e1f8-05aa-7d00"
 """Session without a log of its own; only the log of its subagent exists."""
 
