@@ -1,4 +1,4 @@
-# Everything a machine needs is Python >= 3.11 with venv, and make.
+# Needs only make and Python >= 3.11 with venv; `make lock` also needs uv.
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
@@ -17,7 +17,7 @@ help: ## show this list
 
 setup: .venv/.ready ## create .venv with leslied and all development tools
 
-run: setup ## read every session once and show the status
+run: setup ## read new log entries once and show the status
 	@$(BIN)/leslied sync
 	@$(BIN)/leslied status
 
@@ -30,7 +30,7 @@ test: setup ## run the tests, except heavy ones
 test-heavy: setup ## run the heavy tests: kill loop, browser, generated projects
 	$(BIN)/pytest -n auto -m heavy
 
-coverage: setup ## run all tests, measure coverage, fail below the floors
+coverage: setup ## run all tests and fail if coverage is too low
 	$(BIN)/coverage erase
 	LESLIED_KILLS=$${LESLIED_KILLS:-24} $(BIN)/coverage run -m pytest -n auto
 	$(BIN)/coverage combine -q
@@ -59,7 +59,7 @@ fmt: setup ## format the code and apply safe fixes
 golden: setup ## rewrite the golden files; review the diff
 	$(BIN)/pytest -n 0 -q -k golden --update-golden
 
-docs: setup ## regenerate tables and command pages
+docs: setup ## regenerate the tables and command pages of the documentation
 	$(BIN)/python -m tests.support.docs
 
 picture: setup ## redraw the README's picture
@@ -68,7 +68,7 @@ picture: setup ## redraw the README's picture
 prices: setup ## regenerate the price table from genai-prices
 	$(BIN)/python -m tests.support.prices
 
-new-agent: setup ## create an adapter skeleton: make new-agent NAME=foo
+new-agent: setup ## create the skeleton of an agent's adapter: make new-agent NAME=foo
 	@$(BIN)/python -m tests.support.new_agent $(NAME)
 
 bench: setup ## time a first and a second sync (docs/performance.md)
