@@ -41,13 +41,13 @@ COMMANDS = {
     "search": [("search", query) for query in QUERIES[:3]],
     "stats": [
         ("statusline",),
-        *(("stats", "--json", "--by", by) for by in get_args(Grouping)),
+        *(("stats", "--json", "--by", group) for group in get_args(Grouping)),
     ],
 }
 
 
-def run(*args: str) -> tuple[float, float]:
-    """Run a command; return its wall-clock and CPU seconds."""
+def time_command(*args: str) -> tuple[float, float]:
+    """Run a command; return its wall-clock seconds and its CPU seconds."""
     before, start = _get_child_cpu_seconds(), time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "leslied", *args],
@@ -64,17 +64,19 @@ def _get_child_cpu_seconds() -> float:
 
 
 def time_commands(group: str) -> None:
+    """Print the median and the best time of each command of a group."""
     for args in COMMANDS[group]:
-        durations = [run(*args) for _ in range(RUNS)]
+        durations = [time_command(*args) for _ in range(RUNS)]
         wall, cpu = (
             1000 * statistics.median(seconds)
             for seconds in zip(*durations, strict=True)
         )
-        best = 1000 * min(durations)[0]
+        best = 1000 * min(seconds for seconds, _ in durations)
         print(f"{wall:6.0f} ms, best {best:5.0f}, cpu {cpu:5.0f}  {' '.join(args)}")
 
 
 def time_searches(store: Path) -> None:
+    """Print the median and the best time of each query, in both orders."""
     with StoreReader(store) as reader:
         for query in QUERIES:
             parsed = parse_query(query, {})

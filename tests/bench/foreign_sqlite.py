@@ -24,7 +24,7 @@ from leslied import tail
 from leslied.agents import load_adapters
 from leslied.errors import SourceError
 from leslied.model.source import Cursor, Environment
-from tests.support.opencode import EVENTS, SCHEMA
+from tests.support.opencode import EVENT_SCHEMA, SCHEMA
 
 ADAPTER = load_adapters()["opencode"]
 MODES = {"alone": None, "20 a second": 0.05, "no pause": 0.0, "alone again": None}
@@ -60,7 +60,7 @@ def time_commits(
     folder = home / ".local" / "share" / "opencode"
     path = folder / "opencode.db"
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, path, str(seconds), SCHEMA + EVENTS]
+        [sys.executable, "-c", WRITER, path, str(seconds), SCHEMA + EVENT_SCHEMA]
     )
     env = Environment(home=home, environ={}, platform=sys.platform)
     roots = list(ADAPTER.roots(env, []))

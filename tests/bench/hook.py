@@ -22,6 +22,7 @@ from leslied.hooks.settings import make_command
 from tests.support.claude import SESSION, ClaudeLogBuilder, encode_json_lines
 
 MAX_P95_MS = 60.0
+"""Largest 95th percentile with which this program exits with code 0."""
 
 
 def make_event(folder: Path) -> dict[str, str]:

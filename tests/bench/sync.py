@@ -3,7 +3,7 @@
     python tests/bench/sync.py [FOLDER …]
 
 Each folder is a Claude Code config folder (it contains `projects`). Without arguments,
-a small tree is generated, so that two commits can be compared.
+a small tree is generated, the same each time, to compare two versions of leslied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.support.claude import ClaudeLogBuilder, encode_json_lines
 
 
-def run(data: Path, folder: Path) -> tuple[float, float, dict]:
+def time_sync(data: Path, folder: Path) -> tuple[float, float, dict]:
     """Run `leslied sync`; return seconds, peak MB and its JSON report."""
     environ = {**os.environ, "LESLIED_DATA_DIR": str(data)}
     environ["CLAUDE_CONFIG_DIR"] = str(folder)
@@ -65,12 +65,12 @@ def measure_syncs(folder: Path) -> None:
     size = sum(p.stat().st_size for p in folder.rglob("*.jsonl"))
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data"
-        first, memory, report = run(data, folder)
-        second, _, second_report = run(data, folder)
-        store = (data / "store.db").stat().st_size
+        first, memory, report = time_sync(data, folder)
+        second, _, second_report = time_sync(data, folder)
+        store_size = (data / "store.db").stat().st_size
     print(f"{folder}: {report['sources']} logs, {size / 1e6:.1f} MB")
     print(f"  first sync   {first:6.2f} s  {size / 1e6 / first:6.1f} MB/s", end="")
-    print(f"  {memory:.0f} MB RSS  store {store / 1e6:.0f} MB")
+    print(f"  {memory:.0f} MB RSS  store {store_size / 1e6:.0f} MB")
     decoded = second_report["entries_decoded"]
     print(f"  second sync  {second:6.2f} s  {decoded} entries decoded")
 
@@ -78,21 +78,21 @@ def measure_syncs(folder: Path) -> None:
 def measure_append() -> None:
     """Time the sync of one appended line, in logs of 5 KB and of 500 MB."""
     with tempfile.TemporaryDirectory() as name:
-        for label, lines in (("5 KB", 1), ("500 MB", 100_000)):
+        for label, line_count in (("5 KB", 1), ("500 MB", 100_000)):
             folder, data = Path(name) / label, Path(name) / f"data {label}"
             builder = ClaudeLogBuilder()
             log = folder / "projects" / "-app" / f"{builder.session_id}.jsonl"
             log.parent.mkdir(parents=True)
             line = encode_json_lines(builder.prompt("x" * 4600))
             with log.open("wb") as file:
-                for number in range(lines):
+                for number in range(line_count):
                     file.write(
                         line.replace(b'"uuid": "', f'"uuid": "{number}-'.encode())
                     )
-            run(data, folder)
+            time_sync(data, folder)
             with log.open("ab") as file:
                 file.write(encode_json_lines(builder.prompt("one more")))
-            seconds, _, report = run(data, folder)
+            seconds, _, report = time_sync(data, folder)
             print(
                 f"append to {label:>6}: {report['bytes_read']} bytes read, "
                 f"{report['entries_decoded']} entry decoded, "

@@ -12,7 +12,7 @@ from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuil
 from tests.support.cli import LesliedRunner
 
 pytestmark = pytest.mark.e2e
-THREAD = ".leslie/threads/thread-11111111"
+THREAD_FOLDER = ".leslie/threads/thread-11111111"
 
 
 @pytest.fixture
@@ -32,10 +32,8 @@ def project(home: Path) -> Path:
 def plan(claude: ClaudeHome, leslied: LesliedRunner, project: Path) -> Path:
     """Index a plan that a session wrote once and edited twice; return its path."""
     leslied("sync")  # Sessions older than the store get no files.
-    builder, path = (
-        ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION),
-        project / THREAD / "plan.md",
-    )
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+    path = project / THREAD_FOLDER / "plan.md"
     claude.write(builder.prompt("plan the mill"))
     for number, tool in enumerate(("Write", "Edit", "Edit"), 1):
         claude.write(
@@ -85,11 +83,13 @@ def test_a_manual_change_is_not_attributed_to_a_call(
     assert line.endswith("  -")
 
 
-def test_assets_as_json_matches_the_index_file(leslied: LesliedRunner, plan: Path):
+def test_assets_as_json_matches_the_index_file(
+    leslied: LesliedRunner, project: Path, plan: Path
+):
     (thread,) = leslied("assets", "last", "--json").json["data"]["threads"]
 
     index = json.loads((plan.parent / ".meta" / "assets.json").read_text())
-    assert thread == {**index, "folder": str(plan.parents[3])}
+    assert thread == {**index, "folder": str(project)}
 
 
 def test_assets_without_a_thread_shows_all_threads(leslied: LesliedRunner, plan: Path):
@@ -99,8 +99,9 @@ def test_assets_without_a_thread_shows_all_threads(leslied: LesliedRunner, plan:
     assert "plan.md" in page
 
 
-def test_a_second_sync_writes_no_files(leslied: LesliedRunner, plan: Path):
-    folder = plan.parents[2]
+@pytest.mark.usefixtures("plan")
+def test_a_second_sync_writes_no_files(leslied: LesliedRunner, project: Path):
+    folder = project / ".leslie"
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
 
     data = leslied("sync", "--json").json["data"]
@@ -109,12 +110,13 @@ def test_a_second_sync_writes_no_files(leslied: LesliedRunner, plan: Path):
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
 
 
-def test_git_sees_only_the_agents_own_files(leslied: LesliedRunner, plan: Path):
-    command = ["git", "-C", str(plan.parents[3]), "status", "--short", "-uall"]
+@pytest.mark.usefixtures("plan")
+def test_git_shows_only_files_that_the_agent_wrote(project: Path):
+    command = ["git", "-C", str(project), "status", "--short", "-uall"]
 
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert output == f"?? {THREAD}/plan.md\n"
+    assert output == f"?? {THREAD_FOLDER}/plan.md\n"
 
 
 def test_lint_reports_findings_and_exits_with_code_1(
@@ -168,17 +170,17 @@ def test_a_rebuild_writes_the_same_index(leslied: LesliedRunner, plan: Path):
 
 
 def test_a_thread_renamed_by_leslie_keeps_its_asset_history(
-    leslied: LesliedRunner, plan: Path
+    leslied: LesliedRunner, project: Path, plan: Path
 ):
-    file = plan.parents[2] / "thread_relations.json"
-    relations = json.loads(file.read_text())
+    relations_file = project / ".leslie" / "thread_relations.json"
+    relations = json.loads(relations_file.read_text())
     thread = relations["threads"].pop("thread-11111111")
     relations["threads"]["thread-abc"] = {**thread, "id": "thread-abc"}
-    file.write_text(json.dumps(relations))
+    relations_file.write_text(json.dumps(relations))
 
     leslied("sync")
 
-    (index,) = plan.parents[1].rglob("assets.json")
+    (index,) = (project / ".leslie" / "threads").rglob("assets.json")
     asset = json.loads(index.read_text())["assets"][0]
     assert asset["path"] == ".leslie/threads/thread-abc/plan.md"
     assert [call["call_id"] for call in asset["calls"]] == [

@@ -19,6 +19,7 @@ KEY = "ghp_" + "A1b2" * 9
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
+    """Sync a session with a secret and two invalid lines; the config has a secret."""
     leslied = LesliedRunner(home, cwd=home)
     builder = ClaudeLogBuilder(cwd=f"{home}/app")
     claude.write(builder.prompt(f"my words {KEY}"), "broken", builder.answer("Done."))
@@ -41,10 +42,10 @@ def test_the_manifest_has_the_checksum_of_every_file(leslied: LesliedRunner):
 
     path = leslied.home / "leslied-bundle.zip"
     files = unpack(path)
-    sums = json.loads(files.pop("manifest.json"))["sha256"]
+    checksums = json.loads(files.pop("manifest.json"))["sha256"]
     assert result.code == 0
     assert path.stat().st_mode & 0o777 == 0o600
-    assert sums == {
+    assert checksums == {
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()
     }
     assert json.loads(files["status.json"])["store"]["rejected"] >= 1
@@ -73,7 +74,7 @@ def test_the_bundle_includes_a_session_on_request(leslied: LesliedRunner):
     assert str(leslied.home) not in text
 
 
-def test_a_bundle_is_written_without_a_store(home: Path):
+def test_a_bundle_is_written_even_without_a_store(home: Path):
     result = LesliedRunner(home, cwd=home)("bundle", "--json")
 
     files = unpack(home / "leslied-bundle.zip")

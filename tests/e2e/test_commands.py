@@ -60,7 +60,7 @@ def test_a_second_sync_reads_nothing_new(
     assert (report["entries_decoded"], report["bytes_read"]) == (0, 0)
 
 
-def test_list_shows_enough_of_an_id_that_starts_with_a_timestamp(
+def test_list_shows_enough_of_an_id_that_starts_with_a_timestamp_for_show(
     leslied: LesliedRunner, home: Path
 ):
     copy_home(FIXTURES / "codex" / "subagent", home)
@@ -69,7 +69,8 @@ def test_list_shows_enough_of_an_id_that_starts_with_a_timestamp(
 
     result = leslied("show", short_id)
 
-    assert (result.code, "● exec_command ls | wc -l" in result.out) == (0, True)
+    assert result.code == 0
+    assert "● exec_command ls | wc -l" in result.out
 
 
 def test_show_prints_the_whole_session(
@@ -192,7 +193,7 @@ def test_an_unknown_id_is_reported_with_a_hint(
     assert "Traceback" not in result.err
 
 
-def test_an_error_as_json_is_an_envelope(
+def test_with_json_an_error_has_the_same_envelope_as_a_result(
     leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     leslied("sync")
@@ -265,12 +266,12 @@ def test_a_log_without_a_working_directory_is_reported_while_projects_are_exclud
     config = tmp_path / "config.toml"
     config.write_text('[projects]\nexclude = ["/home/dev/*"]\n')
 
-    synced = leslied("--config", str(config), "sync", "--json").json
+    sync = leslied("--config", str(config), "sync", "--json").json
     status = leslied("--config", str(config), "status", "--json").json
 
     (agent,) = [a for a in status["data"]["agents"] if a["name"] == "claude-code"]
-    assert synced["data"]["sources_waiting"] == agent["waiting"] == 1
-    assert synced["warnings"] == status["warnings"]
+    assert sync["data"]["sources_waiting"] == agent["waiting"] == 1
+    assert sync["warnings"] == status["warnings"]
     assert status["warnings"][0].startswith(f"{log}: waiting: ")
 
 
@@ -317,7 +318,7 @@ def test_no_session_is_lost_when_a_root_is_unreadable(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_other_users_cannot_read_our_files(
+def test_other_users_cannot_read_the_files_of_leslied(
     leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     os.umask(0o000)

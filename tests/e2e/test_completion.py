@@ -16,14 +16,16 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
-ZSH = r"""
+# Type the command line $1 and a tab into an interactive zsh, and print what it shows
+# up to a match of the pattern $2.
+ZSH_SCRIPT = r"""
 zmodload zsh/zpty
 zpty shell "TERM=xterm zsh -f -i"
 zpty -w shell 'stty cols 200; fpath=(~/.zfunc $fpath)'
 zpty -w shell 'autoload -Uz compinit; compinit -u'
 zpty -n -w shell "$1"$'\t'
-zpty -r shell seen "$2"
-print -r -- $seen
+zpty -r shell output "$2"
+print -r -- $output
 """
 
 
@@ -43,6 +45,7 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
 
 
 def run_shell(leslied: LesliedRunner, shell: str, *args: str) -> str:
+    """Install completion for a shell, run the shell, return its output."""
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
     assert leslied("completion", "install", shell).code == 0
@@ -73,7 +76,9 @@ def complete_in_fish(leslied: LesliedRunner, command_line: str) -> list[str]:
 
 
 def complete_in_zsh(leslied: LesliedRunner, command_line: str, pattern: str) -> str:
-    return run_shell(leslied, "zsh", "-f", "-c", ZSH, "zsh", command_line, pattern)
+    return run_shell(
+        leslied, "zsh", "-f", "-c", ZSH_SCRIPT, "zsh", command_line, pattern
+    )
 
 
 def test_bash_offers_commands_choices_and_ids(leslied: LesliedRunner):
@@ -111,6 +116,7 @@ def test_completion_is_silent_when_the_store_is_unreadable(
     result = leslied(
         _LESLIED_COMPLETE=f"{shell}_complete",
         COMP_WORDS="leslied export x",
+        # Fish passes the word itself, other shells its index.
         COMP_CWORD="x" if shell == "fish" else "2",
     )
 

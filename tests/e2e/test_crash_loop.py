@@ -47,9 +47,9 @@ FAILPOINTS = (
 )
 MAX_RUN_SECONDS = 60
 """Time limit for the daemon to reach its failpoint; usually it takes 1 or 2 seconds."""
-VISITS = (1, 1, 2, 3)
-"""Visits of a failpoint at which a daemon is killed; later visits take much longer."""
-LOGS = 6
+VISIT_NUMBERS = (1, 1, 2, 3)
+"""At which visit of a failpoint the daemon is killed; later ones take much longer."""
+LOG_COUNT = 6
 FAST_TURNS_PER_RUN = 40
 LINES_PER_TURN = 4
 
@@ -70,19 +70,19 @@ class LogWriter(threading.Thread):
                 str(project),
                 AFTER_STORE_CREATION,
             )
-            for n in range(LOGS)
+            for n in range(LOG_COUNT)
         ]
         self.logs = [
             claude.log(f"-app/{builder.session_id}.jsonl") for builder in self.builders
         ]
-        self.uuids_by_log: list[list[str]] = [[] for _ in range(LOGS)]
+        self.uuids_by_log: list[list[str]] = [[] for _ in range(LOG_COUNT)]
         self.fast_turns = FAST_TURNS_PER_RUN
         self.done = threading.Event()
 
     def run(self) -> None:
         while not self.done.wait(0.02 if self.fast_turns > 0 else 0.25):
             self.fast_turns -= 1
-            self.write_turn(self.rng.randrange(LOGS))
+            self.write_turn(self.rng.randrange(LOG_COUNT))
 
     def write_turn(self, number: int) -> None:
         """Append one turn to the log with this number."""
@@ -103,7 +103,7 @@ class LogWriter(threading.Thread):
 
 
 class Killer:
-    """Start and kill the daemon, and count the kills by location."""
+    """Start and kill the daemon; count kills by failpoint or as "anywhere"."""
 
     def __init__(self, home: Path) -> None:
         self.leslied = LesliedRunner(home)
@@ -114,7 +114,9 @@ class Killer:
     def kill_at(self, failpoint: str) -> None:
         """Run the daemon until it is killed at a failpoint."""
         start = time.monotonic()
-        err = self._run(MAX_RUN_SECONDS, f"{failpoint}:{self.rng.choice(VISITS)}")
+        err = self._run(
+            MAX_RUN_SECONDS, f"{failpoint}:{self.rng.choice(VISIT_NUMBERS)}"
+        )
         self.recent_seconds.append(time.monotonic() - start)
         is_reached = f"crash at {failpoint}" in err
         self.kills_by_location[
@@ -153,17 +155,17 @@ def test_no_record_or_file_is_lost_duplicated_or_torn_by_a_kill(
     project = home / "app"
     (project / ".git").mkdir(parents=True)
     writer = LogWriter(claude, project)
-    for number in range(LOGS):
+    for number in range(LOG_COUNT):
         writer.write_turn(number)
     writer.start()
     kills_by_location = kill_repeatedly(home, writer)
     writer.done.set()
     writer.join()
 
-    last = LesliedRunner(home)("sync", "--stop-all")
+    final_sync = LesliedRunner(home)("sync", "--stop-all")
 
     print(dict(kills_by_location))
-    assert last.code == 0, last.err
+    assert final_sync.code == 0, final_sync.err
     # One of eight runs should end at each failpoint; some may miss it.
     assert all(
         kills_by_location[failpoint] >= KILLS // 10 for failpoint in FAILPOINTS
@@ -175,7 +177,7 @@ def test_no_record_or_file_is_lost_duplicated_or_torn_by_a_kill(
 def kill_repeatedly(home: Path, writer: LogWriter) -> collections.Counter[str]:
     """Kill the daemon KILLS times and return the kills by location."""
     killer = Killer(home)
-    stored = 0
+    record_count = 0
     for kill in range(KILLS):
         writer.fast_turns = FAST_TURNS_PER_RUN
         if kill % 4 == 3:
@@ -184,8 +186,10 @@ def kill_repeatedly(home: Path, writer: LogWriter) -> collections.Counter[str]:
             failpoint_kills = kill - kill // 4
             killer.kill_at(FAILPOINTS[failpoint_kills % len(FAILPOINTS)])
         if kill % KILLS_PER_CHECK == KILLS_PER_CHECK - 1:
-            before, stored = stored, count_records(home)
-            assert stored > before, f"no progress in the last {KILLS_PER_CHECK} runs"
+            previous_count, record_count = record_count, count_records(home)
+            assert record_count > previous_count, (
+                f"no progress in the last {KILLS_PER_CHECK} runs"
+            )
     return killer.kills_by_location
 
 
@@ -195,6 +199,7 @@ def count_records(home: Path) -> int:
 
 
 def check_store(home: Path, writer: LogWriter) -> None:
+    """Check that the store has each written line exactly once, in order."""
     with StoreReader(home / ".local/share/leslied/store.db") as reader:
         sessions = {s.key.session_id: s for s in reader.list_sessions()}
         for builder, uuids in zip(writer.builders, writer.uuids_by_log, strict=True):

@@ -48,13 +48,8 @@ def test_reveal_shows_secrets(leslied: LesliedRunner):
 def test_a_session_does_not_differ_from_itself(leslied: LesliedRunner):
     result = leslied("diff", SESSION, SESSION)
 
-    assert (
-        result.code,
-        result.out.endswith("\nThe sessions have the same content.\n"),
-    ) == (
-        0,
-        True,
-    )
+    assert result.code == 0
+    assert result.out.endswith("\nThe sessions have the same content.\n")
 
 
 def test_json_output_lists_units_and_metadata(leslied: LesliedRunner):

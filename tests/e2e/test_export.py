@@ -83,7 +83,9 @@ def test_secrets_are_redacted_in_every_format(
         assert "[REDACTED:github:" in path.read_text() or path.name == "metadata.json"
 
 
-def test_an_escaped_secret_is_redacted(leslied: LesliedRunner, claude: ClaudeHome):
+def test_a_secret_that_is_escaped_in_the_log_is_redacted(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
     builder = ClaudeLogBuilder()
     call = builder.call("Bash", {"command": "echo SECRET"}, "toolu_1")
     escaped = KEY.replace("_", "\\u005f")
@@ -102,7 +104,7 @@ def test_reveal_keeps_secrets(leslied: LesliedRunner, builder: ClaudeLogBuilder)
     assert f"Used {KEY}." in result.out
 
 
-def test_files_are_private_and_reported(
+def test_exported_files_are_private_and_listed_in_the_json_output(
     leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):
     target = leslied.home / "talk.html"
@@ -152,11 +154,11 @@ def test_all_sessions_are_exported_into_one_folder(leslied: LesliedRunner):
     result = leslied("export", "--all", "-f", "devflow", "-o", str(folder), "--json")
 
     assert result.json["data"]["sessions"] == len(ids)
-    loaded = [DevflowRun(folder, run.name) for run in (folder / "runs").iterdir()]
-    assert {run.metadata["input"]["sessionId"] for run in loaded} == ids
+    runs = [DevflowRun(folder, run.name) for run in (folder / "runs").iterdir()]
+    assert {run.metadata["input"]["sessionId"] for run in runs} == ids
 
 
-def test_a_run_that_becomes_compressed_replaces_the_plain_file(
+def test_an_export_that_has_grown_is_compressed_and_replaces_the_plain_file(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder()
@@ -212,7 +214,8 @@ def test_a_stopped_session_is_exported_in_the_configured_formats(
     leslied("sync")
     project = leslied.home / "app"
     (project / ".git").mkdir(parents=True)
-    builder, now = ClaudeLogBuilder(cwd=str(project)), datetime.now(UTC).isoformat()
+    builder = ClaudeLogBuilder(cwd=str(project))
+    now = datetime.now(UTC).isoformat()
     claude.write(
         builder.prompt("go", timestamp=now),
         builder.answer("Done.") | {"timestamp": now},
@@ -245,4 +248,5 @@ def test_exports_are_not_written_through_symlinks(
     assert (to_link.code, victim.read_text()) == (2, "mine")
     assert below_link.code == 1
     assert "Traceback" not in below_link.err
+    # A run's folder would be named after its start.
     assert not list(leslied.home.glob("2026*"))

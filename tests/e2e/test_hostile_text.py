@@ -23,7 +23,7 @@ from tests.support.cli import LesliedRunner
 pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
 
 HEALTHY_SESSION = "99999999-2222-4333-8444-555555555555"
-THREAD = ".leslie/threads/thread-11111111"
+THREAD_FOLDER = ".leslie/threads/thread-11111111"
 INVALID_TEXTS = ("\ud800", "\udfff", "a\udcffb", "\0", "x\udc00\ud800")
 """Lone surrogates, one that represents an undecodable byte, and NUL."""
 FIELDS = (
@@ -49,6 +49,7 @@ def project(home: Path) -> Path:
 
 @pytest.fixture
 def leslied(home: Path) -> LesliedRunner:
+    """Configure all export formats and create the store."""
     config = home / ".config" / "leslied" / "config.toml"
     config.parent.mkdir(parents=True)
     formats = json.dumps([name for name in FORMATS if name != "leslie"])
@@ -63,7 +64,7 @@ def make_lines(project: Path, session_id: str = SESSION) -> list[Line]:
     builder = ClaudeLogBuilder(
         session_id, cwd=str(project), started_at=AFTER_STORE_CREATION
     )
-    asset = {"file_path": str(project / THREAD / "plan.md"), "content": "x"}
+    asset = {"file_path": str(project / THREAD_FOLDER / "plan.md"), "content": "x"}
     return [
         builder.line("ai-title", aiTitle="A title"),
         builder.prompt("one", slug="slug", promptId="p"),
@@ -76,7 +77,10 @@ def make_lines(project: Path, session_id: str = SESSION) -> list[Line]:
 
 
 def replace_texts(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:
-    """Change every text of a line except its type, role and timestamp."""
+    """Return the value with every text except types, roles and timestamps changed.
+
+    `change` gets a text and the key of the field that contains it.
+    """
     if isinstance(value, dict):
         return {name: replace_texts(item, change, name) for name, item in value.items()}
     if isinstance(value, list):
@@ -123,12 +127,21 @@ def test_every_text_of_a_log_may_be_invalid(
 ):
     for number, invalid in enumerate(INVALID_TEXTS):
         lines = make_lines(project, f"{number}{SESSION[1:]}")
-        replaced = [replace_texts(line, lambda *_, new=invalid: new) for line in lines]
-        appended = [
-            replace_texts(line, lambda old, _, new=invalid: old + new) for line in lines
-        ]
-        claude.write(*replaced, name=f"-p/{number}.jsonl")
-        claude.write(*appended, name=f"-p/{number}{SESSION[1:]}.jsonl")
+
+        def replace(_text: str, _key: str, invalid: str = invalid) -> str:
+            return invalid
+
+        def append(text: str, _key: str, invalid: str = invalid) -> str:
+            return text + invalid
+
+        claude.write(
+            *(replace_texts(line, replace) for line in lines),
+            name=f"-p/{number}.jsonl",
+        )
+        claude.write(
+            *(replace_texts(line, append) for line in lines),
+            name=f"-p/{number}{SESSION[1:]}.jsonl",
+        )
     write_healthy_session(claude, project)
 
     check_all_commands(leslied)
@@ -141,7 +154,7 @@ def test_any_single_field_of_a_log_may_be_invalid(
         session_id = f"{number}{SESSION[1:]}"
 
         def change(text: str, key: str, field: str = field) -> str:
-            return text + "\ud800" * (key == field)
+            return text + "\ud800" if key == field else text
 
         lines = [
             replace_texts(line, change) for line in make_lines(project, session_id)
@@ -156,18 +169,19 @@ def test_file_names_may_be_invalid_utf8(
     leslied: LesliedRunner, claude: ClaudeHome, project: Path
 ):
     """Use an invalid name for logs, their directories, a project and assets."""
-    name = os.fsdecode(b"ma\xf1ana")
-    folder = project / name
+    invalid_name = os.fsdecode(b"ma\xf1ana")
+    folder = project / invalid_name
     folder.mkdir()
-    for number, log_name in enumerate((f"{name}/{name}.jsonl", f"-p/{name}.jsonl")):
+    log_names = (f"{invalid_name}/{invalid_name}.jsonl", f"-p/{invalid_name}.jsonl")
+    for number, log_name in enumerate(log_names):
         claude.write(*make_lines(folder, f"{number}{SESSION[1:]}"), name=log_name)
-    claude.write(*make_lines(project), name=f"{name}/{SESSION}.jsonl")
+    claude.write(*make_lines(project), name=f"{invalid_name}/{SESSION}.jsonl")
     claude.write(
         *make_lines(project),
-        name=f"{name}/{SESSION}/subagents/agent-{name}.jsonl",
+        name=f"{invalid_name}/{SESSION}/subagents/agent-{invalid_name}.jsonl",
     )
     write_healthy_session(claude, project)
-    asset = project / THREAD / name / f"{name}.md"
+    asset = project / THREAD_FOLDER / invalid_name / f"{invalid_name}.md"
     asset.parent.mkdir(parents=True)
     asset.write_text("# An asset\n")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.browser import find_browser, open_page
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
-from tests.support.exports import read_session, render_one
+from tests.support.exports import read_session, render_main_text
 
 pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
 
@@ -43,7 +43,7 @@ def page(claude: ClaudeHome, clock: FakeClock) -> str:
         builder.answer("All is well."),
     )
     claude.sync(is_final=True)
-    return render_one(read_session(claude.store_path, clock), "html")
+    return render_main_text(read_session(claude.store_path, clock), "html")
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def file(project: Path) -> Path:
+def agents_md(project: Path) -> Path:
     return project / "AGENTS.md"
 
 
@@ -40,11 +40,8 @@ def leslied(home: Path, project: Path) -> LesliedRunner:
 
 def make_text_with_guide(version: str) -> str:
     """Return a file with the user's text and a guide of this version."""
-    return (
-        USER_TEXT
-        + "\n"
-        + re.sub(r"\d+\.\d+\.\d+", version, GUIDE.text.decode(), count=1)
-    )
+    guide = re.sub(r"\d+\.\d+\.\d+", version, GUIDE.text.decode(), count=1)
+    return f"{USER_TEXT}\n{guide}"
 
 
 def run_init_with_answer(leslied: LesliedRunner, answer: str) -> tuple[int, str]:
@@ -68,183 +65,194 @@ def run_init_with_answer(leslied: LesliedRunner, answer: str) -> tuple[int, str]
     return result.returncode, result.stdout + result.stderr
 
 
-def test_init_creates_the_file(leslied: LesliedRunner, file: Path):
+def test_init_creates_agents_md_with_the_guide(leslied: LesliedRunner, agents_md: Path):
     result = leslied("init")
 
     assert result.out.startswith("Created ~/work/AGENTS.md with version ")
-    assert file.read_bytes() == GUIDE.text + b"\n"
+    assert agents_md.read_bytes() == GUIDE.text + b"\n"
 
 
-def test_json_output_has_status_and_versions(leslied: LesliedRunner, file: Path):
-    file.write_text(USER_TEXT)
+def test_json_output_has_status_and_versions(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_text(USER_TEXT)
 
     result = leslied("init", "--json").json
 
     assert result["data"] == {
-        "file": str(file),
+        "file": str(agents_md),
         "status": "appended",
         "previous_version": None,
         "next_version": GUIDE.version,
     }
 
 
-def test_a_second_init_does_not_write_the_file(leslied: LesliedRunner, file: Path):
-    file.write_text(USER_TEXT)
+def test_a_second_init_does_not_write_the_file(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_text(USER_TEXT)
     leslied("init")
-    before = file.stat()
+    before = agents_md.stat()
 
     result = leslied("init", "--json").json["data"]
 
-    after = file.stat()
+    after = agents_md.stat()
     assert result["status"] == "unchanged"
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_remove_restores_the_original_file(leslied: LesliedRunner, file: Path):
-    file.write_bytes(b"\xef\xbb\xbf# Mine\r\n\xff no newline")
-    before = file.read_bytes()
+def test_remove_restores_the_original_file(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_bytes(b"\xef\xbb\xbf# Mine\r\n\xff no newline")
+    before = agents_md.read_bytes()
     leslied("init")
 
     result = leslied("init", "--remove", "--json").json["data"]
 
     assert (result["status"], result["previous_version"]) == ("removed", GUIDE.version)
-    assert file.read_bytes() == before
+    assert agents_md.read_bytes() == before
 
 
-def test_remove_deletes_a_file_that_init_created(leslied: LesliedRunner, file: Path):
+def test_remove_deletes_a_file_that_init_created(
+    leslied: LesliedRunner, agents_md: Path
+):
     leslied("init")
 
     result = leslied("init", "--remove")
 
     assert result.out == "Deleted ~/work/AGENTS.md, which contained only the guide.\n"
-    assert not file.exists()
+    assert not agents_md.exists()
 
 
-def test_a_minor_update_is_applied_and_reported(leslied: LesliedRunner, file: Path):
+def test_a_minor_update_is_applied_and_reported(
+    leslied: LesliedRunner, agents_md: Path
+):
     major = GUIDE.version.partition(".")[0]
-    file.write_text(make_text_with_guide(f"{major}.0.0"))
+    agents_md.write_text(make_text_with_guide(f"{major}.0.0"))
 
     result = leslied("init")
 
     assert f"from version {major}.0.0 to {GUIDE.version}" in result.out
-    assert file.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
+    assert agents_md.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "latest"])
 def test_a_major_update_without_a_terminal_requires_yes(
-    leslied: LesliedRunner, file: Path, version: str
+    leslied: LesliedRunner, agents_md: Path, version: str
 ):
-    file.write_text(make_text_with_guide(version))
+    agents_md.write_text(make_text_with_guide(version))
 
     result = leslied("init")
 
     assert (result.code, result.out) == (2, "")
     assert f"is version {version}; replacing it" in result.err
     assert "Confirm with: leslied init --yes" in result.err
-    assert file.read_text() == make_text_with_guide(version)
+    assert agents_md.read_text() == make_text_with_guide(version)
 
 
-def test_yes_applies_a_major_update(leslied: LesliedRunner, file: Path):
-    file.write_text(make_text_with_guide("1.0.0"))
+def test_yes_applies_a_major_update(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_text(make_text_with_guide("1.0.0"))
 
     result = leslied("init", "--yes", "--json").json["data"]
 
     assert (result["status"], result["previous_version"]) == ("updated", "1.0.0")
-    assert file.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
+    assert agents_md.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
 
 
-def test_answering_no_changes_nothing(leslied: LesliedRunner, file: Path):
-    file.write_text(make_text_with_guide("1.0.0"))
+def test_answering_no_changes_nothing(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_text(make_text_with_guide("1.0.0"))
 
     code, output = run_init_with_answer(leslied, "n")
 
     assert code == 0
     assert f"Replace it with {GUIDE.version}? [y/N]" in output
     assert "Nothing was changed" in output
-    assert file.read_text() == make_text_with_guide("1.0.0")
+    assert agents_md.read_text() == make_text_with_guide("1.0.0")
 
 
-def test_answering_yes_updates_the_guide(leslied: LesliedRunner, file: Path):
-    file.write_text(make_text_with_guide("1.0.0"))
+def test_answering_yes_updates_the_guide(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_text(make_text_with_guide("1.0.0"))
 
     code, output = run_init_with_answer(leslied, "y")
 
-    assert (code, "from version 1.0.0" in output) == (0, True)
-    assert file.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
+    assert code == 0
+    assert "from version 1.0.0" in output
+    assert agents_md.read_text() == USER_TEXT + "\n" + GUIDE.text.decode()
 
 
-def test_a_downgrade_is_refused_even_with_yes(leslied: LesliedRunner, file: Path):
-    file.write_text(make_text_with_guide("99.0.0"))
+def test_a_downgrade_is_refused_even_with_yes(leslied: LesliedRunner, agents_md: Path):
+    agents_md.write_text(make_text_with_guide("99.0.0"))
 
     result = leslied("init", "--yes")
 
     assert result.code == 2
     assert "has version 99.0.0, but this leslied has" in result.err
-    assert file.read_text() == make_text_with_guide("99.0.0")
+    assert agents_md.read_text() == make_text_with_guide("99.0.0")
 
 
-def test_a_broken_block_is_reported_with_its_line(leslied: LesliedRunner, file: Path):
-    file.write_text(USER_TEXT + '<leslie_system_guide version="1.0.0">\nwords\n')
-    before = file.read_bytes()
+def test_a_guide_without_an_end_is_reported_with_its_line_number(
+    leslied: LesliedRunner, agents_md: Path
+):
+    agents_md.write_text(USER_TEXT + '<leslie_system_guide version="1.0.0">\nwords\n')
+    before = agents_md.read_bytes()
 
     result = leslied("init", "--remove")
 
     assert result.code == 2
     assert "AGENTS.md: A guide starts on line 4 but has no end" in result.err
-    assert file.read_bytes() == before
+    assert agents_md.read_bytes() == before
 
 
 @pytest.mark.parametrize("args", [(), ("--remove",)])
 def test_diff_shows_the_change_and_writes_nothing(
-    leslied: LesliedRunner, file: Path, args: tuple[str, ...]
+    leslied: LesliedRunner, agents_md: Path, args: tuple[str, ...]
 ):
-    file.write_text(make_text_with_guide("1.0.0") + "\n")
-    before = file.stat()
+    agents_md.write_text(make_text_with_guide("1.0.0") + "\n")
+    before = agents_md.stat()
 
     result = leslied("init", "--diff", *args)
 
-    after = file.stat()
+    after = agents_md.stat()
     assert result.code == 0
     assert result.out.startswith("--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ ")
     assert '\n-<leslie_system_guide version="1.0.0"' in result.out
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_diff_of_a_new_file_starts_from_dev_null(leslied: LesliedRunner, file: Path):
+def test_diff_of_a_new_file_starts_from_dev_null(
+    leslied: LesliedRunner, agents_md: Path
+):
     data = leslied("init", "--diff", "--json").json["data"]
 
     assert data["status"] == "created"
     assert data["diff"].startswith("--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1,")
-    assert not file.exists()
+    assert not agents_md.exists()
 
 
 def test_diff_creates_no_files_and_redacts_secrets(
-    leslied: LesliedRunner, home: Path, file: Path
+    leslied: LesliedRunner, home: Path, agents_md: Path
 ):
-    file.write_text("key: ghp_" + "a1B2" * 9 + "\n")
+    agents_md.write_text("key: ghp_" + "a1B2" * 9 + "\n")
 
     output = leslied("init", "--diff").out
 
     assert "\n key: " in output
     assert "ghp_a1B2" not in output
-    assert [*home.iterdir()] == [file.parent]
+    assert [*home.iterdir()] == [agents_md.parent]
 
 
-def test_diff_without_changes_reports_that(leslied: LesliedRunner, file: Path):
+def test_diff_reports_that_nothing_would_change(
+    leslied: LesliedRunner, agents_md: Path
+):
     leslied("init")
 
     assert leslied("init", "--diff").out == "Nothing would change.\n"
 
 
 def test_init_in_a_subdirectory_writes_to_the_repository_root(
-    home: Path, project: Path, file: Path
+    home: Path, project: Path, agents_md: Path
 ):
     subdirectory = project / "src" / "deep"
     subdirectory.mkdir(parents=True)
 
     LesliedRunner(home, subdirectory)("init")
 
-    assert file.exists()
+    assert agents_md.exists()
     assert not (subdirectory / "AGENTS.md").exists()
 
 
@@ -264,7 +272,7 @@ def test_init_refuses_the_home_directory(home: Path):
     assert "is not a project" in result.err
 
 
-def test_a_repository_that_contains_the_home_is_not_the_project(home: Path):
+def test_a_repository_in_the_home_directory_is_not_the_project(home: Path):
     (home / ".git").mkdir()
     folder = home / "notes"
     folder.mkdir()
@@ -275,18 +283,22 @@ def test_a_repository_that_contains_the_home_is_not_the_project(home: Path):
     assert not (home / "AGENTS.md").exists()
 
 
-def test_a_symlink_is_not_followed(leslied: LesliedRunner, project: Path, file: Path):
+def test_a_symlink_is_not_followed(
+    leslied: LesliedRunner, project: Path, agents_md: Path
+):
     (project / "CLAUDE.md").symlink_to("AGENTS.md")
-    file.write_text(USER_TEXT)
+    agents_md.write_text(USER_TEXT)
 
     result = leslied("init", "--file", "CLAUDE.md")
 
     assert result.code == 2
     assert "leslied init --file AGENTS.md" in result.err
-    assert file.read_text() == USER_TEXT
+    assert agents_md.read_text() == USER_TEXT
 
 
-def test_the_hint_repeats_the_file_option(leslied: LesliedRunner, project: Path):
+def test_the_hint_to_confirm_repeats_the_file_option(
+    leslied: LesliedRunner, project: Path
+):
     (project / "CLAUDE.md").write_text(make_text_with_guide("1.0.0"))
 
     result = leslied("init", "--file", "CLAUDE.md")
@@ -314,39 +326,39 @@ def test_a_claude_md_that_imports_the_guide_causes_no_warning(
 
 
 def test_a_new_claude_md_that_hides_agents_md_causes_a_warning(
-    leslied: LesliedRunner, project: Path, file: Path
+    leslied: LesliedRunner, project: Path, agents_md: Path
 ):
-    file.write_text(USER_TEXT)
+    agents_md.write_text(USER_TEXT)
 
     result = leslied("init", "--file", "CLAUDE.md", "--json").json
 
     assert result["data"]["status"] == "created"
     assert "add this line to CLAUDE.md: @AGENTS.md" in result["warnings"][0]
-    assert file.read_text() == USER_TEXT
+    assert agents_md.read_text() == USER_TEXT
 
 
 def test_manual_edits_of_the_guide_are_reverted_with_a_warning(
-    leslied: LesliedRunner, file: Path
+    leslied: LesliedRunner, agents_md: Path
 ):
     leslied("init")
-    file.write_text(file.read_text().replace("## Threads", "## My threads"))
+    agents_md.write_text(agents_md.read_text().replace("## Threads", "## My threads"))
 
     result = leslied("init")
 
     assert "had been edited" in result.err
-    assert file.read_bytes() == GUIDE.text + b"\n"
+    assert agents_md.read_bytes() == GUIDE.text + b"\n"
 
 
 @pytest.mark.fault("D8")
 @pytest.mark.parametrize("failpoint", ["guide.half", "guide.before"])
 def test_a_crash_leaves_the_old_file(
-    leslied: LesliedRunner, file: Path, failpoint: str
+    leslied: LesliedRunner, agents_md: Path, failpoint: str
 ):
-    file.write_text(USER_TEXT)
+    agents_md.write_text(USER_TEXT)
 
     leslied("init", LESLIED_CRASH_AT=failpoint)
 
-    assert file.read_text() == USER_TEXT
+    assert agents_md.read_text() == USER_TEXT
 
 
 def test_temporary_files_of_a_crash_are_removed(leslied: LesliedRunner, project: Path):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Copy the project without fixtures and slow tests."""
+    """Copy the project without fixtures and slow tests; return the copy's folder."""
     ignored = shutil.ignore_patterns("__pycache__", "fixtures", "e2e", "property")
     for name in ("leslied", "tests", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
@@ -61,13 +61,13 @@ def test_a_new_agent_is_one_file_one_fixture_folder_and_one_page(clone: Path):
     }
 
 
-def test_a_new_agent_passes_the_contract_tests_and_is_read(clone: Path):
+def test_a_new_agent_passes_the_contract_tests_and_its_session_is_listed(clone: Path):
     run_module(clone, "tests.support.new_agent", "toy-bell")
     pytest_args = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
     pytest_args = (*pytest_args, "tests/contract/test_agents.py", "-k", "toy-bell")
 
-    golden = run_module(clone, *pytest_args, "--update-golden")
-    contract = run_module(clone, *pytest_args)
+    golden_run = run_module(clone, *pytest_args, "--update-golden")
+    contract_run = run_module(clone, *pytest_args)
     shutil.copytree(
         clone / "tests/fixtures/agents/toy_bell/hello/home",
         clone,
@@ -76,8 +76,8 @@ def test_a_new_agent_passes_the_contract_tests_and_is_read(clone: Path):
     run_module(clone, "leslied", "sync")
     listing = run_module(clone, "leslied", "list")
 
-    assert "failed" not in contract.stdout, contract.stdout
-    assert contract.returncode == 0, contract.stdout + golden.stdout
+    assert "failed" not in contract_run.stdout, contract_run.stdout
+    assert contract_run.returncode == 0, contract_run.stdout + golden_run.stdout
     assert "hello" in listing.stdout
     assert "toy-bell" in listing.stdout
 

@@ -52,9 +52,8 @@ class FourSessions:
             s["id"] for s in self.leslied("list", "--json").json["data"]["sessions"]
         }
 
-    def transcripts(self) -> list[str]:
-        globs = self.data.rglob("*.txt"), self.project.rglob("*.txt")
-        return sorted(path.name for files in globs for path in files)
+    def transcripts(self) -> list[Path]:
+        return [*self.data.rglob("*.txt"), *self.project.rglob("*.txt")]
 
 
 @pytest.fixture
@@ -81,9 +80,8 @@ def test_the_dry_run_suggests_an_export_with_the_same_filter(
 
 
 def test_pruned_sessions_do_not_come_back(four_sessions: FourSessions):
-    report = four_sessions.leslied("prune", "--keep", "2", "--yes", "--json").json[
-        "data"
-    ]
+    result = four_sessions.leslied("prune", "--keep", "2", "--yes", "--json")
+    report = result.json["data"]
 
     assert {session["id"] for session in report["sessions"]} == set(SESSION_IDS[2:])
     assert report["archive_files_removed"] == 2
@@ -112,25 +110,21 @@ def test_one_session_of_a_database_can_be_pruned(home: Path):
     leslied = LesliedRunner(home)
     leslied("sync", "--stop-all")
     report = leslied("prune", "--keep", "1", "--failed", "--yes", "--json").json["data"]
-    listings = [leslied("list", "--json").json["data"]["sessions"]]
-    for command in ("sync", "rebuild"):
-        leslied(command)
-        listings.append(leslied("list", "--json").json["data"]["sessions"])
+    (remaining,) = leslied("list", "--json").json["data"]["sessions"]
 
     assert report["count"] == 1
-    assert [[session["id"] for session in sessions] for sessions in listings] == [
-        [listings[0][0]["id"]]
-    ] * 3
+    for command in ("sync", "rebuild"):
+        leslied(command)
+        (session,) = leslied("list", "--json").json["data"]["sessions"]
+        assert session["id"] == remaining["id"], command
 
 
 def test_transcripts_are_removed_on_request_unless_modified(
     four_sessions: FourSessions,
 ):
-    transcripts = [
-        *four_sessions.project.rglob("*.txt"),
-        *four_sessions.data.rglob("*.txt"),
+    (modified,) = [
+        path for path in four_sessions.transcripts() if "marker3x" in path.name
     ]
-    (modified,) = [path for path in transcripts if "marker3x" in path.name]
     modified.write_text("mine")
     result = four_sessions.leslied(
         "prune", "--keep", "2", "--transcripts", "--yes", "--json"
@@ -175,27 +169,27 @@ def test_after_a_crash_sessions_are_complete_or_gone_and_a_second_run_finishes(
     db = sqlite3.connect(four_sessions.data / "store.db")
     integrity = db.execute("PRAGMA integrity_check").fetchall()
     db.close()
-    is_found_by_id = {
-        session_id: bool(
-            four_sessions.leslied("search", f"marker{n}x", "--json").json["data"][
-                "hits"
-            ]
-        )
-        for n, session_id in enumerate(SESSION_IDS)
+    searches = [
+        four_sessions.leslied("search", f"marker{number}x", "--json").json["data"]
+        for number in range(len(SESSION_IDS))
+    ]
+    found_ids = {
+        session_id
+        for session_id, search in zip(SESSION_IDS, searches, strict=True)
+        if search["hits"]
     }
 
     assert f"crash at {failpoint}" in crashed.err
     assert integrity == [("ok",)]
-    assert {
-        session_id for session_id, is_found in is_found_by_id.items() if is_found
-    } == four_sessions.ids()
+    assert found_ids == four_sessions.ids()
     assert four_sessions.leslied("prune", "--keep", "2", "--yes").code == 0
     assert four_sessions.ids() == set(SESSION_IDS[:2])
     assert list_files_containing(four_sessions.data / "archive", "marker3x") == []
-    assert "marker3x" not in _read_store_bytes(four_sessions.data / "store.db")
+    assert "marker3x" not in _read_store_as_text(four_sessions.data / "store.db")
 
 
-def _read_store_bytes(path: Path) -> str:
+def _read_store_as_text(path: Path) -> str:
+    """Return the bytes of the store and its WAL, each byte as one character."""
     paths = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))]
     return "".join(p.read_bytes().decode("latin-1") for p in paths if p.exists())
 

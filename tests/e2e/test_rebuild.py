@@ -27,7 +27,7 @@ CASES = sorted(
     path.parent for agent in AGENTS for path in FIXTURES.glob(f"{agent}/*/case.toml")
 )
 RECORD, GENERATION = 4, 6
-"""Indexes of the entry tuples that `list_all_records` returns."""
+"""Indexes into the entry tuples that `list_sessions_with_entries` returns."""
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def builder() -> ClaudeLogBuilder:
     return ClaudeLogBuilder()
 
 
-def list_all_records(data: Path) -> list[Any]:
-    """Return all sessions and records without row ids."""
+def list_sessions_with_entries(data: Path) -> list[Any]:
+    """Return a tuple per session, without row ids; its last item lists the entries."""
     with StoreReader(data / "store.db") as reader:
         return [
             (
@@ -85,6 +85,7 @@ def read_transcripts(folder: Path) -> dict[Path, bytes]:
 
 
 def sync(leslied: LesliedRunner) -> None:
+    """Sync, stop and archive all sessions; fail on errors and warnings."""
     result = leslied("sync", "--stop-all", "--json")
     assert result.code == 0, result.err
     assert result.json["warnings"] == []
@@ -96,6 +97,7 @@ def delete_logs(home: Path) -> None:
 
 
 def rebuild(leslied: LesliedRunner, *args: str) -> dict[str, Any]:
+    """Rebuild the store and return the report; fail on errors."""
     result = leslied("rebuild", "--json", *args)
     assert result.code == 0, result.out + result.err
     return result.json["data"]
@@ -115,11 +117,9 @@ def archived_home(home: Path, leslied: LesliedRunner) -> Path:
 def test_the_archive_alone_restores_everything(
     archived_home: Path, leslied: LesliedRunner, data: Path, store: str
 ):
-    records, transcript_rows, transcripts = (
-        list_all_records(data),
-        list_transcript_rows(data),
-        read_transcripts(data),
-    )
+    sessions = list_sessions_with_entries(data)
+    transcript_rows = list_transcript_rows(data)
+    transcripts = read_transcripts(data)
     delete_logs(archived_home)
     if store == "gone":
         (data / "store.db").unlink()
@@ -130,40 +130,38 @@ def test_the_archive_alone_restores_everything(
     report = rebuild(leslied)
 
     assert report["names_from"] == ("store" if store == "whole" else "manifest")
-    assert len(records) > 40
+    assert len(sessions) > 40
     if store != "whole":
-        records, rebuilt = map(without_observed_at, (records, list_all_records(data)))
-        assert rebuilt == records
-    assert (list_transcript_rows(data), read_transcripts(data)) == (
-        transcript_rows,
-        transcripts,
-    )
+        rebuilt_sessions = list_sessions_with_entries(data)
+        assert without_observed_at(rebuilt_sessions) == without_observed_at(sessions)
+    assert list_transcript_rows(data) == transcript_rows
+    assert read_transcripts(data) == transcripts
     assert report["transcripts_written"] == 0
 
 
-def without_observed_at(records: list[Any]) -> list[Any]:
-    """Drop `observed_at`, which only the old store contains."""
+def without_observed_at(sessions: list[Any]) -> list[Any]:
+    """Return the sessions without `observed_at`, which only the old store contains."""
     return [
-        (*head, [(*entry[:3], *entry[4:]) for entry in entries])
-        for *head, entries in records
+        (*session_fields, [(*entry[:3], *entry[4:]) for entry in entries])
+        for *session_fields, entries in sessions
     ]
 
 
 def test_an_intact_store_also_restores_observation_times(
     archived_home: Path, leslied: LesliedRunner, data: Path
 ):
-    records = list_all_records(data)
+    sessions = list_sessions_with_entries(data)
     delete_logs(archived_home)
 
     report = rebuild(leslied)
 
-    assert list_all_records(data) == records
+    assert list_sessions_with_entries(data) == sessions
     assert report["sessions_changed"] == report["sessions_lost"] == []
-    assert report["sessions_same"] >= len(records)
+    assert report["sessions_same"] >= len(sessions)
     assert report["sessions_new"] == 0
 
 
-def test_existing_logs_are_read_to_their_end(
+def test_a_rebuild_reads_existing_logs_to_their_end(
     claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
     claude.write(builder.prompt("one"), builder.answer("1"))
@@ -172,7 +170,9 @@ def test_existing_logs_are_read_to_their_end(
 
     rebuild(leslied)
 
-    contents = [entry[RECORD].content for entry in list_all_records(data)[0][-1]]
+    contents = [
+        entry[RECORD].content for entry in list_sessions_with_entries(data)[0][-1]
+    ]
     assert contents == ["", "one", "1", "two", "2"]
     second_sync = leslied("sync", "--json").json["data"]
     assert (second_sync["entries_decoded"], second_sync["bytes_read"]) == (0, 0)
@@ -185,13 +185,13 @@ def test_every_generation_of_a_rewritten_log_is_restored(
     sync(leslied)
     log.write_bytes(encode_json_lines(builder.prompt("all new")))
     sync(leslied)
-    records = list_all_records(data)
+    sessions = list_sessions_with_entries(data)
     log.unlink()
 
     rebuild(leslied)
 
-    assert list_all_records(data) == records
-    assert {entry[GENERATION] for entry in records[0][-1]} == {1, 2}
+    assert list_sessions_with_entries(data) == sessions
+    assert {entry[GENERATION] for entry in sessions[0][-1]} == {1, 2}
 
 
 def test_interleaved_entries_keep_their_order(
@@ -207,16 +207,17 @@ def test_interleaved_entries_keep_their_order(
     leslied("sync")
     claude.write(builder.answer("done"), name=name)
     sync(leslied)
-    records = list_all_records(data)
+    sessions = list_sessions_with_entries(data)
     delete_logs(claude.home)
 
     rebuild(leslied)
-    from_store = list_all_records(data)
+    rebuilt_from_store = list_sessions_with_entries(data)
     (data / "store.db").unlink()
     rebuild(leslied)
+    rebuilt_from_manifest = list_sessions_with_entries(data)
 
-    assert from_store == records
-    assert without_observed_at(list_all_records(data)) == without_observed_at(records)
+    assert rebuilt_from_store == sessions
+    assert without_observed_at(rebuilt_from_manifest) == without_observed_at(sessions)
 
 
 def test_entries_only_in_the_old_store_are_lost_only_with_accept_loss(
@@ -259,29 +260,31 @@ def test_a_damaged_archive_is_reported_and_the_log_is_read(
 ):
     claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
-    records = list_all_records(data)
+    sessions = list_sessions_with_entries(data)
     (path,) = (data / "archive").glob("*/??/*.zst")
-    flipped = bytearray(path.read_bytes())
-    flipped[-9] ^= 1
-    path.write_bytes(flipped)
+    archive_bytes = bytearray(path.read_bytes())
+    # Flip one bit near the end of the compressed data.
+    archive_bytes[-9] ^= 1
+    path.write_bytes(archive_bytes)
 
     result = leslied("rebuild", "--json")
 
     assert result.code == 0
     assert any(str(path) in warning for warning in result.json["warnings"])
-    assert list_all_records(data) == records
+    assert list_sessions_with_entries(data) == sessions
 
 
 @pytest.mark.fault("E6", "E7")
-def test_a_newer_archive_or_store_is_refused(
+def test_an_archive_of_a_newer_leslied_is_refused(
     claude: ClaudeHome, leslied: LesliedRunner, builder: ClaudeLogBuilder, data: Path
 ):
     claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
     (path,) = (data / "archive").glob("*/??/*.zst")
-    newer = bytearray(path.read_bytes())
-    newer[5] = 9
-    path.write_bytes(newer)
+    archive_bytes = bytearray(path.read_bytes())
+    # The low byte of the format's version.
+    archive_bytes[5] = 9
+    path.write_bytes(archive_bytes)
     before = (data / "store.db").read_bytes()
 
     result = leslied("rebuild")
@@ -306,7 +309,7 @@ def test_an_excluded_project_is_not_restored(
 
     rebuild(leslied)
 
-    assert list_all_records(data) == []
+    assert list_sessions_with_entries(data) == []
     assert not list((data / "archive").rglob("*.zst"))
 
 
@@ -327,5 +330,7 @@ def test_a_spilled_result_is_restored_without_its_file(
 
     rebuild(leslied)
 
-    spilled = [entry[RECORD].spilled for entry in list_all_records(data)[0][-1]]
+    spilled = [
+        entry[RECORD].spilled for entry in list_sessions_with_entries(data)[0][-1]
+    ]
     assert "the whole text" in spilled

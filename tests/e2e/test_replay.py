@@ -20,6 +20,7 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
+RIGHT_ARROW = b"\x1b[C"
 KEY = "sk-ant-api03-" + "a" * 93 + "AA"
 
 
@@ -45,7 +46,7 @@ class PtyTerminal:
     def __init__(self, leslied: LesliedRunner, *args: str) -> None:
         self.master, slave = pty.openpty()
         self.slave = slave
-        self.mode_before = termios.tcgetattr(slave)
+        self.original_mode = termios.tcgetattr(slave)
         self.output = b""
         self.process = leslied.start(
             *args,
@@ -57,6 +58,7 @@ class PtyTerminal:
         )
 
     def read_until(self, text: str, seconds: float = MAX_WAIT_SECONDS) -> None:
+        """Read until the output contains the text; fail after `seconds`."""
         deadline = time.monotonic() + seconds
         while text not in click.unstyle(self.output.decode(errors="replace")):
             remaining = deadline - time.monotonic()
@@ -75,8 +77,9 @@ class PtyTerminal:
         return code
 
     @property
-    def is_restored(self) -> bool:
-        return termios.tcgetattr(self.slave) == self.mode_before
+    def has_original_mode(self) -> bool:
+        """Whether the terminal's settings are as before the command."""
+        return termios.tcgetattr(self.slave) == self.original_mode
 
     def close(self) -> None:
         self.process.kill()
@@ -86,10 +89,10 @@ class PtyTerminal:
 
 
 @pytest.fixture
-def paused_terminal(leslied: LesliedRunner) -> Iterator[PtyTerminal]:
+def slow_replay(leslied: LesliedRunner) -> Iterator[PtyTerminal]:
     """Start a replay that takes hours and wait for its first line."""
-    slow = ("--speed", "0.125", "--max-pause", "3600")
-    terminal = PtyTerminal(leslied, "replay", "last", *slow)
+    slow_options = ("--speed", "0.125", "--max-pause", "3600")
+    terminal = PtyTerminal(leslied, "replay", "last", *slow_options)
     terminal.read_until("unit 1")
     yield terminal
     terminal.close()
@@ -135,38 +138,38 @@ def test_a_replay_restores_the_terminal_at_its_end(
     terminal.read_until("welcome.")
 
     assert terminal.end() == 0
-    assert terminal.is_restored
+    assert terminal.has_original_mode
     assert b"\x1b]0;pwned" not in terminal.output
     terminal.close()
 
 
-def test_keys_skip_to_the_next_entry_and_quit(paused_terminal: PtyTerminal):
-    paused_terminal.press(b"\x1b[C")
-    paused_terminal.read_until("● Bash make")
-    paused_terminal.press(b"q")
+def test_keys_skip_to_the_next_entry_and_quit(slow_replay: PtyTerminal):
+    slow_replay.press(RIGHT_ARROW)
+    slow_replay.read_until("● Bash make")
+    slow_replay.press(b"q")
 
-    assert paused_terminal.end() == 0
-    assert paused_terminal.is_restored
+    assert slow_replay.end() == 0
+    assert slow_replay.has_original_mode
 
 
-def test_keys_are_not_echoed_during_a_replay(paused_terminal: PtyTerminal):
-    paused_terminal.press(b"\r")
-    paused_terminal.read_until("● Bash make")
+def test_keys_are_not_echoed_during_a_replay(slow_replay: PtyTerminal):
+    slow_replay.press(b"\r")
+    slow_replay.read_until("● Bash make")
 
-    mode = termios.tcgetattr(paused_terminal.slave)[3]
-    assert not mode & (termios.ECHO | termios.ICANON)
+    local_flags = termios.tcgetattr(slow_replay.slave)[3]
+    assert not local_flags & (termios.ECHO | termios.ICANON)
 
 
 @pytest.mark.parametrize(
     ("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
 def test_a_signal_ends_the_replay_and_restores_the_terminal(
-    paused_terminal: PtyTerminal, signal_number: int, code: int
+    slow_replay: PtyTerminal, signal_number: int, code: int
 ):
-    paused_terminal.press(b"\r")
-    paused_terminal.read_until("● Bash make")
-    paused_terminal.process.send_signal(signal_number)
+    slow_replay.press(b"\r")
+    slow_replay.read_until("● Bash make")
+    slow_replay.process.send_signal(signal_number)
 
-    assert paused_terminal.end() == code
-    assert paused_terminal.is_restored
-    assert b"Traceback" not in paused_terminal.output
+    assert slow_replay.end() == code
+    assert slow_replay.has_original_mode
+    assert b"Traceback" not in slow_replay.output

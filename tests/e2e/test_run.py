@@ -40,7 +40,7 @@ def test_appended_entries_are_ingested(daemon: Daemon, claude: ClaudeHome):
 
 
 @pytest.mark.fault("C4")
-def test_new_subagent_folders_are_ingested(daemon: Daemon, claude: ClaudeHome):
+def test_subagent_logs_in_new_folders_are_ingested(daemon: Daemon, claude: ClaudeHome):
     for number in range(20):
         child = ClaudeLogBuilder()
         claude.write(
@@ -89,7 +89,7 @@ def test_a_daemon_in_the_background_of_a_script_stops_on_sigterm(
     assert output.endswith("exit code 0\n")
 
 
-def test_a_restart_after_a_kill_continues_ingesting(
+def test_a_daemon_restarted_after_a_kill_continues_ingesting(
     daemon: Daemon, claude: ClaudeHome, home: Path
 ):
     builder = ClaudeLogBuilder()

@@ -30,7 +30,7 @@ needs_systemd = pytest.mark.skipif(
 )
 
 
-def analyze(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def run_systemd_analyze(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
     runtime = tmp_path / "runtime"
     runtime.mkdir(exist_ok=True)
     return subprocess.run(
@@ -44,31 +44,32 @@ def analyze(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(params=["bin", "my bin", "100%h", "a $HOME b", "漢字"])
-def script(request, tmp_path: Path) -> Path:
-    script = tmp_path / request.param / "leslied"
-    script.parent.mkdir()
-    script.write_text("#!/bin/sh\n")
-    script.chmod(0o755)
-    return script
+def program(request, tmp_path: Path) -> Path:
+    """Create an executable; the names of most folders have to be escaped in a unit."""
+    program = tmp_path / request.param / "leslied"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return program
 
 
 @needs_systemd
 @pytest.mark.parametrize("is_unsandboxed", [False, True])
 def test_systemd_accepts_the_unit_for_any_program_path(
-    script: Path, tmp_path: Path, *, is_unsandboxed: bool
+    program: Path, tmp_path: Path, *, is_unsandboxed: bool
 ):
-    variables = {"CODEX_HOME": str(script.parent), "CLAUDE_CONFIG_DIR": "a\nb%n$c"}
+    variables = {"CODEX_HOME": str(program.parent), "CLAUDE_CONFIG_DIR": "a\nb%n$c"}
     unit = tmp_path / "leslied.service"
     unit.write_text(
         render_unit(
-            (str(script),),
+            (str(program),),
             variables,
             [tmp_path / "5% x"],
             is_unsandboxed=is_unsandboxed,
         )
     )
 
-    result = analyze(tmp_path, "verify", str(unit))
+    result = run_systemd_analyze(tmp_path, "verify", str(unit))
 
     assert (result.returncode, result.stderr) == (0, "")
 
@@ -78,15 +79,15 @@ def test_systemd_rejects_a_unit_with_a_wrong_path(tmp_path: Path):
     unit = tmp_path / "leslied.service"
     unit.write_text(render_unit((str(tmp_path / "nowhere"),), {}))
 
-    assert "not executable" in analyze(tmp_path, "verify", str(unit)).stderr
+    assert "not executable" in run_systemd_analyze(tmp_path, "verify", str(unit)).stderr
 
 
 @needs_systemd
-def test_the_unit_is_sandboxed(tmp_path: Path):
+def test_systemd_rates_the_unit_as_well_sandboxed(tmp_path: Path):
     unit = tmp_path / "leslied.service"
     unit.write_text(render_unit(find_program("", sys.executable, None), {}))
 
-    result = analyze(tmp_path, "security", "--offline=true", str(unit))
+    result = run_systemd_analyze(tmp_path, "security", "--offline=true", str(unit))
     if "unrecognized option" in result.stderr:
         pytest.skip("this systemd-analyze has no --offline")
 
@@ -146,7 +147,7 @@ def test_the_wheel_contains_the_templates_unchanged(tmp_path: Path):
 
 
 @pytest.fixture
-def no_manager(tmp_path: Path, monkeypatch) -> None:
+def without_user_manager(tmp_path: Path, monkeypatch) -> None:
     """Hide the user manager: use an empty runtime directory and no D-Bus address."""
     if sys.platform != "linux":
         pytest.skip("needs systemctl")
@@ -156,7 +157,7 @@ def no_manager(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
 
 
-@pytest.mark.usefixtures("no_manager")
+@pytest.mark.usefixtures("without_user_manager")
 @pytest.mark.parametrize("verb", ["install", "status"])
 def test_a_missing_user_manager_is_reported_with_a_hint(home: Path, verb: str):
     with pytest.raises(UserError, match="user manager does not answer") as caught:
@@ -167,8 +168,8 @@ def test_a_missing_user_manager_is_reported_with_a_hint(home: Path, verb: str):
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.usefixtures("no_manager")
-def test_uninstalling_needs_no_manager(home: Path):
+@pytest.mark.usefixtures("without_user_manager")
+def test_uninstalling_needs_no_user_manager(home: Path):
     unit = home / ".config/systemd/user/leslied.service"
     unit.parent.mkdir(parents=True)
     unit.touch()

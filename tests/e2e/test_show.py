@@ -31,6 +31,7 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
 
 
 def show_units(leslied: LesliedRunner, *args: str) -> list[dict[str, Any]]:
+    """Return the units that `leslied show last --json` prints."""
     data = leslied("show", "last", "--json", *args).json["data"]
     units: list[dict[str, Any]] = data["units"]
     return units
@@ -143,7 +144,9 @@ def test_a_pager_that_quits_or_is_missing_causes_no_error(
     output = run_at_terminal(leslied, "show", "last", LESLIED_PAGER=pager)
 
     assert "Traceback" not in output
-    assert ("Gladly." in output) == (pager != "true")
+    # The page is lost in a pager that quits, and printed if there is no pager.
+    is_printed = pager != "true"
+    assert ("Gladly." in output) == is_printed
 
 
 def test_no_pager_prints_directly(leslied: LesliedRunner):
@@ -171,7 +174,9 @@ def test_json_respects_the_selection_options(leslied: LesliedRunner):
     assert {e["type"] for e in answers["entries"]} == {"assistant_message"}
 
 
-def test_json_is_complete_without_selection_options(leslied: LesliedRunner):
+def test_json_has_all_units_and_entries_without_selection_options(
+    leslied: LesliedRunner,
+):
     unit_0, unit_1, _ = show_units(leslied)
 
     assert unit_0["prompt"] == ""
@@ -196,7 +201,7 @@ def test_a_summary_as_json_has_no_entries(leslied: LesliedRunner):
         (("--unit", "7"), "There is no unit 7: the session has units 1 to 2."),
     ],
 )
-def test_contradicting_options_are_reported(
+def test_invalid_options_are_reported(
     leslied: LesliedRunner, args: tuple[str, ...], message: str
 ):
     result = leslied("show", "last", *args)
@@ -220,10 +225,10 @@ def test_secrets_are_redacted_at_a_terminal_too(
 ):
     secret = "ghp_" + "a1B2" * 9
     builder = ClaudeLogBuilder("33333333-2222-4333-8444-555555555555")
-    write = {"file_path": "/x", "content": f"token = {secret}"}
+    tool_input = {"file_path": "/x", "content": f"token = {secret}"}
     claude.write(
         builder.prompt("go"),
-        builder.call("Write", write, "t1"),
+        builder.call("Write", tool_input, "t1"),
         builder.answer(f"It is `{secret}`."),
         name="other/33333333-2222-4333-8444-555555555555.jsonl",
     )

@@ -23,17 +23,18 @@ CASES = {
     "qwen-code": "qwen_code/tools",
 }
 DATABASE = ".local/share/opencode/opencode.db"
-FOLDERS = {
+DEFAULT_FOLDERS = {
     "CLAUDE_CONFIG_DIR": ".claude",
     "CODEX_HOME": ".codex",
     "COPILOT_HOME": ".copilot",
     "QWEN_HOME": ".qwen",
 }
+"""Folder of an agent in the home, by the variable that moves it."""
 
 
 @pytest.fixture
 def leslied(home: Path) -> LesliedRunner:
-    """Write one session of each agent."""
+    """Write one session of each agent into the home."""
     for case in CASES.values():
         shutil.copytree(FIXTURES / case / "home", home, dirs_exist_ok=True)
     return LesliedRunner(home)
@@ -75,7 +76,7 @@ def test_the_session_of_every_agent_has_a_transcript(leslied: LesliedRunner):
     )
 
 
-def test_agents_shows_every_agent_without_lag(leslied: LesliedRunner):
+def test_the_agents_command_shows_every_agent_without_lag(leslied: LesliedRunner):
     leslied("sync")
 
     agents = leslied("agents", "--json").json["data"]["agents"]
@@ -86,12 +87,12 @@ def test_agents_shows_every_agent_without_lag(leslied: LesliedRunner):
         assert agent["lag_seconds"] == 0
 
 
-@pytest.mark.parametrize("variable", FOLDERS)
+@pytest.mark.parametrize("variable", DEFAULT_FOLDERS)
 def test_variables_that_move_an_agents_folder_are_respected(
     leslied: LesliedRunner, variable: str
 ):
     new_folder = leslied.home / "elsewhere"
-    (leslied.home / FOLDERS[variable]).rename(new_folder)
+    (leslied.home / DEFAULT_FOLDERS[variable]).rename(new_folder)
     leslied.environ[variable] = str(new_folder)
 
     leslied("sync")
@@ -119,7 +120,7 @@ def overwrite_logs(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "affected"),
+    ("damage", "affected_agents"),
     [
         (overwrite_database, {"opencode"}),
         (truncate_database, {"opencode"}),
@@ -128,14 +129,14 @@ def overwrite_logs(home: Path) -> None:
     ],
 )
 def test_damaged_files_of_one_agent_do_not_affect_others(
-    leslied: LesliedRunner, damage: Any, affected: set[str]
+    leslied: LesliedRunner, damage: Any, affected_agents: set[str]
 ):
     damage(leslied.home)
 
     result = leslied("sync", "--json")
 
     assert result.code == 0
-    assert CASES.keys() - list_sessions(leslied).keys() <= affected
+    assert CASES.keys() - list_sessions(leslied).keys() <= affected_agents
 
 
 def test_a_locked_database_is_read_later(leslied: LesliedRunner):

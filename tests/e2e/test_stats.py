@@ -24,7 +24,7 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 
 pytestmark = pytest.mark.e2e
 
-TOKENS = (
+TOKEN_FIELDS = (
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -49,7 +49,7 @@ def leslied(home: Path) -> LesliedRunner:
 
 
 @pytest.fixture
-def six_agents(home: Path, leslied: LesliedRunner) -> LesliedRunner:
+def leslied_with_six_agents(home: Path, leslied: LesliedRunner) -> LesliedRunner:
     """Sync a home with one session of each agent."""
     for case in CASES.values():
         shutil.copytree(FIXTURES / case / "home", home, dirs_exist_ok=True)
@@ -58,7 +58,8 @@ def six_agents(home: Path, leslied: LesliedRunner) -> LesliedRunner:
 
 
 @pytest.fixture
-def two_days(claude: ClaudeHome, leslied: LesliedRunner) -> LesliedRunner:
+def leslied_with_two_days(claude: ClaudeHome, leslied: LesliedRunner) -> LesliedRunner:
+    """Sync a session with an answer on 1 January and one on 3 January."""
     builder = ClaudeLogBuilder()
     claude.write(
         builder.prompt("work"),
@@ -79,29 +80,35 @@ def two_days(claude: ClaudeHome, leslied: LesliedRunner) -> LesliedRunner:
 
 
 def list_rows(leslied: LesliedRunner, *args: str) -> list[dict[str, Any]]:
+    """Return the rows that `leslied stats --json` prints."""
     data = leslied("stats", "--json", *args).json["data"]
     rows: list[dict[str, Any]] = data["rows"]
     return rows
 
 
 def sum_tokens(rows: list[dict[str, Any]]) -> list[int]:
-    return [sum(row[name] for row in rows) for name in TOKENS]
+    """Return the sum of each field of `TOKEN_FIELDS`."""
+    return [sum(row[name] for row in rows) for name in TOKEN_FIELDS]
 
 
-def test_every_grouping_has_the_same_totals_as_list(six_agents: LesliedRunner):
-    sessions = six_agents("list", "--json").json["data"]["sessions"]
+def test_every_grouping_has_the_same_totals_as_list(
+    leslied_with_six_agents: LesliedRunner,
+):
+    sessions = leslied_with_six_agents("list", "--json").json["data"]["sessions"]
     tokens = sum_tokens([session["usage"] for session in sessions])
     cost = sum(session["cost_usd"] or 0 for session in sessions)
 
     for group in GROUPS:
-        rows = list_rows(six_agents, "--by", group)
+        rows = list_rows(leslied_with_six_agents, "--by", group)
         assert sum_tokens(rows) == tokens, group
         assert sum(row["cost_usd"] or 0 for row in rows) == pytest.approx(cost), group
         assert all(row["key"] == row[group] for row in rows), group
 
 
-def test_each_agent_has_a_row(six_agents: LesliedRunner):
-    row_by_agent = {row["agent"]: row for row in list_rows(six_agents, "--by", "agent")}
+def test_each_agent_has_a_row(leslied_with_six_agents: LesliedRunner):
+    row_by_agent = {
+        row["agent"]: row for row in list_rows(leslied_with_six_agents, "--by", "agent")
+    }
 
     assert row_by_agent.keys() == CASES.keys()
     assert all(row["output_tokens"] > 0 for row in row_by_agent.values())
@@ -146,8 +153,8 @@ def _parse_message(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def test_the_table_shows_days_totals_and_charts(two_days: LesliedRunner):
-    table = two_days("stats").out
+def test_the_table_shows_days_totals_and_charts(leslied_with_two_days: LesliedRunner):
+    table = leslied_with_two_days("stats").out
 
     assert table == (
         "DAY         MODELS      SESSIONS  MSGS  IN   OUT  READ  WRITE   COST\n"
@@ -163,8 +170,8 @@ def test_the_table_shows_days_totals_and_charts(two_days: LesliedRunner):
     )
 
 
-def test_json_output_has_the_source_of_prices(two_days: LesliedRunner):
-    data = two_days("stats", "--json").json["data"]
+def test_json_output_has_the_source_of_prices(leslied_with_two_days: LesliedRunner):
+    data = leslied_with_two_days("stats", "--json").json["data"]
 
     assert data["prices"]["source"] == "genai-prices"
     assert data["prices"]["version"] == load_prices().version
@@ -172,7 +179,9 @@ def test_json_output_has_the_source_of_prices(two_days: LesliedRunner):
     assert data["totals"]["cost_usd"] == pytest.approx(0.00753 + 0.51255)
 
 
-def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: LesliedRunner):
+def test_a_model_without_a_price_is_reported_by_name(
+    claude: ClaudeHome, leslied: LesliedRunner
+):
     builder = ClaudeLogBuilder()
     claude.write(builder.prompt("x"), make_answer(builder, "mock-1", 1, input_tokens=5))
     leslied("sync")
@@ -189,22 +198,24 @@ def test_a_model_without_a_price_is_named(claude: ClaudeHome, leslied: LesliedRu
     )
 
 
-def test_show_and_list_have_the_same_cost(two_days: LesliedRunner):
-    (from_list,) = two_days("list", "--json").json["data"]["sessions"]
-    from_show = two_days("show", "last", "--json").json["data"]["session"]
+def test_show_and_list_have_the_same_cost(leslied_with_two_days: LesliedRunner):
+    (from_list,) = leslied_with_two_days("list", "--json").json["data"]["sessions"]
+    from_show = leslied_with_two_days("show", "last", "--json").json["data"]["session"]
 
     assert from_show["cost_usd"] == from_list["cost_usd"] == pytest.approx(0.52008)
-    assert "$0.52" in two_days("show", "last").out
+    assert "$0.52" in leslied_with_two_days("show", "last").out
 
 
-def test_since_until_and_limit_select_days(two_days: LesliedRunner):
-    assert [r["day"] for r in list_rows(two_days, "--since", "2026-01-02")] == [
+def test_since_until_and_limit_select_days(leslied_with_two_days: LesliedRunner):
+    assert [
+        r["day"] for r in list_rows(leslied_with_two_days, "--since", "2026-01-02")
+    ] == ["2026-01-03"]
+    assert [
+        r["day"] for r in list_rows(leslied_with_two_days, "--until", "2026-01-01")
+    ] == ["2026-01-01"]
+    assert [r["day"] for r in list_rows(leslied_with_two_days, "-n", "1")] == [
         "2026-01-03"
     ]
-    assert [r["day"] for r in list_rows(two_days, "--until", "2026-01-01")] == [
-        "2026-01-01"
-    ]
-    assert [r["day"] for r in list_rows(two_days, "-n", "1")] == ["2026-01-03"]
 
 
 def test_csv_cells_cannot_be_formulas(claude: ClaudeHome, leslied: LesliedRunner):
@@ -222,13 +233,14 @@ def test_csv_cells_cannot_be_formulas(claude: ClaudeHome, leslied: LesliedRunner
 
 def test_failed_tool_calls_are_counted(claude: ClaudeHome, leslied: LesliedRunner):
     builder = ClaudeLogBuilder()
-    prompt, call = builder.prompt("x"), builder.call("Bash", {"command": "false"}, "t1")
-    failed = builder.result("t1", "exit 1")
-    failed["message"]["content"][0]["is_error"] = True
+    prompt = builder.prompt("x")
+    call = builder.call("Bash", {"command": "false"}, "t1")
+    failed_result = builder.result("t1", "exit 1")
+    failed_result["message"]["content"][0]["is_error"] = True
     claude.write(
         prompt,
         call,
-        failed,
+        failed_result,
         builder.call("Read", {"file_path": "/x"}, "t2"),
     )
     leslied("sync")
@@ -266,8 +278,10 @@ def test_the_total_includes_tools_beyond_the_limit(
         (("--json", "--csv"), "--json cannot be combined with --csv."),
     ],
 )
-def test_invalid_options_are_reported(two_days: LesliedRunner, args, message):
-    result = two_days("stats", *args)
+def test_invalid_options_are_reported(
+    leslied_with_two_days: LesliedRunner, args, message
+):
+    result = leslied_with_two_days("stats", *args)
 
     assert result.code != 0
     assert message in result.out + result.err
@@ -285,10 +299,9 @@ def test_a_secret_in_a_project_name_is_redacted(
 ):
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     builder = ClaudeLogBuilder()
-    line = make_answer(builder, "claude-opus-4-5", 1, input_tokens=5)
-    claude.write(
-        *({**entry, "cwd": f"/src/{secret}"} for entry in (builder.prompt("x"), line))
-    )
+    answer = make_answer(builder, "claude-opus-4-5", 1, input_tokens=5)
+    lines = (builder.prompt("x"), answer)
+    claude.write(*({**line, "cwd": f"/src/{secret}"} for line in lines))
     leslied("sync")
 
     for args in ((), ("--json",), ("--csv",)):
@@ -320,14 +333,16 @@ STATUSLINE_INPUT = {
 }
 
 
-def test_the_status_line_is_one_short_line(two_days: LesliedRunner):
-    result = run_statusline(two_days, json.dumps(STATUSLINE_INPUT))
+def test_the_status_line_is_one_short_line(leslied_with_two_days: LesliedRunner):
+    result = run_statusline(leslied_with_two_days, json.dumps(STATUSLINE_INPUT))
 
     assert result.out == "Opus 4.5 · session 1.0M tokens, $3.40 · context 42%\n"
 
 
-def test_the_status_line_falls_back_to_the_stores_cost(two_days: LesliedRunner):
-    result = run_statusline(two_days, json.dumps({"session_id": SESSION}))
+def test_the_status_line_falls_back_to_the_stores_cost(
+    leslied_with_two_days: LesliedRunner,
+):
+    result = run_statusline(leslied_with_two_days, json.dumps({"session_id": SESSION}))
 
     assert result.out == "session 1.0M tokens, $0.52\n"
 
@@ -342,11 +357,13 @@ def test_the_status_line_never_fails(leslied: LesliedRunner, stdin: str):
     assert (result.code, result.out, result.err) == (0, "leslied\n", "")
 
 
-def test_the_status_line_survives_a_broken_store(two_days: LesliedRunner, home: Path):
+def test_the_status_line_survives_a_broken_store(
+    leslied_with_two_days: LesliedRunner, home: Path
+):
     (store,) = home.rglob("store.db")
     os.truncate(store, 100)
 
-    result = run_statusline(two_days, json.dumps(STATUSLINE_INPUT))
+    result = run_statusline(leslied_with_two_days, json.dumps(STATUSLINE_INPUT))
 
     assert (result.code, result.err) == (0, "")
     assert result.out == "Opus 4.5 · session $3.40 · context 42%\n"

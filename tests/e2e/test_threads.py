@@ -22,7 +22,7 @@ SECRET = "sk-ant-api03-" + "a" * 95
 
 
 class FolderRunner(LesliedRunner):
-    """Run leslied in one folder."""
+    """Run leslied in `folder`, which a test may change."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         super().__init__(home)
@@ -59,6 +59,7 @@ def leslied(home: Path, project: Path, claude: ClaudeHome) -> LesliedRunner:
     lines = [builder.prompt("fix the login bug"), builder.answer("Done.")]
     claude.write(*lines, builder.prompt("and the logout"), builder.answer("Done."))
     fork = ClaudeLogBuilder(FORK_SESSION, str(project))
+    # Skip nine seconds, so that the fork's own lines are newer than the copied ones.
     for _ in range(9):
         fork.line("x")
     copies = [{**line, "sessionId": FORK_SESSION} for line in lines]
@@ -74,6 +75,7 @@ def leslied(home: Path, project: Path, claude: ClaudeHome) -> LesliedRunner:
 
 
 def write_reference(project: Path, source: str, target: str) -> None:
+    """Add a reference from one thread to another to the relations file."""
     path = project / ".leslie" / "thread_relations.json"
     data = parse_relations(path.read_bytes())
     add_reference(data, source, target, "live", "2026-11-16T12:00:00.000Z")
@@ -139,9 +141,9 @@ def test_the_list_counts_forks_and_references(leslied: LesliedRunner, project: P
     (listing,) = leslied("threads", "list", "--json").json["data"]["projects"]
     table = leslied("threads", "list").out
 
-    by_id = {thread["id"]: thread for thread in listing["threads"]}
-    assert by_id["thread-11111111"]["children"] == ["thread-22222222"]
-    assert by_id["thread-22222222"]["references_to"] == ["thread-11111111"]
+    thread_by_id = {thread["id"]: thread for thread in listing["threads"]}
+    assert thread_by_id["thread-11111111"]["children"] == ["thread-22222222"]
+    assert thread_by_id["thread-22222222"]["references_to"] == ["thread-11111111"]
     assert table.startswith("THREAD")
 
 
@@ -162,7 +164,8 @@ def test_context_defaults_to_the_last_thread_of_the_project(leslied: LesliedRunn
 
 
 def test_context_accepts_session_and_thread_ids_and_prefixes(leslied: LesliedRunner):
-    outputs = {leslied("context", name).out for name in (SESSION, "thread-1", "1111")}
+    ids = (SESSION, "thread-1", "1111")
+    outputs = {leslied("context", id_).out for id_ in ids}
 
     assert len(outputs) == 1
     assert 'thread="thread-11111111"' in outputs.pop()

@@ -42,6 +42,7 @@ def capture_first_request(
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
+    """Create a repository in the agent's home and return its folder."""
     folder = tmp_path / "live" / "home" / "work"
     folder.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
@@ -53,13 +54,13 @@ def has_guide(request: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("client", "name"),
+    ("client", "file_name"),
     [("claude", "AGENTS.md"), ("claude", "CLAUDE.md"), ("codex", "AGENTS.md")],
 )
-def test_the_first_request_carries_the_guide(
-    client: str, name: str, work: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_first_request_contains_the_guide(
+    client: str, file_name: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    LesliedRunner(work.parent, work)("init", "--file", name)
+    LesliedRunner(work.parent, work)("init", "--file", file_name)
 
     assert has_guide(capture_first_request(client, work, monkeypatch))
 

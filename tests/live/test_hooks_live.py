@@ -93,6 +93,7 @@ class HookHarness:
         return [json.dumps(b["messages"]) for b in bodies if b.get("tools")]
 
     def log(self) -> Path:
+        """Return the log that was written last."""
         logs = self.home.glob(".claude/projects/*/*.jsonl")
         return max(logs, key=lambda path: path.stat().st_mtime_ns)
 
@@ -105,6 +106,7 @@ class HookHarness:
         return bool(sessions) and sessions[0]["status"] == "stopped"
 
     def messages(self) -> list[tuple[str, str]]:
+        """Return (id, state) of every message in the inbox."""
         messages = self.leslied("inbox", "--json").json["data"]["messages"]
         return [(message["id"], message["state"]) for message in messages]
 
@@ -135,7 +137,7 @@ def count_contexts(request: str, thread: str) -> int:
     return request.count(f'<thread_context thread=\\"{thread}\\"')
 
 
-def test_the_first_request_carries_the_context(harness: HookHarness):
+def test_the_first_request_contains_the_context(harness: HookHarness):
     result = harness.run("hello")
 
     print(harness.main_requests()[0][-1500:])
@@ -188,30 +190,30 @@ def test_the_context_is_injected_again_after_a_compaction(harness: HookHarness):
         "exit:",
     )
 
-    last = harness.main_requests()[-1]
-    _, _, after = harness.log().read_text().partition("compact_boundary")
+    last_request = harness.main_requests()[-1]
+    _, _, log_after_compaction = harness.log().read_text().partition("compact_boundary")
     assert not result.error, result.error
-    assert "[[again]]" in last
-    assert "[[hello]]" not in last
-    assert count_contexts(last, harness.thread()) == 1
-    assert "<thread_context" in after
+    assert "[[again]]" in last_request
+    assert "[[hello]]" not in last_request
+    assert count_contexts(last_request, harness.thread()) == 1
+    assert "<thread_context" in log_after_compaction
 
 
 def test_a_message_arrives_exactly_once(harness: HookHarness):
     harness.run("hello")
     harness.leslied("sync")
     sent = harness.leslied("inject", "last", "Mind the gap.", "--json").json["data"]
-    before = len(harness.main_requests())
+    earlier_count = len(harness.main_requests())
 
     harness.run("again", resume=True)
     states = harness.messages()
     harness.run("third", resume=True)
 
     requests = harness.main_requests()
-    assert all(sent["id"] not in request for request in requests[:before])
-    assert requests[before].count(sent["id"]) == 1
+    assert all(sent["id"] not in request for request in requests[:earlier_count])
+    assert requests[earlier_count].count(sent["id"]) == 1
     assert requests[-1].count(sent["id"]) == 1
-    assert "Mind the gap." in requests[before]
+    assert "Mind the gap." in requests[earlier_count]
     assert states == [(sent["id"], "delivered")]
 
 
@@ -235,6 +237,7 @@ def test_a_message_to_a_killed_agent_is_delivered_on_resume(
         agent.send("KILL")
         agent.wait()
     is_in_log = sent["id"] in harness.log().read_text()
+    # A claimed message is queued again after five seconds.
     time.sleep(5.1)
     harness.run("again", resume=True)
 
@@ -257,21 +260,25 @@ def normalize_output(result: Any) -> list[str]:
 
 
 def break_program(harness: HookHarness) -> None:
+    """Let the settings name a hook program that does not exist."""
     text = harness.settings.read_text()
     harness.settings.write_text(text.replace(str(PROGRAM), f"/gone{PROGRAM}"))
 
 
 def break_python(harness: HookHarness) -> None:
+    """Let the settings name a Python that does not exist."""
     text = harness.settings.read_text()
     harness.settings.write_text(text.replace(sys.executable, "/gone/python"))
 
 
 def break_data(harness: HookHarness) -> None:
+    """Replace the data folder by a file."""
     shutil.rmtree(harness.data)
     harness.data.write_text("no folder")
 
 
 def fill_disk(harness: HookHarness) -> None:
+    """Mount a file system without free space on the data folder."""
     shutil.rmtree(harness.data)
     harness.data.mkdir()
     mounted = subprocess.run(
@@ -285,6 +292,7 @@ def fill_disk(harness: HookHarness) -> None:
 
 
 def leave_garbage(harness: HookHarness) -> None:
+    """Fill the hooks' folders with invalid files."""
     for name in ("spool", "given"):
         folder = harness.data / "hooks" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -301,22 +309,23 @@ def leave_garbage(harness: HookHarness) -> None:
 def test_a_broken_leslied_does_not_affect_the_agent(
     harness: HookHarness, damage: Callable[[HookHarness], None]
 ):
-    intact = harness.run("calm")
+    intact_run = harness.run("calm")
     damage(harness)
     try:
-        broken = harness.run("calm")
+        damaged_run = harness.run("calm")
     finally:
         subprocess.run(["umount", str(harness.data)], check=False, capture_output=True)
     harness.settings.unlink()
-    without_hooks = harness.run("calm")
+    run_without_hooks = harness.run("calm")
 
-    print("\n".join(normalize_output(broken)))
-    assert (broken.exit_code, without_hooks.exit_code) == (0, 0)
-    assert Path(broken.stderr).read_text() == Path(without_hooks.stderr).read_text()
-    assert normalize_output(broken) == normalize_output(intact)
-    assert [
-        line for line in normalize_output(broken) if "hook_" not in line
-    ] == normalize_output(without_hooks)
+    output = normalize_output(damaged_run)
+    stderr = Path(damaged_run.stderr).read_text()
+    print("\n".join(output))
+    assert (damaged_run.exit_code, run_without_hooks.exit_code) == (0, 0)
+    assert stderr == Path(run_without_hooks.stderr).read_text()
+    assert output == normalize_output(intact_run)
+    output_without_hooks = [line for line in output if "hook_" not in line]
+    assert output_without_hooks == normalize_output(run_without_hooks)
 
 
 def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookHarness):

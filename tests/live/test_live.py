@@ -25,6 +25,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT.parent / "shared" / "tools" / "agents"
 PREFIX = os.environ.get("LESLIED_LIVE", "")
+# By client, the short name that the tools use.
 AGENT_NAMES = {
     "claude": "claude-code",
     "codex": "codex",
@@ -33,7 +34,14 @@ AGENT_NAMES = {
     "copilot": "copilot-cli",
     "qwen": "qwen-code",
 }
-FOLDERS = (".claude", ".codex", ".gemini", ".copilot", ".qwen", ".local/share/opencode")
+AGENT_FOLDERS = (
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".copilot",
+    ".qwen",
+    ".local/share/opencode",
+)
 TRACED_CALLS = (
     "openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,"
     "symlink,symlinkat,truncate,ftruncate,chmod,fchmodat,utimensat,flock,write,writev,"
@@ -41,7 +49,9 @@ TRACED_CALLS = (
 )
 DAEMON_COMMAND = (sys.executable, "-m", "leslied", "run", "--log-json")
 MAX_DELAY_SECONDS = 3.0
+"""Longest accepted time from the exit of an agent to its transcript or session."""
 QUIET_SECONDS = 2.0
+"""Time between the end of a turn and the moment when its unit is finished."""
 for_each_agent = pytest.mark.parametrize("client", AGENT_NAMES)
 
 pytestmark = [
@@ -103,7 +113,9 @@ class LiveHarness:
 
     def list_forbidden_calls(self) -> list[str]:
         """Return calls of the daemon that could modify an agent's folder."""
-        folders = "|".join(re.escape(str(self.home / folder)) for folder in FOLDERS)
+        folders = "|".join(
+            re.escape(str(self.home / folder)) for folder in AGENT_FOLDERS
+        )
         agent_path = re.compile(rf'["<](?:{folders})(?:/[^">]*)?[">]')
         # SQLite opens an existing WAL for writing, and then does not write. The flags
         # of a resumed call are in the line where it began.
@@ -117,6 +129,7 @@ class LiveHarness:
         return [line for line in agent_calls if not harmless.search(line)]
 
     def end(self) -> int:
+        """Send SIGTERM to the daemon, a child of strace; return the exit code."""
         child = Path(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children")
         os.kill(int(child.read_text().split()[0]), signal.SIGTERM)
         return self.daemon.wait(10)
@@ -163,15 +176,15 @@ def test_a_turn_with_tools_has_a_transcript_within_three_seconds(
 
 @for_each_agent
 def test_the_session_of_a_killed_agent_is_stopped(harness: LiveHarness, client: str):
-    killed = harness.run(client, "slowtool", signal="KILL", after=12)
+    killed_run = harness.run(client, "slowtool", signal="KILL", after=12)
 
-    assert killed.exit_code == -signal.SIGKILL
-    assert (
-        wait_until(lambda: harness.sessions(client), QUIET_SECONDS + MAX_DELAY_SECONDS)
-        < MAX_DELAY_SECONDS
+    assert killed_run.exit_code == -signal.SIGKILL
+    listed_after_seconds = wait_until(
+        lambda: harness.sessions(client), QUIET_SECONDS + MAX_DELAY_SECONDS
     )
-    has_registry = client in ("claude", "codex", "copilot")
-    if has_registry:
+    assert listed_after_seconds < MAX_DELAY_SECONDS
+    records_processes = client in ("claude", "codex", "copilot")
+    if records_processes:
         seconds = wait_until(
             lambda: harness.sessions(client)[0]["status"] == "stopped", 35
         )

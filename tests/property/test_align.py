@@ -61,7 +61,7 @@ children = st.tuples(words, bodies).map(
 
 @st.composite
 def units(draw: st.DrawFn) -> Unit:
-    """Draw a unit; some share their prompt's entry, as in a fork."""
+    """Draw a unit; the prompts of some have the same entry id, as in a fork."""
     entry_id = draw(st.sampled_from(["", "", "shared-1", "shared-2"]))
     prompt = make_prompt(draw(words) or "go")
     subagents = tuple(draw(st.lists(children, max_size=2)))
@@ -171,4 +171,6 @@ def test_aligned_pairs_are_equal_and_increasing(a: str, b: str):
     pairs = align_sequences(a, b)
 
     assert all(a[i] == b[j] for i, j in pairs)
-    assert all(x[0] < y[0] and x[1] < y[1] for x, y in pairwise(pairs))
+    assert all(
+        i < next_i and j < next_j for (i, j), (next_i, next_j) in pairwise(pairs)
+    )

@@ -30,6 +30,7 @@ EXAMPLE_SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 WAL_HEADER_SIZE, FRAME_SIZE = 32, 24 + 8192
+"""Bytes of the WAL's header, and of a frame: its header and a page."""
 
 pytestmark = [
     pytest.mark.fault("A1", "A3", "A12", "A13", "E2"),
@@ -102,10 +103,10 @@ def read_store(path: Path) -> list[tuple[Any, ...]]:
 
 
 def without_paths(records: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Drop the paths, which differ between homes."""
+    """Return the records without their paths, which differ between homes."""
     return [
-        (*head, placed.record, placed.sequence, placed.unit, placed.offset)
-        for *head, placed in records
+        (*session_fields, placed.record, placed.sequence, placed.unit, placed.offset)
+        for *session_fields, placed in records
     ]
 
 
@@ -139,15 +140,15 @@ def test_a_log_written_in_pieces_gives_the_same_records(data, cuts):
     data=logs(),
     steps=st.lists(st.tuples(st.integers(0, 5000), st.booleans()), max_size=8),
 )
-def test_restarts_between_reads_change_nothing(data, steps):
-    restarts = {cut % (len(data) + 1) for cut, is_restart in steps if is_restart}
+def test_restarts_between_reads_do_not_change_the_records(data, steps):
+    restart_offsets = {cut % (len(data) + 1) for cut, is_restart in steps if is_restart}
     with temporary_home() as home:
         store, written = Store(home.store_path, home.clock), 0
         for piece in split_at(data, [cut for cut, _ in steps]):
             append(home, piece)
             home.sync(store)
             written += len(piece)
-            if written in restarts:
+            if written in restart_offsets:
                 store.close()
                 store = Store(home.store_path, home.clock)
         store.close()
@@ -157,7 +158,7 @@ def test_restarts_between_reads_change_nothing(data, steps):
 
 @EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS, limits=st.lists(LIMITS, min_size=1, max_size=4))
-def test_the_sizes_of_reads_change_nothing(data, cuts, limits):
+def test_read_limits_do_not_change_the_records(data, cuts, limits):
     with temporary_home() as home, Store(home.store_path, home.clock) as store:
         for number, piece in enumerate(split_at(data, cuts)):
             append(home, piece)
@@ -186,58 +187,60 @@ def test_no_line_is_decoded_twice_and_an_unchanged_log_is_not_read(data, cuts, l
 
 
 @EXAMPLE_SETTINGS
-@given(chunk=st.integers(1, 9), line=st.integers(40, 200), length=st.integers(0, 200))
+@given(
+    chunk=st.integers(1, 9), max_line=st.integers(40, 200), length=st.integers(0, 200)
+)
 def test_a_line_up_to_the_limit_is_stored_and_a_longer_one_is_rejected(
-    chunk, line, length
+    chunk, max_line, length
 ):
     title = {"type": "custom-title", "customTitle": "x" * length}
     data = json.dumps(title).encode() + b"\n"
     short_line = b'{"type":"mode","mode":"plan"}\n'
     with temporary_home() as home:
-        home.limits = ReadLimits(chunk=chunk, line=line, anchor=8)
+        home.limits = ReadLimits(chunk=chunk, line=max_line, anchor=8)
         append(home, short_line + data + short_line)
         report = home.sync()
 
-        is_stored = len(data) <= line
+        is_stored = len(data) <= max_line
         assert (report.entries, report.rejected) == ((3, 0) if is_stored else (2, 1))
         texts = [placed.record.content for *_, placed in read_store(home.store_path)]
         assert texts == ["", *(["x" * length] if is_stored else []), ""]
 
 
-def test_the_next_read_completes_a_store_truncated_anywhere():
+def test_the_next_read_completes_a_store_whose_wal_was_truncated():
     """Truncate the write-ahead log at or next to each of its frames, or delete it."""
     builder = ClaudeLogBuilder()
-    lines = [
+    line_batches = [
         [builder.prompt("first"), {"type": "custom-title", "customTitle": "twice"}],
         [builder.answer("second"), {"type": "custom-title", "customTitle": "twice"}],
         [builder.call("Bash", {"command": "ls"}, "toolu_1"), builder.prompt("last")],
     ]
     with temporary_home() as home:
         with Store(home.store_path, home.clock) as store:
-            for part in lines:
-                home.write(*part)
+            for lines in line_batches:
+                home.write(*lines)
                 home.sync(store)
-            saved = home.store_path.read_bytes()
+            store_bytes = home.store_path.read_bytes()
             wal = home.store_path.with_name("store.db-wal").read_bytes()
         expected = read_store(home.store_path)
-        ends = range(WAL_HEADER_SIZE, len(wal) + 1, FRAME_SIZE)
+        frame_ends = range(WAL_HEADER_SIZE, len(wal) + 1, FRAME_SIZE)
         assert len(expected) > 6
-        assert len(ends) > len(lines)
+        assert len(frame_ends) > len(line_batches)
 
-        for end in (0, *ends):
+        for end in (0, *frame_ends):
             for nudge in (-1, 0, 1):
-                _restore_store(home, saved, wal[: max(end + nudge, 0)])
+                _restore_store(home, store_bytes, wal[: max(end + nudge, 0)])
                 home.sync()
                 assert read_store(home.store_path) == expected, (end, nudge)
-        _restore_store(home, saved, None)
+        _restore_store(home, store_bytes, None)
         home.sync()
         assert read_store(home.store_path) == expected
 
 
-def _restore_store(home: ClaudeHome, saved: bytes, wal: bytes | None) -> None:
-    """Restore these files, without the WAL index, as after a power loss."""
+def _restore_store(home: ClaudeHome, store_bytes: bytes, wal: bytes | None) -> None:
+    """Restore the store and its WAL, without the WAL index, as after a power loss."""
     shutil.rmtree(home.store_path.parent)
     home.store_path.parent.mkdir()
-    home.store_path.write_bytes(saved)
+    home.store_path.write_bytes(store_bytes)
     if wal is not None:
         home.store_path.with_name("store.db-wal").write_bytes(wal)

@@ -47,16 +47,22 @@ def homes(draw: st.DrawFn) -> tuple[list[SessionLog], set[str]]:
         builder = ClaudeLogBuilder(log.id)
         if logs and draw(st.booleans()):
             parent = draw(st.sampled_from(logs))
-            copied = parent.lines[: draw(st.integers(0, len(parent.lines)))]
-            log.lines = [{**line, "sessionId": log.id} for line in copied]
+            copied_lines = parent.lines[: draw(st.integers(0, len(parent.lines)))]
+            log.lines = [{**line, "sessionId": log.id} for line in copied_lines]
         for turn in range(draw(st.integers(0, 3))):
             word = draw(st.sampled_from(WORDS))
             log.lines += _make_turn(
                 builder, f"{word} w{number}x{turn}", has_call=draw(st.booleans())
             )
-        for nth in range(draw(st.integers(0, 2))):
+        for child_number in range(draw(st.integers(0, 2))):
             log.children.append(
-                [_make_subagent_line(log.id, nth, f"{WORDS[nth]} c{number}x{nth}")]
+                [
+                    _make_subagent_line(
+                        log.id,
+                        child_number,
+                        f"{WORDS[child_number]} c{number}x{child_number}",
+                    )
+                ]
             )
         logs.append(log)
     return logs, set(draw(st.sets(st.sampled_from([log.id for log in logs]))))
@@ -73,9 +79,11 @@ def _make_turn(
     return [*lines, builder.answer(f"answer {text}")]
 
 
-def _make_subagent_line(session_id: str, nth: int, text: str) -> dict[str, Any]:
-    builder = ClaudeLogBuilder(f"{session_id}/{nth}")
-    line = builder.prompt(text, isSidechain=True, agentId=f"a{nth}")
+def _make_subagent_line(
+    session_id: str, child_number: int, text: str
+) -> dict[str, Any]:
+    builder = ClaudeLogBuilder(f"{session_id}/{child_number}")
+    line = builder.prompt(text, isSidechain=True, agentId=f"a{child_number}")
     return {**line, "sessionId": session_id}
 
 
@@ -85,8 +93,8 @@ def make_home(folder: Path, logs: list[SessionLog]) -> ClaudeHome:
     claude = ClaudeHome(folder / "home", folder / "data" / "store.db", FakeClock())
     for second, log in enumerate(logs):
         files = {f"-app/{log.id}.jsonl": log.lines} if log.lines else {}
-        for nth, lines in enumerate(log.children):
-            files[f"-app/{log.id}/subagents/agent-a{nth}.jsonl"] = lines
+        for child_number, lines in enumerate(log.children):
+            files[f"-app/{log.id}/subagents/agent-a{child_number}.jsonl"] = lines
         for name, lines in files.items():
             os.utime(claude.write(*lines, name=name), (second + 1, second + 1))
     sync_and_archive(claude)
@@ -149,8 +157,8 @@ def test_a_pruned_store_equals_a_store_of_the_remaining_sessions(
         claude = make_home(Path(folder) / "all", logs)
         prune_sessions(claude, pruned_ids)
         check_store(claude)
-        remaining = [log for log in logs if log.id not in pruned_ids]
-        expected = make_home(Path(folder) / "alone", remaining)
+        remaining_logs = [log for log in logs if log.id not in pruned_ids]
+        expected = make_home(Path(folder) / "remaining", remaining_logs)
 
         assert snapshot_store(claude) == snapshot_store(expected)
         sync_and_archive(claude)
@@ -166,7 +174,8 @@ def _check_words_are_gone(
     remaining_text = "".join(
         text for session_id, text in texts.items() if session_id not in pruned_ids
     )
+    all_text = "".join(texts.values())
     words = {f"w{n}x{turn}" for n in range(5) for turn in range(3)}
     for word in sorted(words):
-        if word in "".join(texts.values()) and word not in remaining_text:
+        if word in all_text and word not in remaining_text:
             assert list_files_containing(claude.store_path.parent, word) == []

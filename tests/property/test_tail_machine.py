@@ -70,10 +70,12 @@ SMALL_LINE = 256
 """Smallest line limit of any read; a longer line may or may not be stored."""
 SMALLEST_ANCHOR = 8
 WAL_HEADER_SIZE, FRAME_SIZE = 32, 24 + 8192
+"""Bytes of the WAL's header, and of a frame: its header and a page."""
 MAX_FILES = 4
 UNREAD = (b"",)
 """State of a file that was never read."""
 VERSION = re.compile(rb"v\d")
+"""Start of the content of a prompt or answer; `change_version` changes the digit."""
 
 
 def load_cursors(store: Store) -> dict[bytes, Cursor]:
@@ -96,7 +98,7 @@ class ReadOptions(NamedTuple):
 
 
 class LineContents(NamedTuple):
-    """Contents of a line by entry id, or a title without an id."""
+    """Entry ids of a line with their contents, or the title of a line without an id."""
 
     contents: tuple[tuple[str, str], ...] = ()
     title: str = ""
@@ -112,10 +114,12 @@ class CandidateContent(NamedTuple):
 
 PICKS = st.integers(0, 40)
 """Index into a list, modulo its length."""
+# See `truncate_data`.
 CUTS = st.one_of(st.integers(-3, 0), st.integers(1, 400))
 CALL_COUNTS = st.integers(1, 100)
 OPCODE_INTERVALS = st.sampled_from([1, 10, 12])
 NUDGES = st.integers(-2, 2)
+"""Bytes added to the offset of a line or frame, to land next to it."""
 TEXTS = st.sampled_from(["a", "é", "日本", "😀", "x" * 40, "y" * (SMALL_LINE + 1)])
 KINDS = st.sampled_from(["prompt", "prompt", "answer", "title", "title", "again", "-"])
 SPECS = st.lists(st.tuples(KINDS, TEXTS, PICKS), min_size=1, max_size=4)
@@ -256,6 +260,10 @@ def list_candidates(data: bytes, *, with_partial_line: bool) -> list[CandidateCo
 
 
 def _list_salvageable(line: bytes) -> list[CandidateContent]:
+    """Return the contents of complete objects in a damaged line, none of them certain.
+
+    Every place that may start an object is tried.
+    """
     text, candidates = line.decode(errors="replace"), []
     for start in (match.start() for match in re.finditer(r'\{\s*"', text)):
         with suppress(ValueError):
@@ -306,10 +314,10 @@ class StoreModel:
             ]
             for line in complete_lines:
                 self.entries[session] |= {
-                    e for e, _ in parse_certain_line(line).contents
+                    entry for entry, _ in parse_certain_line(line).contents
                 }
             self.min_titles[session] |= Counter(
-                x for x in complete_lines if parse_certain_line(x).title
+                line for line in complete_lines if parse_certain_line(line).title
             )
         self.start_read(files, is_final=is_final)
         self._update_current(files, read_states, is_final=is_final)
@@ -367,10 +375,10 @@ def _find_new_entries(
 
 def _get_last_contents(entry: str, candidates: list[CandidateContent]) -> set[str]:
     """Return the last content of an entry, or all of them if one is uncertain."""
-    of_entry = [candidate for candidate in candidates if candidate.entry == entry]
-    if all(candidate.is_certain for candidate in of_entry):
-        return {of_entry[-1].content}
-    return {candidate.content for candidate in of_entry}
+    entry_candidates = [c for c in candidates if c.entry == entry]
+    if all(candidate.is_certain for candidate in entry_candidates):
+        return {entry_candidates[-1].content}
+    return {candidate.content for candidate in entry_candidates}
 
 
 class CurrentRecordRow(NamedTuple):
@@ -411,11 +419,8 @@ def assert_no_duplicates(
     model: StoreModel, rows: dict[str, list[CurrentRecordRow]]
 ) -> None:
     for session, session_rows in rows.items():
-        duplicates = [
-            e
-            for e, count in Counter(r.entry for r in session_rows).items()
-            if count > 1
-        ]
+        counts = Counter(row.entry for row in session_rows)
+        duplicates = [entry for entry, count in counts.items() if count > 1]
         assert not duplicates, f"{session} has duplicate entries"
         max_titles = _count_lines_by_title(model.max_titles[session])
         assert _count_titles(session_rows) <= max_titles, (
@@ -431,11 +436,11 @@ def assert_newest_is_current(
             assert row.content in model.current_contents[row.entry], (
                 f"{row} is not the newest"
             )
-        is_known = any(row.content in text for text in model.line_texts)
-        assert is_known, f"{row} was in no file"
+        was_in_a_file = any(row.content in text for text in model.line_texts)
+        assert was_in_a_file, f"{row} was in no file"
 
 
-def assert_rows_agree(db: sqlite3.Connection) -> None:
+def assert_one_current_row_per_entry(db: sqlite3.Connection) -> None:
     """Check that an entry has one row per content, and one current row."""
     columns = "entry_id, type, role, content, metadata"
     query = f"SELECT count(*) FROM record WHERE native_id <> '' GROUP BY {columns}"
@@ -462,6 +467,10 @@ def _count_lines_by_title(lines: Counter[bytes]) -> Counter[str]:
 
 
 def assert_in_file_order(data: bytes, rows: list[CurrentRecordRow]) -> None:
+    """Check that rows are in the order of the lines in the file.
+
+    Compare entry ids, and the titles of lines without an id.
+    """
     expected: list[str] = []
     for contents in filter(None, map(parse_certain_line, list_lines(data))):
         names = (
@@ -469,12 +478,13 @@ def assert_in_file_order(data: bytes, rows: list[CurrentRecordRow]) -> None:
             if contents.title
             else [entry for entry, _ in contents.contents]
         )
-        expected += [n for n in names if contents.title or n not in expected]
+        # An entry keeps its first position; a title may occur several times.
+        expected += [name for name in names if contents.title or name not in expected]
     expected_names = set(expected)
-    placed = [row.entry if row.native_id else row.content for row in rows]
-    placed = [name for name in placed if name in expected_names]
+    row_names = [row.entry if row.native_id else row.content for row in rows]
+    actual = [name for name in row_names if name in expected_names]
     # A final read may have added the unterminated last line after the others.
-    assert placed[: len(expected)] == expected, "the order of the file is not kept"
+    assert actual[: len(expected)] == expected, "the order of the file is not kept"
 
 
 class TailMachine(RuleBasedStateMachine):
@@ -487,16 +497,16 @@ class TailMachine(RuleBasedStateMachine):
         self.home = ClaudeHome(root / "home", root / "data-0" / "store.db", FakeClock())
         self.store = self._open()
         self.model = StoreModel()
-        self.live: list[Path] = []
-        self.deleted: list[Path] = []
+        self.live_files: list[Path] = []
+        self.deleted_files: list[Path] = []
         self.remainders: dict[Path, bytes] = {}
         """Missing rest of each partially written line."""
         self.read_states: dict[Path, tuple[bytes, ...]] = {}
         """Possible bytes of each file when its cursor was set; several after a kill."""
-        self.modified: set[str] = set()
+        self.modified_sessions: set[str] = set()
         """Sessions whose file did not only grow: their order may differ from it."""
         self.states_by_name: dict[str, list[bytes]] = defaultdict(list)
-        """Bytes of the files of a name at every read."""
+        """By file name: the bytes of each file with that name at every read."""
         self.written_lines: list[bytes] = []
         self.last_number = 0
 
@@ -516,26 +526,26 @@ class TailMachine(RuleBasedStateMachine):
     def begin(self, specs):
         self._write(self._new_path(), self._make_lines(specs))
 
-    @precondition(lambda self: len(self.live) < MAX_FILES)
+    @precondition(lambda self: len(self.live_files) < MAX_FILES)
     @rule(specs=SPECS)
     def start_another_session(self, specs):
         self._write(self._new_path(), self._make_lines(specs))
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, specs=SPECS)
     def append(self, pick, specs):
         path = self._pick(pick)
         self._append(path, self.remainders.pop(path, b"") + self._make_lines(specs))
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, specs=SPECS)
     def append_after_a_partial_line(self, pick, specs):
         path = self._pick(pick)
         if self.remainders.pop(path, b"") or get_partial_line(path.read_bytes()):
-            self.modified.add(path.stem)
+            self.modified_sessions.add(path.stem)
         self._append(path, self._make_lines(specs))
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, specs=SPECS, cut=CUTS)
     def append_a_part(self, pick, specs, cut):
         path = self._pick(pick)
@@ -550,7 +560,7 @@ class TailMachine(RuleBasedStateMachine):
         path = sorted(self.remainders)[pick % len(self.remainders)]
         self._append(path, self.remainders.pop(path))
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, specs=SPECS, options=READ_OPTIONS)
     def end_a_line_that_was_taken_as_final(self, pick, specs, options):
         path = self._pick(pick)
@@ -559,7 +569,7 @@ class TailMachine(RuleBasedStateMachine):
         self._read(options._replace(is_final=True))
         self._append(path, data[-1:])
 
-    @precondition(lambda self: self.live and len(self.live) < MAX_FILES)
+    @precondition(lambda self: self.live_files and len(self.live_files) < MAX_FILES)
     @rule(pick=PICKS, line=PICKS, specs=SPECS)
     def fork(self, pick, line, specs):
         """Start a session with a copy of another, up to one of its lines."""
@@ -568,25 +578,25 @@ class TailMachine(RuleBasedStateMachine):
         end = list_line_starts(data)[-1 - line % len(list_line_starts(data))]
         self._write(path, data[:end] + self._make_lines(specs))
 
-    @precondition(lambda self: self.live and len(self.live) < MAX_FILES)
+    @precondition(lambda self: self.live_files and len(self.live_files) < MAX_FILES)
     @rule(pick=PICKS)
     def copy_into_another_folder(self, pick):
         """Copy a session into a second project."""
         source = self._pick(pick)
         path = self._new_folder() / source.name
         self._write(path, source.read_bytes())
-        self.modified.add(path.stem)
+        self.modified_sessions.add(path.stem)
         # With a reused inode, reading may continue at another file's cursor.
         self.read_states[path] = (*UNREAD, *self.states_by_name[path.name])
 
     # Changes made by people and disks.
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, line=PICKS, nudge=NUDGES)
     def truncate(self, pick, line, nudge):
         self._truncate(self._pick(pick), line, nudge)
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, line=PICKS, nudge=NUDGES, specs=SPECS)
     def truncate_and_grow(self, pick, line, nudge, specs):
         path = self._pick(pick)
@@ -595,7 +605,7 @@ class TailMachine(RuleBasedStateMachine):
         while path.stat().st_size <= size:
             self._append(path, self._make_lines(specs))
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(
         pick=PICKS,
         is_first=st.booleans(),
@@ -607,7 +617,7 @@ class TailMachine(RuleBasedStateMachine):
     def replace_a_partial_line(self, pick, is_first, options, specs, cut, next_options):
         """Read a partial line, then replace it by lines of another length."""
         path = self._pick(pick)
-        if is_first and len(self.live) < MAX_FILES:
+        if is_first and len(self.live_files) < MAX_FILES:
             path = self._new_path()
             self._write(path, b"")
         self._append(path, make_prompt(self._next_number(), "z" * 100)[:-1])
@@ -616,7 +626,7 @@ class TailMachine(RuleBasedStateMachine):
         self._append(path, truncate_data(self._make_lines(specs), cut))
         self._read(next_options)
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(
         pick=PICKS, at=PICKS, keep_mtime=st.booleans(), options=st.none() | READ_OPTIONS
     )
@@ -630,7 +640,7 @@ class TailMachine(RuleBasedStateMachine):
         data = change_version(path.read_bytes(), at)
         self._overwrite(path, data, keep_mtime=keep_mtime)
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(
         pick=PICKS,
         line=PICKS,
@@ -646,19 +656,19 @@ class TailMachine(RuleBasedStateMachine):
             data[min(max(starts[line % len(starts)] + nudge, 0), len(data) - 1)] = byte
             self._overwrite(path, bytes(data), keep_mtime=keep_mtime)
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS)
     def touch(self, pick):
         self._pick(pick).touch()
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, specs=SPECS)
     def replace_by_the_same_and_more(self, pick, specs):
         path = self._pick(pick)
         appended = self.remainders.pop(path, b"") + self._make_lines(specs)
         self._replace(path, path.read_bytes() + appended)
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, at=PICKS, specs=SPECS)
     def replace_by_almost_the_same_and_more(self, pick, at, specs):
         path = self._pick(pick)
@@ -667,7 +677,7 @@ class TailMachine(RuleBasedStateMachine):
             path, change_version(path.read_bytes(), at) + self._make_lines(specs)
         )
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS, line=PICKS, specs=SPECS)
     def replace_by_something_else(self, pick, line, specs):
         """Replace the first lines by new ones, as an agent's compaction does."""
@@ -677,31 +687,33 @@ class TailMachine(RuleBasedStateMachine):
         self._mark_modified(path)
         self._replace(path, self._make_lines(specs) + data[start:])
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS)
     def delete(self, pick):
         path = self._pick(pick)
         self._mark_modified(path)
         path.unlink()
-        self.live.remove(path)
-        self.deleted.append(path)
+        self.live_files.remove(path)
+        self.deleted_files.append(path)
 
-    @precondition(lambda self: self.deleted and len(self.live) < MAX_FILES)
+    @precondition(lambda self: self.deleted_files and len(self.live_files) < MAX_FILES)
     @rule(pick=PICKS, keep=PICKS, specs=SPECS)
     def recreate(self, pick, keep, specs):
-        path = self.deleted.pop(pick % len(self.deleted))
+        path = self.deleted_files.pop(pick % len(self.deleted_files))
         before = self.read_states.get(path, UNREAD)[0]
         end = list_line_starts(before)[keep % len(list_line_starts(before))]
         self._write(path, before[:end] + self._make_lines(specs))
 
-    @precondition(lambda self: self.live)
+    @precondition(lambda self: self.live_files)
     @rule(pick=PICKS)
     def move_the_folder(self, pick):
         old = self._pick(pick).parent
         new = self._new_folder()
         old.rename(new)
-        self.live = [self._move_path(path, old, new) for path in self.live]
-        self.deleted = [self._move_path(path, old, new) for path in self.deleted]
+        self.live_files = [self._move_path(path, old, new) for path in self.live_files]
+        self.deleted_files = [
+            self._move_path(path, old, new) for path in self.deleted_files
+        ]
         self.read_states = {
             self._move_path(p, old, new): d for p, d in self.read_states.items()
         }
@@ -750,7 +762,7 @@ class TailMachine(RuleBasedStateMachine):
         self._append_to_any_file(specs)
         self._kill_while_writing(options, cut, nudge)
 
-    @precondition(lambda self: len(self.live) < MAX_FILES)
+    @precondition(lambda self: len(self.live_files) < MAX_FILES)
     @rule(specs=SPECS, limits=LIMITS, cut=PICKS, at=st.none() | PICKS)
     def kill_in_a_first_read(self, specs, limits, cut, at):
         """Kill the first read of a new log; then a line may change."""
@@ -763,7 +775,7 @@ class TailMachine(RuleBasedStateMachine):
     # File operations.
 
     def _pick(self, pick: int) -> Path:
-        return sorted(self.live)[pick % len(self.live)]
+        return sorted(self.live_files)[pick % len(self.live_files)]
 
     def _next_number(self) -> int:
         self.last_number += 1
@@ -772,7 +784,7 @@ class TailMachine(RuleBasedStateMachine):
     def _new_path(self) -> Path:
         """Return the path of a new session, mostly in an existing folder."""
         number = self._next_number()
-        folders = sorted({path.parent for path in self.live})
+        folders = sorted({path.parent for path in self.live_files})
         folder = folders[0] if folders and number % 3 else self._new_folder()
         return folder / f"session-{number}.jsonl"
 
@@ -785,6 +797,7 @@ class TailMachine(RuleBasedStateMachine):
         return b"".join(lines)
 
     def _make_line(self, kind: str, text: str, pick: int) -> bytes:
+        """Return a line of this kind; "again" repeats an earlier one, "-" is blank."""
         if kind == "again" and self.written_lines:
             return self.written_lines[pick % len(self.written_lines)]
         if kind == "prompt":
@@ -796,11 +809,11 @@ class TailMachine(RuleBasedStateMachine):
     def _write(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-        self.live.append(path)
+        self.live_files.append(path)
 
     def _append_to_any_file(self, specs) -> None:
         """Append lines so that the next read has something to commit."""
-        if self.live:
+        if self.live_files:
             path = self._pick(len(specs))
             self._append(path, self.remainders.pop(path, b"") + self._make_lines(specs))
 
@@ -817,11 +830,13 @@ class TailMachine(RuleBasedStateMachine):
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def _replace(self, path: Path, data: bytes) -> None:
+        """Replace the file by another one, with another inode."""
         temporary = Path(self.temp.name) / "new"
         temporary.write_bytes(data)
         temporary.replace(path)
 
     def _truncate(self, path: Path, line: int, nudge: int) -> None:
+        """Truncate the file near the start of a line, counted from the last one."""
         starts = list_line_starts(path.read_bytes())
         size = starts[-1 - line % len(starts)] + nudge
         self._mark_modified(path)
@@ -829,7 +844,7 @@ class TailMachine(RuleBasedStateMachine):
 
     def _mark_modified(self, path: Path) -> None:
         """Record that the file did not only grow."""
-        self.modified.add(path.stem)
+        self.modified_sessions.add(path.stem)
         self.remainders.pop(path, None)
 
     @staticmethod
@@ -838,7 +853,7 @@ class TailMachine(RuleBasedStateMachine):
 
     def _snapshot_files(self) -> dict[Path, bytes]:
         """Return the bytes of all files, and add them to `states_by_name`."""
-        files = {path: path.read_bytes() for path in self.live}
+        files = {path: path.read_bytes() for path in self.live_files}
         for path, data in files.items():
             self.states_by_name[path.name].append(data)
         return files
@@ -846,6 +861,7 @@ class TailMachine(RuleBasedStateMachine):
     # Reading and checking.
 
     def _read(self, options: ReadOptions) -> None:
+        """Read all files and check the store; check that a second read does nothing."""
         self._replace_undetectable_changes(options)
         files = self._snapshot_files()
         max_entries = self._count_new_entries(files, options)
@@ -874,7 +890,11 @@ class TailMachine(RuleBasedStateMachine):
             is_final=options.is_final,
             weight=options.weight,
         )
-        return ingest.ingest_files(self.live) if options.has_events else ingest.scan()
+        return (
+            ingest.ingest_files(self.live_files)
+            if options.has_events
+            else ingest.scan()
+        )
 
     def _start_read(self, options: ReadOptions) -> None:
         """Record the start of a read that may not end."""
@@ -903,12 +923,12 @@ class TailMachine(RuleBasedStateMachine):
         assert_none_missing(self.model, rows)
         assert_no_duplicates(self.model, rows)
         assert_newest_is_current(self.model, rows)
-        assert_rows_agree(self.store._db)
+        assert_one_current_row_per_entry(self.store._db)
 
     def _check_order(self, files: dict[Path, bytes]) -> None:
         rows = load_rows(self.store._db)
         for path, data in files.items():
-            if path.stem not in self.modified:
+            if path.stem not in self.modified_sessions:
                 assert_in_file_order(data, rows[path.stem])
 
     # Kills and restarts.
@@ -926,6 +946,10 @@ class TailMachine(RuleBasedStateMachine):
         self._check()
 
     def _kill_while_writing(self, options: ReadOptions, cut: int, nudge: int) -> None:
+        """Read, then continue with a store that has only a part of the new WAL.
+
+        `cut` selects the last complete frame, `nudge` adds bytes to its end.
+        """
         before = self._read_wal()
         self._start_read(options)
         self._sync(options)
@@ -942,6 +966,11 @@ class TailMachine(RuleBasedStateMachine):
     def _sync_interrupted(
         self, options: ReadOptions, calls: int, interval: int, interrupt
     ) -> None:
+        """Read, and abort the statement that runs at the last of `calls` calls.
+
+        SQLite calls the progress handler every `interval` opcodes. Its last call runs
+        `interrupt` before the statement is aborted.
+        """
         self._start_read(options)
         calls_left = [calls]
 
@@ -991,7 +1020,7 @@ class TailMachine(RuleBasedStateMachine):
         These are changes behind a known limit, or within one tick of the file clock.
         """
         cursors = load_cursors(self.store)
-        for path in self.live:
+        for path in self.live_files:
             while self._is_undetectable(path, cursors, options):
                 # Keep the old file, so that its inode is not reused.
                 old = path.rename(Path(self.temp.name) / f"old-{self._next_number()}")

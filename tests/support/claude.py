@@ -20,7 +20,10 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 ADAPTER = load_adapters()["claude-code"]
 START_TIME = datetime(2026, 11, 16, 10)  # noqa: DTZ001 - the zone is written beside it
 AFTER_STORE_CREATION = datetime(2100, 1, 1)  # noqa: DTZ001
-"""After every store's creation: older sessions get no transcript in a project."""
+"""Start of sessions that are newer than any store.
+
+Sessions older than the store get no transcript in their project.
+"""
 
 
 class ClaudeLogBuilder:
@@ -36,16 +39,17 @@ class ClaudeLogBuilder:
         self.cwd = cwd
         self.started_at = started_at
         self._numbers = itertools.count(1)
-        self._last: str | None = None
+        self._last_uuid: str | None = None
 
     def line(self, type_: str, **fields: Any) -> dict[str, Any]:
+        """Return the next line of the log; `fields` replace its default fields."""
         number = next(self._numbers)
-        name = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.session_id}/{number}")
+        entry_uuid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.session_id}/{number}"))
         entry = {
-            "parentUuid": self._last,
+            "parentUuid": self._last_uuid,
             "isSidechain": False,
             "type": type_,
-            "uuid": str(name),
+            "uuid": entry_uuid,
             "timestamp": (self.started_at + timedelta(seconds=number)).isoformat()
             + ".000Z",
             "sessionId": self.session_id,
@@ -54,7 +58,7 @@ class ClaudeLogBuilder:
             "gitBranch": "main",
             **fields,
         }
-        self._last = str(name)
+        self._last_uuid = entry_uuid
         return entry
 
     def prompt(self, text: Any, **fields: Any) -> dict[str, Any]:
@@ -78,9 +82,10 @@ class ClaudeLogBuilder:
     def _assistant(
         self, block: dict[str, Any], overrides: dict[str, Any]
     ) -> dict[str, Any]:
-        output_tokens = len(self._last or "")
+        # 0 for the first line of a log, else 36, the length of a UUID.
+        output_tokens = len(self._last_uuid or "")
         message = {
-            "id": f"msg_{self._last}",
+            "id": f"msg_{self._last_uuid}",
             "role": "assistant",
             "model": "claude-opus-5-5",
             "content": [block],
@@ -88,7 +93,9 @@ class ClaudeLogBuilder:
             "usage": {"input_tokens": 10, "output_tokens": output_tokens},
             **overrides,
         }
-        return self.line("assistant", message=message, requestId=f"req_{self._last}")
+        return self.line(
+            "assistant", message=message, requestId=f"req_{self._last_uuid}"
+        )
 
 
 def encode_json_lines(*lines: Any) -> bytes:
@@ -107,12 +114,13 @@ class ClaudeHome:
         self.limits = ReadLimits()
 
     def log(self, name: str = f"-home-dev-app/{SESSION}.jsonl") -> Path:
+        """Return the path of a log in `projects`, and create its folder."""
         path = self.projects / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def write(self, *lines: Any, name: str = f"-home-dev-app/{SESSION}.jsonl") -> Path:
-        """Append whole lines to a log."""
+        """Append whole lines to a log and return its path."""
         path = self.log(name)
         with path.open("ab") as file:
             file.write(encode_json_lines(*lines))

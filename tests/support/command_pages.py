@@ -36,7 +36,8 @@ def format_command_table(pages: str, docs: str) -> str:
         rows.append(f"| **{section}** | |")
         for name, summary in commands.items():
             subcommands = ", ".join(
-                f"`{ctx.info_name}`" for ctx in _iter_subcommands(_get_command(name))
+                f"`{ctx.info_name}`"
+                for ctx in _iter_subcommand_contexts(_get_command_context(name))
             )
             command_cell = f"[`leslied {name}`]({pages}{name}.md) {subcommands}".strip()
             link = f" [More]({docs}{DOC_PAGES[name]}.md)." if name in DOC_PAGES else ""
@@ -49,10 +50,10 @@ def render_pages() -> dict[str, str]:
     names = [name for section in SECTIONS.values() for name in section]
     pages = {
         f"{name}.md": GENERATED_NOTICE
-        + "\n".join(_render_page(_get_command(name), "#"))
+        + "\n".join(_render_page(_get_command_context(name), "#"))
         for name in names
     }
-    _, *body = _render_page(_root(), "#")
+    _heading, *body = _render_page(_make_root_context(), "#")
     index = [
         "# Commands",
         *body,
@@ -64,22 +65,26 @@ def render_pages() -> dict[str, str]:
 
 
 def iter_commands() -> Iterator[click.Context]:
-    """Yield the program itself, every command and every subcommand."""
-    yield _root()
-    for ctx in _iter_subcommands(_root()):
+    """Yield contexts of the program itself, every command and every subcommand."""
+    yield _make_root_context()
+    for ctx in _iter_subcommand_contexts(_make_root_context()):
         yield ctx
-        yield from _iter_subcommands(ctx)
+        yield from _iter_subcommand_contexts(ctx)
 
 
-def _get_command(name: str) -> click.Context:
-    return next(ctx for ctx in _iter_subcommands(_root()) if ctx.info_name == name)
+def _get_command_context(name: str) -> click.Context:
+    return next(
+        ctx
+        for ctx in _iter_subcommand_contexts(_make_root_context())
+        if ctx.info_name == name
+    )
 
 
-def _root() -> click.Context:
+def _make_root_context() -> click.Context:
     return click.Context(leslied, info_name="leslied", **leslied.context_settings)
 
 
-def _iter_subcommands(ctx: click.Context) -> Iterator[click.Context]:
+def _iter_subcommand_contexts(ctx: click.Context) -> Iterator[click.Context]:
     if isinstance(ctx.command, click.Group):
         for name in ctx.command.list_commands(ctx):
             command = ctx.command.get_command(ctx, name)
@@ -115,7 +120,7 @@ def _render_page(ctx: click.Context, heading: str) -> Iterator[str]:
     if command.see_also:
         yield from ("See also: " + ", ".join(map(_format_link, command.see_also)), "")
     if ctx.parent:
-        for subcommand in _iter_subcommands(ctx):
+        for subcommand in _iter_subcommand_contexts(ctx):
             yield from _render_page(subcommand, heading + "#")
 
 
@@ -125,12 +130,13 @@ def _render_options(ctx: click.Context) -> Iterator[str]:
         for param in ctx.command.get_params(ctx)
         if isinstance(param, click.Option) and "--help" not in param.opts
     ]
-    if any(help_records):
-        yield from ("| option | description |", "|---|---|")
+    if not any(help_records):
+        return
+    yield from ("| option | description |", "|---|---|")
     for option, meaning in filter(None, help_records):
         cells = (f"`{option}`", " ".join(meaning.split()))
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    yield from [""] if any(help_records) else []
+    yield ""
 
 
 def _render_examples(command: LesliedCommand) -> Iterator[str]:

@@ -36,13 +36,13 @@ class Measure:
     floor: float
 
     @property
-    def is_low(self) -> bool:
+    def is_below_floor(self) -> bool:
         return self.percent < self.floor
 
     def format(self) -> str:
         """Return the line of this package in the printed table."""
         line = f"{self.name:20} {self.percent:6.2f} %"
-        if self.is_low:
+        if self.is_below_floor:
             return f"{line}   {self.floor - self.percent:.2f} below {self.floor}"
         if self.percent < self.goal:
             missing = self.goal - self.percent
@@ -55,7 +55,7 @@ class Measure:
 def measure(
     report: Mapping[str, Any], floors: Mapping[str, float] = FLOORS
 ) -> list[Measure]:
-    """Return the measures of a `coverage json` report."""
+    """Return the measures of a `coverage json` report, the whole program last."""
     packages = [
         _make_measure(
             f"{WHOLE}.{package}", _compute_branch_percent(report, package), floors
@@ -90,7 +90,7 @@ def main(path: str) -> int:
     measures = measure(json.loads(Path(path).read_text()))
     print("Branches of pure packages, then lines and branches of everything:")
     print(*(item.format() for item in measures), sep="\n")
-    return int(any(item.is_low for item in measures))
+    return int(any(item.is_below_floor for item in measures))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _HOME = Path("/~")
 
 
 def format_agent_table() -> str:
-    """Format a table of agents: what leslied reads, what the logs contain."""
+    """Format a table of agents: log folders, capabilities, resume commands."""
     head = ("agent", "log folders", *CAPABILITY_HEADINGS.values(), "resume with")
     rows = [head, ("---",) * len(head)]
     adapters = sorted(load_adapters().values(), key=lambda adapter: adapter.title)

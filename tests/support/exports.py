@@ -20,6 +20,7 @@ from tests.support.golden import copy_home, sync_home
 
 
 def read_session(path: Path, clock: Clock, query: str = "last") -> Session:
+    """Load a session, by default the last one, from the store at `path`."""
     with StoreReader(path) as reader:
         return load_session(
             reader, resolve_id(reader, query, with_costs=True), clock.now(), UTC
@@ -39,10 +40,11 @@ def read_case_session(
 
 
 def render(session: Session, format_name: str) -> dict[str, bytes]:
+    """Return the bytes of all files of a format, by path."""
     return {a.path: a.body for a in load_sinks()[format_name].render(session)}
 
 
-def render_one(session: Session, format_name: str) -> str:
+def render_main_text(session: Session, format_name: str) -> str:
     """Return the text that `export` would print on standard output."""
     artifacts = load_sinks()[format_name].render(session)
     (main,) = [artifact for artifact in artifacts if not artifact.is_derived]
@@ -66,7 +68,10 @@ def write_artifacts(folder: Path, artifacts: tuple[Artifact, ...]) -> None:
 
 
 class DevflowRun:
-    """A devflow run, loaded and checked as devflow does; gzip before plain JSON."""
+    """A devflow run, loaded and checked as devflow does.
+
+    A compressed transcript is preferred to a plain one.
+    """
 
     roles = ("system", "user", "assistant", "tool_result")
     statuses = ("running", "completed", "failed", "canceled")
@@ -118,7 +123,11 @@ class DevflowRun:
 def _get_typed(
     fields: dict[str, Any], name: str, kind: Any, *, is_optional: bool = False
 ) -> Any:
-    """Return a field; fail unless a strict decoder would accept its type."""
+    """Return a field; fail unless a strict decoder would accept its type.
+
+    `kind` is a type, a tuple of types, or "time" for a UTC timestamp. A missing
+    optional field is returned as None.
+    """
     if is_optional and name not in fields:
         return None
     value = fields[name]

@@ -49,7 +49,7 @@ class GeminiLogBuilder:
 
     def tool_results(self, *calls: GeminiLine) -> GeminiLine:
         """Return the message that sends the results of calls back to the model."""
-        return self.message("user", [part for c in calls for part in c["result"]])
+        return self.message("user", [part for call in calls for part in call["result"]])
 
     @staticmethod
     def _time(number: int) -> str:
@@ -138,6 +138,7 @@ class GeminiHome:
         return path
 
     def write_document(self, document: GeminiLine, name: str = "") -> Path:
+        # Older versions write one `.json` document instead of a `.jsonl` log.
         path = self.chats / (name or LOG.removesuffix("l"))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document, indent=2))

@@ -22,7 +22,7 @@ from leslied.pipeline import Ingest
 from leslied.store import Store, StoreReader
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "agents"
-_MAX_TEXT = 500
+_MAX_TEXT_LENGTH = 500
 _FIXTURE_MTIME = 1_700_000_000
 
 
@@ -67,15 +67,19 @@ def describe_store(path: Path) -> list[dict[str, Any]]:
     """Return each session followed by its records, then noise and rejections."""
     with StoreReader(path) as reader:
         sessions = sorted(reader.list_sessions(), key=lambda session: session.key)
-        rows = [row for session in sessions for row in _describe_rows(reader, session)]
-        return [*rows, _describe_noise_and_rejects(reader)]
+        rows = [
+            row
+            for session in sessions
+            for row in _describe_session_and_records(reader, session)
+        ]
+        return [*rows, _describe_noise_and_rejections(reader)]
 
 
 def dump_rows(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _describe_rows(
+def _describe_session_and_records(
     reader: StoreReader, session: SessionSummary
 ) -> list[dict[str, Any]]:
     records = [_describe_record(placed) for placed in reader.list_records(session.row)]
@@ -106,18 +110,18 @@ def _describe_record(placed: PlacedRecord) -> dict[str, Any]:
         "unit": placed.unit,
         "type": record.type,
         "role": record.role,
-        **_truncate("content", record.content),
+        **_describe_text("content", record.content),
         "created_at": record.created_at.isoformat() if record.created_at else None,
         **_omit_empty(
             {"tool_name": record.tool_name, "tool_call": record.tool_call_id}
         ),
-        **_truncate("tool_input", record.tool_input),
+        **_describe_text("tool_input", record.tool_input),
         **_omit_empty({"model": record.model}),
         **(_describe_usage(record.usage) if record.usage else {}),
         **_omit_empty(
             {"message_id": record.message_id, "spilled": len(record.spilled)}
         ),
-        "metadata": _shorten(dict(record.metadata)),
+        "metadata": _truncate_values(dict(record.metadata)),
         "entry_id": placed.entry_id,
     }
 
@@ -126,7 +130,7 @@ def _describe_usage(usage: Usage) -> dict[str, Any]:
     return {"usage": list(usage_to_dict(usage).values())}
 
 
-def _describe_noise_and_rejects(reader: StoreReader) -> dict[str, Any]:
+def _describe_noise_and_rejections(reader: StoreReader) -> dict[str, Any]:
     """Return noise counts by kind, and rejections by file name and offset.
 
     Python's messages about invalid JSON differ between versions and are left out.
@@ -147,17 +151,19 @@ def _omit_empty(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def _truncate(name: str, text: str) -> dict[str, Any]:
-    if len(text) <= _MAX_TEXT:
+def _describe_text(name: str, text: str) -> dict[str, Any]:
+    """Return a field with the text, or with its start and its length if it is long."""
+    if len(text) <= _MAX_TEXT_LENGTH:
         return {name: text} if text else {}
-    return {name: text[:_MAX_TEXT], f"{name}_length": len(text)}
+    return {name: text[:_MAX_TEXT_LENGTH], f"{name}_length": len(text)}
 
 
-def _shorten(value: Any) -> Any:
+def _truncate_values(value: Any) -> Any:
+    """Return the value with long strings truncated, also in nested dicts."""
     if isinstance(value, dict):
-        return {name: _shorten(item) for name, item in value.items()}
-    if isinstance(value, str) and len(value) > _MAX_TEXT:
-        return f"{value[:_MAX_TEXT]}… {len(value)}"
+        return {name: _truncate_values(item) for name, item in value.items()}
+    if isinstance(value, str) and len(value) > _MAX_TEXT_LENGTH:
+        return f"{value[:_MAX_TEXT_LENGTH]}… {len(value)}"
     return value
 
 

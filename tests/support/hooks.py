@@ -30,6 +30,7 @@ class HookedSession:
         self.now_ns = 1_800_000_000 * NS_PER_SECOND
 
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        """Return the event that Claude Code passes to a hook."""
         return {
             "hook_event_name": name,
             "session_id": self.session_id,
@@ -49,6 +50,7 @@ class HookedSession:
         return str(output["additionalContext"])
 
     def prompt(self, text: str = "go on", **fields: Any) -> str:
+        """Call the hook for a prompt and return the injected context, or ""."""
         return self.call_hook("UserPromptSubmit", prompt=text, **fields)
 
     def write(self, *lines: Any) -> None:
@@ -69,9 +71,11 @@ class HookedSession:
         (folder / "thread_relations.json").write_text(text)
 
     def queue_message(self, text: str) -> str:
+        """Add a message to the thread's inbox and return its id."""
         return inbox.enqueue(str(self.data), THREAD, text, self.now_ns)
 
     def messages(self) -> dict[str, str]:
+        """Return the state of each message in the thread's inbox, by id."""
         messages = inbox.list_messages(str(self.data), THREAD)
         return {message.id: message.state for message in messages}
 

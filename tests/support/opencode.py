@@ -29,7 +29,7 @@ SCHEMA = """
     CREATE INDEX message_idx ON message (session_id, time_created, id);
     CREATE INDEX part_message_idx ON part (message_id, id);
 """
-EVENTS = """
+EVENT_SCHEMA = """
     CREATE TABLE event (id text PRIMARY KEY, aggregate_id text NOT NULL,
         seq integer NOT NULL, type text NOT NULL, data text NOT NULL);
 """
@@ -46,11 +46,12 @@ class OpenCodeHome:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.db = sqlite3.connect(self.folder / "opencode.db", isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.executescript(SCHEMA + (EVENTS if has_events else ""))
+        self.db.executescript(SCHEMA + (EVENT_SCHEMA if has_events else ""))
         self.has_events = has_events
         self._ticks = 0
 
     def tick(self) -> int:
+        """Return a time one millisecond after the last one, in milliseconds."""
         self._ticks += 1
         return START_MS + self._ticks
 
@@ -61,6 +62,7 @@ class OpenCodeHome:
         parent: str | None = None,
         directory: str = "/home/dev/app",
     ) -> str:
+        """Insert or update a session and return its id, `name`."""
         time = self.tick()
         self.db.execute(
             "INSERT INTO session VALUES (?, 'p', ?, ?, ?, '1.18.33', ?, ?) "
@@ -72,6 +74,7 @@ class OpenCodeHome:
         return name
 
     def message(self, name: str, role: str, session: str = "ses_1", **info: Any) -> str:
+        """Insert or update a message and return its id, `name`."""
         time = self.tick()
         times = {"created": time, **info.pop("time", {})}
         data = json.dumps({"role": role, "time": times, **info})
@@ -86,6 +89,7 @@ class OpenCodeHome:
     def part(
         self, message: str, name: str, type_: str, session: str = "ses_1", **data: Any
     ) -> str:
+        """Insert or update a part of a message and return its id, `name`."""
         time = self.tick()
         text = json.dumps({"type": type_, **data})
         self.db.execute(
@@ -97,11 +101,12 @@ class OpenCodeHome:
         return name
 
     def prompt(self, text: str, name: str = "msg_1", session: str = "ses_1") -> None:
+        """Insert a user message with one part."""
         self.message(name, "user", session, agent="build")
         self.part(name, f"prt_{name}", "text", session, text=text)
 
     def answer(self, text: str, name: str = "msg_2", session: str = "ses_1") -> None:
-        """Write a whole turn as OpenCode does: empty at first, then updated."""
+        """Insert an answer as OpenCode does: empty at first, then updated."""
         self.message(name, "assistant", session)
         self.part(name, f"prt_{name}", "text", session, text="", time={"start": 1})
         times = {"start": START_MS, "end": START_MS + 1}
@@ -117,6 +122,7 @@ class OpenCodeHome:
         )
 
     def tool(self, message: str, name: str, status: str, **state: Any) -> None:
+        """Insert or update the part of a tool call; `name` is the id of the part."""
         tool_state = {"status": status, "input": {"command": "ls"}, **state}
         self.part(
             message, name, "tool", tool="bash", callID=f"call_{name}", state=tool_state

@@ -37,8 +37,8 @@ NEW_CODE = (
 def write_sample_session(claude: ClaudeHome) -> None:
     """Write prompts, thinking, tool calls, edits, an error and a subagent."""
     builder = ClaudeLogBuilder()
-    failed = builder.result("c5", "No module named 'app'")
-    failed["message"]["content"][0]["is_error"] = True
+    failed_result = builder.result("c5", "No module named 'app'")
+    failed_result["message"]["content"][0]["is_error"] = True
     code_path = "/home/dev/app/src/parser.py"
     task = {"description": "Look for callers", "prompt": "Find all callers."}
     claude.write(
@@ -64,7 +64,7 @@ def write_sample_session(claude: ClaudeHome) -> None:
         ),
         builder.result("c4", "File created."),
         builder.call("Bash", {"command": "pytest -q"}, "c5"),
-        failed,
+        failed_result,
         builder.answer(ANSWER),
         builder.prompt("thanks"),
         builder.answer("Gladly."),
@@ -74,6 +74,7 @@ def write_sample_session(claude: ClaudeHome) -> None:
 
 def _write_subagent(claude: ClaudeHome) -> None:
     builder = ClaudeLogBuilder()
+    # Line ids must differ from those of the main session, which has the same id.
     builder._numbers = itertools.count(100)
     lines = [
         builder.prompt("Find all callers."),

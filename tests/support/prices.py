@@ -19,22 +19,24 @@ _UNMATCHED_PROVIDERS = ("zai", "aws")
 
 def make_table(date: str) -> str:
     """Return the price table as text, one model per line, dated `date`."""
-    priced = [p for p in map(_convert_provider, _list_providers()) if p["models"]]
+    priced_providers = [
+        p for p in map(_convert_provider, _list_providers()) if p["models"]
+    ]
     header = {"source": "genai-prices", "version": version("genai-prices")}
     header["date"] = date
     lines = [json.dumps(header)[:-1] + ', "providers": [']
-    for number, provider in enumerate(priced):
+    for number, provider in enumerate(priced_providers):
         match = json.dumps(provider["match"])
         lines.append(f'{{"id": "{provider["id"]}", "match": {match}, "models": [')
         lines.append(",\n".join(json.dumps(model) for model in provider["models"]))
-        lines.append("]}" + ("," if number + 1 < len(priced) else ""))
+        lines.append("]}" + ("," if number + 1 < len(priced_providers) else ""))
     return "\n".join([*lines, "]}", ""])
 
 
 def _list_providers() -> list[types.Provider]:
     """Return the providers that model names identify, then the unmatched ones."""
-    named = [p for p in providers if p.model_match is not None]
-    return named + [p for p in providers if p.id in _UNMATCHED_PROVIDERS]
+    matched_providers = [p for p in providers if p.model_match is not None]
+    return matched_providers + [p for p in providers if p.id in _UNMATCHED_PROVIDERS]
 
 
 def _convert_provider(provider: types.Provider) -> dict[str, Any]:
@@ -91,6 +93,7 @@ def _make_bands(price: types.ModelPrice) -> list[list[float]]:
 
 
 def _make_row(price_by_kind: dict[str, Any], start: int) -> list[float]:
+    """Return the prices of all kinds, in the order of `_KINDS`, for an input size."""
     prices = {
         kind: _find_price_at(kind_price, start)
         for kind, kind_price in price_by_kind.items()
@@ -109,6 +112,7 @@ def _make_row(price_by_kind: dict[str, Any], start: int) -> list[float]:
 
 
 def _find_price_at(price: Any, start: int) -> float | None:
+    """Return the price that applies at this input size, or None."""
     if isinstance(price, types.TieredPrices):
         tiers = [tier.price for tier in price.tiers if tier.start <= start]
         return float(tiers[-1] if tiers else price.base)

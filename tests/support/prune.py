@@ -14,6 +14,9 @@ from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.golden import make_environment
 
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+"""First bytes of compressed data; in an archive file a header precedes them."""
+
 
 def make_archiver(claude: ClaudeHome, store: Store) -> Archiver:
     """Return an archiver for the archive next to the home's store."""
@@ -58,21 +61,28 @@ def list_session_ids(claude: ClaudeHome) -> set[str]:
 
 
 def list_contents(claude: ClaudeHome) -> list[str]:
-    """Return the contents of all records, sorted."""
+    """Return the contents of all records that have any, sorted."""
     with StoreReader(claude.store_path) as reader:
-        placed = [p for s in reader.list_sessions() for p in reader.list_records(s.row)]
-    return sorted(p.record.content for p in placed if p.record.content)
+        records = [
+            placed.record
+            for session in reader.list_sessions()
+            for placed in reader.list_records(session.row)
+        ]
+    return sorted(record.content for record in records if record.content)
 
 
 def list_files_containing(folder: Path, text: str) -> list[str]:
-    """Return names of files that contain the text; archives are decompressed."""
+    """Return the names of files that contain the text.
+
+    In an archive file, the first frame is also searched decompressed.
+    """
     import zstandard  # noqa: PLC0415
 
     names = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         data = path.read_bytes()
         if path.suffix == ".zst":
-            start = data.find(b"\x28\xb5\x2f\xfd")
+            start = data.find(ZSTD_MAGIC)
             decompressor = zstandard.ZstdDecompressor()
             data += decompressor.decompressobj().decompress(data[start:])
         if text.encode() in data:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,6 +42,7 @@ def make_record(content: str = "hello", native_id: str = "", **fields: Any) -> R
 
 
 def make_prompt(content: str = "hello", native_id: str = "", **fields: Any) -> Record:
+    """Return a user message that a person typed."""
     defaults = {
         "type": "user_message",
         "role": "user",
@@ -95,6 +95,7 @@ def make_entry(
     digest = b""
     if not record.native_id:
         digest = hashlib.sha256(repr(record).encode(errors="replace")).digest()
+    # Each entry has 99 bytes and a newline.
     return DecodedEntry(number * 100, 99, (record,), digest, is_complete)
 
 
@@ -111,10 +112,10 @@ def make_chunk(
 class StoreHarness:
     """An open store with shortcuts for reading it; does not fsync by default."""
 
-    def __init__(self, path: Path, clock: Clock, *, is_unsynced: bool = True) -> None:
+    def __init__(self, path: Path, clock: Clock, *, without_fsync: bool = True) -> None:
         self.path = path
         self.store = Store(path, clock)
-        if is_unsynced:
+        if without_fsync:
             self.execute("PRAGMA synchronous = OFF")
 
     def __enter__(self) -> Self:
@@ -176,13 +177,16 @@ class TailHarness:
         self.rejected: list[Rejection] = []
 
     def read_new(self, *, is_final: bool = False) -> list[bytes]:
-        """Return the new lines; counters are reset before each read."""
+        """Return the lines added since the last call.
+
+        Reset `bytes_read` and `rejected`, so that they describe only this read.
+        """
         return [data for _, data in self.read_new_with_offsets(is_final=is_final)]
 
     def read_new_with_offsets(
         self, *, is_final: bool = False
     ) -> list[tuple[int, bytes]]:
-        """Return the new lines with their offsets."""
+        """Return what `read_new` does, with the offset of each line."""
         self.bytes_read, self.rejected = 0, []
         source = make_source(self.path)
         if tail.is_unchanged(source, self.cursor, is_final=is_final):
@@ -210,11 +214,9 @@ def rewrite_in_place(path: Path, data: bytes) -> None:
     File system clocks tick slowly, so write until ctime differs.
     """
     before = path.stat()
-    for _ in count():
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
         path.write_bytes(data)
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        if path.stat().st_ctime_ns != before.st_ctime_ns:
-            return
 
 
 def bump_ctime(path: Path) -> None:
@@ -226,7 +228,7 @@ def bump_ctime(path: Path) -> None:
 
 
 def bump_mtime(path: Path) -> None:
-    """Change a file's mtime only (and ctime, which always follows)."""
+    """Change a file's mtime, and with it the ctime, but not its content."""
     status = path.stat()
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))
 
@@ -236,4 +238,5 @@ def encode_lines(*values: Any) -> bytes:
 
 
 def list_modes(paths: Iterable[Path]) -> set[int]:
+    """Return the distinct permission bits of these files."""
     return {path.stat().st_mode & 0o777 for path in paths}

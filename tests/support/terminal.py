@@ -17,7 +17,9 @@ def run_at_terminal(
     """Run a command and return its output; there is no pager by default."""
     defaults = {"TERM": "xterm-256color", "LESLIED_PAGER": ""}
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    # Rows, columns, and a size in pixels that nothing reads.
+    window_size = struct.pack("HHHH", 40, columns, 0, 0)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, window_size)
     with leslied.start(
         *args,
         environ=defaults | environ,
@@ -33,6 +35,7 @@ def run_at_terminal(
 
 
 def _read(fd: int) -> bytes:
+    """Return the next bytes, or b"" at the end of the output."""
     try:
         return os.read(fd, 65536)
     except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 AGENTS = list(load_adapters())
 
 
-def load(tmp_path: Path, text: str) -> Settings:
+def load_text(tmp_path: Path, text: str) -> Settings:
+    """Write the text to a config file and load it."""
     path = tmp_path / "config.toml"
     path.write_text(text)
     return load_settings(path, AGENTS)
@@ -27,7 +29,7 @@ def test_without_a_file_the_defaults_apply(tmp_path: Path):
 
 
 def test_with_an_empty_file_the_defaults_apply(tmp_path: Path):
-    assert load(tmp_path, "") == Settings()
+    assert load_text(tmp_path, "") == Settings()
 
 
 def test_the_example_shows_every_key_with_its_default():
@@ -35,16 +37,14 @@ def test_the_example_shows_every_key_with_its_default():
     defaults = asdict(Settings())
     defaults["agents"] = {"claude-code": asdict(AgentSettings())}
 
-    expected = {
-        table: {
-            key: {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}
-            if isinstance(value, dict)
-            else (list(value) if isinstance(value, tuple) else value)
-            for key, value in keys.items()
-        }
-        for table, keys in defaults.items()
-    }
-    assert example == expected
+    assert example == replace_tuples(defaults)
+
+
+def replace_tuples(value: Any) -> Any:
+    """Return the value with tuples replaced by lists, as TOML has only lists."""
+    if isinstance(value, dict):
+        return {key: replace_tuples(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def test_the_example_is_a_valid_config_file():
@@ -54,7 +54,7 @@ def test_the_example_is_a_valid_config_file():
 
 
 def test_an_agent_can_be_disabled(tmp_path: Path):
-    settings = load(tmp_path, "[agents.claude-code]\nenabled = false\n")
+    settings = load_text(tmp_path, "[agents.claude-code]\nenabled = false\n")
 
     assert not settings.agent("claude-code").enabled
 
@@ -74,7 +74,7 @@ def test_an_error_message_names_the_line_or_the_key(
     tmp_path: Path, text: str, message: str
 ):
     with pytest.raises(ConfigError) as caught:
-        load(tmp_path, text)
+        load_text(tmp_path, text)
 
     assert message in caught.value.message
     assert caught.value.hint

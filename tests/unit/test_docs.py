@@ -22,29 +22,36 @@ QUERIES = re.findall(r"```sql\n(.*?)```", SQL, re.DOTALL)
 
 
 @pytest.fixture
-def folder(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a store with the session that the pages describe."""
+def data_dir(claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let `LESLIED_DATA_DIR` name a store with the session that the pages describe."""
     builder, child = ClaudeLogBuilder(), ClaudeLogBuilder()
-    failed = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True}
+    failed_result = {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "is_error": True,
+        "content": "1 failed",
+    }
     claude.write(
         builder.prompt("Fix the parser"),
         builder.think("Let me see"),
         builder.call("Bash", {"command": "pytest -q"}, "toolu_1"),
-        builder.prompt([{**failed, "content": "1 failed"}]),
+        builder.prompt([failed_result]),
         builder.call("Edit", {"file_path": "/home/dev/app/config.py"}, "toolu_2"),
         builder.result("toolu_2", "done"),
         builder.answer("Done!"),
     )
-    side = {"isSidechain": True, "agentId": "a1"}
+    subagent_fields = {"isSidechain": True, "agentId": "a1"}
     claude.write(
-        child.prompt("Look around", **side) | {"uuid": "c1"},
-        child.answer("Seen.", id="msg_c") | side | {"uuid": "c2", "requestId": "r"},
+        child.prompt("Look around") | subagent_fields | {"uuid": "c1"},
+        child.answer("Seen.", id="msg_c")
+        | subagent_fields
+        | {"uuid": "c2", "requestId": "r"},
         name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
     )
     claude.sync()
-    folder = claude.store_path.parent
-    monkeypatch.setenv("LESLIED_DATA_DIR", str(folder))
-    return folder
+    data_dir = claude.store_path.parent
+    monkeypatch.setenv("LESLIED_DATA_DIR", str(data_dir))
+    return data_dir
 
 
 def test_the_tables_of_the_readme_are_up_to_date():
@@ -72,21 +79,21 @@ def test_there_are_five_example_queries():
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_an_example_query_finds_something(folder: Path, query: str):
-    week = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')"
+def test_an_example_query_returns_rows(data_dir: Path, query: str):
+    a_week_ago = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')"
     with api.open_store() as store:
-        rows = list(store.sql(query.replace(week, "'2026-11-16'")))
+        rows = list(store.sql(query.replace(a_week_ago, "'2026-11-16'")))
 
     assert rows
 
 
-def test_the_examples_of_the_api_page_work(folder: Path):
+def test_the_examples_of_the_api_page_work(data_dir: Path):
     examples = doctest.DocTestParser().get_doctest(API, {}, "api.md", "api.md", 0)
 
-    failed, tried = doctest.DocTestRunner().run(examples)
+    failed_count, tried_count = doctest.DocTestRunner().run(examples)
 
-    assert (failed, tried) == (0, len(examples.examples))
-    assert tried > 10
+    assert (failed_count, tried_count) == (0, len(examples.examples))
+    assert tried_count > 10
 
 
 def test_the_api_page_lists_every_public_name():
@@ -95,11 +102,12 @@ def test_the_api_page_lists_every_public_name():
     assert names == api.__all__
 
 
-@pytest.mark.parametrize("view", [api.Session, api.Unit, api.Entry])
-def test_the_api_page_lists_every_public_field(view: type):
-    public = {field.name for field in fields(view) if not field.name.startswith("_")}
-    (documented,) = re.findall(
-        rf"An? `{view.__name__.removesuffix('View')}` has `(.*?)`", API, re.DOTALL
+@pytest.mark.parametrize("class_", [api.Session, api.Unit, api.Entry])
+def test_the_api_page_lists_every_public_field(class_: type):
+    names = {field.name for field in fields(class_)}
+    public_names = {name for name in names if not name.startswith("_")}
+    (documented_names,) = re.findall(
+        rf"An? `{class_.__name__.removesuffix('View')}` has `(.*?)`", API, re.DOTALL
     )
 
-    assert public == set(re.split(r",\s+", documented))
+    assert public_names == set(re.split(r",\s+", documented_names))

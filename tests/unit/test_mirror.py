@@ -19,6 +19,7 @@ from tests.support.mirror import (
 
 
 def make_tree(root: Path, files: dict[str, str]) -> Path:
+    """Write files, given by path and text, below a folder; return the folder."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,14 +28,14 @@ def make_tree(root: Path, files: dict[str, str]) -> Path:
 
 
 def test_every_violation_is_in_the_baseline():
-    new = sorted(set(find_violations()) - set(read_baseline()))
+    new_violations = sorted(set(find_violations()) - set(read_baseline()))
 
-    if new:
+    if new_violations:
         problems = [
             f"{path}: write {get_test_path(path)}"
             if path.startswith("leslied/")
             else f"{path}: there is no module of that name"
-            for path in new
+            for path in new_violations
         ]
         pytest.fail(
             "\n  ".join(["tests/unit mirrors leslied:", *problems]), pytrace=False
@@ -42,14 +43,14 @@ def test_every_violation_is_in_the_baseline():
 
 
 def test_every_path_in_the_baseline_is_still_a_violation():
-    stale = sorted(set(read_baseline()) - set(find_violations()))
+    stale_paths = sorted(set(read_baseline()) - set(find_violations()))
 
-    if stale:
+    if stale_paths:
         title = f"These are no longer violations. Run: {BASELINE_COMMAND}"
-        pytest.fail("\n  ".join([title, *stale]), pytrace=False)
+        pytest.fail("\n  ".join([title, *stale_paths]), pytrace=False)
 
 
-def test_the_baseline_has_no_duplicate():
+def test_the_baseline_lists_no_path_twice():
     baseline = read_baseline()
 
     assert len(baseline) == len(set(baseline))

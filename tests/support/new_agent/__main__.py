@@ -1,7 +1,7 @@
 """Create the skeleton of an adapter: `make new-agent NAME=foo`.
 
-It passes all contract tests as it is; then replace the example in the three files
-with the agent's real format.
+The skeleton passes all contract tests. Replace its example format, in the module, the
+fixture and the format page, by the agent's real format.
 """
 
 from __future__ import annotations
@@ -54,6 +54,6 @@ def _render_template(name: str, values: dict[str, str]) -> str:
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not re.fullmatch(r"[a-z][a-z0-9-]*", sys.argv[1]):
         sys.exit("The agent's name must be lowercase: make new-agent NAME=foo")
-    for created in create_adapter(ROOT, sys.argv[1]):
-        print(created.relative_to(ROOT))
+    for path in create_adapter(ROOT, sys.argv[1]):
+        print(path.relative_to(ROOT))
     print("Add a real session to the fixture, then run: make golden && make test")

@@ -67,6 +67,7 @@ def commit_session(
 
 
 def commit_subagent(harness: StoreHarness) -> None:
+    """Commit an answer of the subagent `x` of the session `s`."""
     common = {"session": make_key("s", "subagent:x"), "scope": "x"}
     harness.commit(make_record("done", "1", **common), log="x")
 
@@ -119,8 +120,8 @@ def test_sessions_are_in_the_order_of_leslied_list(harness: StoreHarness, store:
         commit_session(harness, name, number * 100)
 
     with harness.reader() as reader:
-        listed = [s.key.session_id for s in list_sessions(reader)]
-    assert list_ids(store.sessions()) == listed == ["a", "c", "b"]
+        listed_ids = [s.key.session_id for s in list_sessions(reader)]
+    assert list_ids(store.sessions()) == listed_ids == ["a", "c", "b"]
 
 
 def test_a_session_has_its_title_times_and_totals(harness: StoreHarness, store: Store):
@@ -224,11 +225,11 @@ def test_a_subagent_has_the_same_cost_however_it_is_loaded(
     answer = make_record("a", "1", usage=Usage(1_000_000), message_id="m", **common)
     harness.commit(answer, log="x")
 
-    (listed,) = (s for s in store.sessions(subagents=True) if s.id == "x")
+    (listed_child,) = (s for s in store.sessions(subagents=True) if s.id == "x")
     (child,) = store.session("s").subagents
 
-    assert store.session("x").cost_usd == child.cost_usd == listed.cost_usd == 5.0
-    assert store.session("x") == child == listed
+    assert store.session("x").cost_usd == child.cost_usd == listed_child.cost_usd == 5.0
+    assert store.session("x") == child == listed_child
 
 
 def test_a_session_is_found_by_any_id_that_leslied_show_accepts(
@@ -391,18 +392,18 @@ def test_chained_filters_must_all_match(harness: StoreHarness, store: Store):
     commit_subagent(harness)
     commit_session(harness, "other", 100)
     first, second = (unit.chat_id for unit in store.session("s").units)
-    unit = store.entries.where(session=first)
+    unit_entries = store.entries.where(session=first)
 
     def list_texts(entries: Entries) -> list[str]:
         return [entry.content for entry in entries]
 
-    assert list_texts(unit.where(session="s")) == ["a", "b"]
+    assert list_texts(unit_entries.where(session="s")) == ["a", "b"]
     assert list_texts(store.session("s").entries.where(session=first)) == ["a", "b"]
-    assert list_texts(unit.where(session=first)) == ["a", "b"]
-    assert list_texts(unit.where(session=second)) == []
-    assert list_texts(unit.where(session="x")) == []
-    assert list_texts(unit.where(session="other")) == []
-    assert list_texts(unit.where(role="user").where(role="assistant")) == []
+    assert list_texts(unit_entries.where(session=first)) == ["a", "b"]
+    assert list_texts(unit_entries.where(session=second)) == []
+    assert list_texts(unit_entries.where(session="x")) == []
+    assert list_texts(unit_entries.where(session="other")) == []
+    assert list_texts(unit_entries.where(role="user").where(role="assistant")) == []
 
 
 def test_the_id_of_an_entry_selects_only_this_entry(
@@ -461,19 +462,19 @@ def test_latest_returns_the_entry_with_the_latest_time(
 
 
 def test_entries_are_not_all_in_memory_at_once(harness: StoreHarness, store: Store):
-    size, count = 50_000, 600
-    for start in range(0, count, 100):
+    size, entry_count = 50_000, 600
+    for start in range(0, entry_count, 100):
         numbers = range(start, start + 100)
         harness.commit(*(make_record(f"{n}" + "x" * size, str(n)) for n in numbers))
     tracemalloc.start()
     try:
-        large = sum(len(entry.content) > size for entry in store.entries)
+        large_entries = sum(len(entry.content) > size for entry in store.entries)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert large == count
-    assert peak < size * count / 2
+    assert large_entries == entry_count
+    assert peak < size * entry_count / 2
 
 
 def test_reading_the_first_entry_loads_only_one_page(
@@ -486,8 +487,8 @@ def test_reading_the_first_entry_loads_only_one_page(
     next(store.entries.all())
 
     assert sum("LIMIT 100" in statement for statement in statements) == 1
-    (load,) = [statement for statement in statements if "content" in statement]
-    assert load.partition(" IN (")[2].count(",") == 99
+    (load_statement,) = [text for text in statements if "content" in text]
+    assert load_statement.partition(" IN (")[2].count(",") == 99
 
 
 def test_iterating_entries_sees_new_ones_and_keeps_no_transaction_open(
@@ -559,7 +560,9 @@ def test_the_time_to_read_grows_linearly_with_the_entries(
 
 def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> int:
     """Return how many steps SQLite's virtual machine needs, rounded to hundreds."""
-    session, calls = store.session(name), count()
+    session = store.session(name)
+    calls = count()
+    # The handler is called every hundred steps; its result, False, means to go on.
     store._backend.reader._db.set_progress_handler(lambda: next(calls) < 0, 100)
     read(session)
     store._backend.reader._db.set_progress_handler(None, 0)
@@ -569,25 +572,25 @@ def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> i
 def test_using_a_store_in_another_thread_raises_an_error(
     harness: StoreHarness, store: Store
 ):
-    raised: list[Exception] = []
+    errors: list[Exception] = []
 
     def list_in_thread() -> None:
         try:
             list(store.sessions())
         except LesliedError as error:
-            raised.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=list_in_thread)
     thread.start()
     thread.join()
 
-    assert "thread" in str(raised[0])
+    assert "thread" in str(errors[0])
 
 
 # Secrets
 
 
-def test_secrets_are_removed_from_everything_on_request(
+def test_secrets_are_redacted_everywhere_on_request(
     harness: StoreHarness,
 ):
     metadata = {"cwd": f"/home/{SECRET}"}

@@ -33,6 +33,7 @@ def append_frame(
 
 
 def read_generations(path: Path) -> dict[int, bytes]:
+    """Return the archived bytes of each generation."""
     with ArchiveReader(path) as reader:
         return {
             generation: b"".join(
@@ -74,9 +75,9 @@ def test_any_flipped_bit_is_detected_and_reported(path: Path):
     data = path.read_bytes()
 
     for position in range(len(data)):
-        flipped = bytearray(data)
-        flipped[position] ^= 1 << position % 8
-        path.write_bytes(flipped)
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
         try:
             with ArchiveReader(path) as reader:
                 messages = reader.find_damage()
@@ -114,7 +115,7 @@ def test_opening_a_missing_file_raises_an_error(path: Path):
         ArchiveReader(path)
 
 
-def test_the_manifest_is_complete_private_and_versioned(tmp_path: Path):
+def test_the_manifest_is_private_and_an_unusable_one_is_refused(tmp_path: Path):
     assert load_manifest(tmp_path, int).sessions == []
 
     save_manifest(tmp_path, {"key_id": "k"}, [1, 2])

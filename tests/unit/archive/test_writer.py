@@ -98,19 +98,20 @@ def test_a_file_truncated_anywhere_retains_complete_frames_and_can_be_continued(
     write_frames(path, *CHUNKS)
     data = path.read_bytes()
     with ArchiveReader(path) as reader:
-        ends = [0, *(frame.end for frame in reader.frames)]
+        frame_ends = [0, *(frame.end for frame in reader.frames)]
+    # Length of the log in the first 0, 1, 2 and 3 frames.
     lengths = [0, 12, 16, 46]
 
     for cut in range(len(data) + 1):
         path.write_bytes(data[:cut])
-        complete_frames = sum(end <= cut for end in ends) - 1
+        complete_frames = sum(end <= cut for end in frame_ends) - 1
 
         with ArchiveReader(path) as reader:
             assert len(reader.frames) == complete_frames
             assert not reader.damaged_offsets
         assert read_archive(path) == WHOLE[: lengths[complete_frames]]
         with ArchiveWriter(path) as writer:
-            assert writer.size == path.stat().st_size == ends[complete_frames]
+            assert writer.size == path.stat().st_size == frame_ends[complete_frames]
         append_missing_bytes(path)
         assert read_archive(path) == WHOLE
 
@@ -130,9 +131,11 @@ def test_a_file_that_ends_in_zeros_can_be_continued(path: Path):
         last.end - 20,
         last.end - 17,
     ):
-        path.write_bytes(data[:cut] + bytes(len(data) - cut + 100))
-        if cut > last.file_offset:
-            path.write_bytes(data[:cut] + bytes(len(data) - cut))
+        zero_count = len(data) - cut
+        if cut == last.file_offset:
+            # Without a header, the zeros need not end where the frame ended.
+            zero_count += 100
+        path.write_bytes(data[:cut] + bytes(zero_count))
         with ArchiveWriter(path) as writer:
             frame_count = len(writer.frames)
         append_missing_bytes(path)
@@ -173,7 +176,7 @@ def test_an_error_while_reading_the_log_leaves_the_archive_unchanged(path: Path)
         yield b"abc"
         raise RuntimeError
 
-    spec = FrameSpec(kind=FrameKind.LOG, generation=1, offset=46, length=9)
+    spec = FrameSpec(kind=FrameKind.LOG, generation=1, offset=len(WHOLE), length=9)
     with ArchiveWriter(path) as writer, pytest.raises(RuntimeError):
         writer.append(spec, read_and_fail())
 
@@ -200,16 +203,17 @@ def test_a_damaged_frame_is_never_truncated(path: Path):
     write_frames(path, *CHUNKS)
     data = bytearray(path.read_bytes())
     with ArchiveReader(path) as reader:
+        # A byte in the middle of each header.
         positions = [frame.file_offset + 13 for frame in reader.frames]
     for position in positions:
-        flipped = bytearray(data)
-        flipped[position] ^= 4
-        path.write_bytes(flipped)
+        damaged = bytearray(data)
+        damaged[position] ^= 4
+        path.write_bytes(damaged)
 
         with ArchiveWriter(path) as writer:
             assert len(writer.frames) == 2
 
-        assert path.read_bytes() == flipped
+        assert path.read_bytes() == damaged
 
 
 def test_frames_after_a_damaged_one_can_be_read(path: Path):
@@ -230,13 +234,13 @@ def test_a_huge_file_is_streamed(path: Path):
     """Writing and reading 400 MB needs less than a tenth of that in memory."""
     chunk = os.urandom(1 << 16) * 16
     spec = FrameSpec(kind=FrameKind.LOG, generation=1, length=400 * len(chunk))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     with ArchiveWriter(path) as writer:
         writer.append(spec, (chunk for _ in range(400)))
     with ArchiveReader(path) as reader:
-        total = sum(map(len, reader.read_frame(reader.frames[0])))
+        bytes_read = sum(map(len, reader.read_frame(reader.frames[0])))
 
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert total == 400 * len(chunk)
-    assert grown < 40 * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert bytes_read == 400 * len(chunk)
+    assert peak - peak_before < 40 * 1024

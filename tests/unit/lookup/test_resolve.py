@@ -23,6 +23,10 @@ from tests.support.records import (
 
 @pytest.fixture
 def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    """Yield a store with three sessions and two subagents.
+
+    One subagent belongs to `abc1-x`, the other to a session without a log, `lost`.
+    """
     with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
         for number, name in enumerate(("abc1-x", "abc2-y", "abc2-yz"), 1):
             key = make_key(name)
@@ -45,7 +49,7 @@ def resolve(harness: StoreHarness, id_prefix: str) -> ResolvedId:
 
 
 @pytest.mark.parametrize(
-    ("id_prefix", "name"),
+    ("id_prefix", "session_id"),
     [
         ("abc1", "abc1-x"),
         ("abc2-y", "abc2-y"),
@@ -55,11 +59,12 @@ def resolve(harness: StoreHarness, id_prefix: str) -> ResolvedId:
     ],
 )
 def test_a_session_is_found_by_a_prefix_of_its_id(
-    harness: StoreHarness, id_prefix: str, name: str
+    harness: StoreHarness, id_prefix: str, session_id: str
 ):
     resolved = resolve(harness, id_prefix)
 
-    assert (resolved.session.key.session_id, resolved.is_whole_session) == (name, True)
+    assert resolved.session.key.session_id == session_id
+    assert resolved.is_whole_session
 
 
 def test_a_session_is_found_by_its_thread(harness: StoreHarness):

@@ -22,14 +22,14 @@ from tests.support.records import (
     time_at,
 )
 
-NAMES = {"aaaa-1": "app", "bbbb-2": "lib", "cccc-3": "app"}
+PROJECT_BY_SESSION = {"aaaa-1": "app", "bbbb-2": "lib", "cccc-3": "app"}
 
 
 @pytest.fixture
 def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
     """Yield a store with three sessions; the subagent of one was active last."""
     with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
-        for number, (name, project) in enumerate(NAMES.items(), 1):
+        for number, (name, project) in enumerate(PROJECT_BY_SESSION.items(), 1):
             key = make_key(name)
             usage = Usage(output_tokens=10 * (5 - number))
             metadata = {"cwd": f"/w/{project}"}
@@ -73,6 +73,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 def list_ids(harness: StoreHarness, *filters: Filter, **options) -> list[str]:
+    """Return the first four characters of the ids of the selected sessions."""
     with harness.reader() as reader:
         sessions = list_sessions(reader, Selection(filters=filters, **options))
     return [session.key.session_id[:4] for session in sessions]
@@ -84,7 +85,7 @@ def test_a_session_is_as_recent_as_its_subagents(harness: StoreHarness):
 
 
 @pytest.mark.parametrize(
-    ("order", "names"),
+    ("order", "ids"),
     [
         ("recent", ["aaaa", "cccc", "bbbb"]),
         ("started", ["cccc", "bbbb", "aaaa"]),
@@ -94,15 +95,15 @@ def test_a_session_is_as_recent_as_its_subagents(harness: StoreHarness):
         ("tokens", ["aaaa", "bbbb", "cccc"]),
     ],
 )
-def test_sessions_are_sorted(harness: StoreHarness, order: str, names: list):
-    assert list_ids(harness, order=order) == names
-    assert list_ids(harness, order=order, limit=2) == names[:2]
-    assert list_ids(harness, order=order, is_reversed=True) == names[::-1]
-    assert list_ids(harness, order=order, is_reversed=True, limit=2) == names[::-1][:2]
+def test_sessions_are_sorted(harness: StoreHarness, order: str, ids: list):
+    assert list_ids(harness, order=order) == ids
+    assert list_ids(harness, order=order, limit=2) == ids[:2]
+    assert list_ids(harness, order=order, is_reversed=True) == ids[::-1]
+    assert list_ids(harness, order=order, is_reversed=True, limit=2) == ids[::-1][:2]
 
 
 @pytest.mark.parametrize(
-    ("filters", "names"),
+    ("filters", "ids"),
     [
         ([Filter("project", "app")], ["aaaa", "cccc"]),
         ([Filter("project", "/w")], ["aaaa", "cccc", "bbbb"]),
@@ -119,10 +120,8 @@ def test_sessions_are_sorted(harness: StoreHarness, order: str, names: list):
         ([Filter("session", "bb")], ["bbbb"]),
     ],
 )
-def test_sessions_are_filtered(
-    harness: StoreHarness, filters: list[Filter], names: list
-):
-    assert list_ids(harness, *filters, quiet_us=to_us(time_at(50))) == names
+def test_sessions_are_filtered(harness: StoreHarness, filters: list[Filter], ids: list):
+    assert list_ids(harness, *filters, quiet_us=to_us(time_at(50))) == ids
 
 
 def test_subagents_are_sorted_by_their_own_time(harness: StoreHarness):
@@ -153,11 +152,11 @@ def test_totals_do_not_depend_on_the_selection(
     with harness.reader() as reader:
         usages = {s.key: s.usage for s in list_sessions(reader)}
         sessions = list_sessions(reader, Selection(limit=limit, order="started"))
-        with_costs = list_sessions(reader, Selection(limit=limit), with_costs=True)
+        priced_sessions = list_sessions(reader, Selection(limit=limit), with_costs=True)
 
     assert sum(usage.output_tokens for usage in usages.values()) == 1190
     assert all(session.usage == usages[session.key] for session in sessions)
-    assert all(session.usage == usages[session.key] for session in with_costs)
+    assert all(session.usage == usages[session.key] for session in priced_sessions)
 
 
 def test_an_old_subagent_of_a_recent_session_is_first_in_reverse_order(

@@ -11,7 +11,7 @@ from genai_prices.data_snapshot import get_snapshot
 
 from leslied.model.record import Usage
 from leslied.model.stats import PICO
-from leslied.prices import find_price_boundaries, load_prices
+from leslied.prices import find_price_breaks, load_prices
 from tests.support.prices import TABLE, make_table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,9 +49,9 @@ def to_genai_usage(usage: Usage) -> genai_prices.Usage:
 @pytest.mark.parametrize("name", ["anthropic", "openai", "google", "deepseek", "aws"])
 def test_every_model_costs_the_same_as_in_genai_prices(name: str):
     (provider,) = (p for p in get_snapshot().providers if p.id == name)
-    (our_provider,) = (p for p in load_prices().providers if p.id == name)
+    (table_provider,) = (p for p in load_prices().providers if p.id == name)
     models = {model.id: model for model in provider.models}
-    for tariff, usage, at in product(our_provider.models, USAGES, TIMES):
+    for tariff, usage, at in product(table_provider.models, USAGES, TIMES):
         genai_usage = to_genai_usage(usage)
         at_us = (at - EPOCH) // timedelta(microseconds=1)
         expected = models[tariff.id].calc_price(
@@ -92,10 +92,10 @@ def test_cache_writes_with_a_lifetime_of_an_hour_cost_more():
     tariff = load_prices().find_tariff("claude-opus-4-5")
     assert tariff is not None
 
-    short = tariff.compute_cost(Usage(cache_write_tokens=1_000_000), 0, None)
-    long = tariff.compute_cost(Usage(0, 0, 0, 1_000_000, 1_000_000), 0, None)
+    minutes_cost = tariff.compute_cost(Usage(cache_write_tokens=1_000_000), 0, None)
+    hour_cost = tariff.compute_cost(Usage(0, 0, 0, 1_000_000, 1_000_000), 0, None)
 
-    assert (short / PICO, long / PICO) == (6.25, 10.0)
+    assert (minutes_cost / PICO, hour_cost / PICO) == (6.25, 10.0)
 
 
 def test_all_tokens_of_a_large_request_cost_more():
@@ -113,7 +113,7 @@ def test_boundaries_are_the_sizes_and_times_of_price_changes():
         for name in ("claude-sonnet-4-5", "claude-opus-4-6")
     ]
 
-    boundaries = find_price_boundaries(filter(None, tariffs))
+    boundaries = find_price_breaks(filter(None, tariffs))
 
     assert boundaries.sizes == (200_000,)
     assert len(boundaries.times) == 1

@@ -10,7 +10,7 @@ import pytest
 from leslied.model.record import Record
 from leslied.model.stats import ToolUsageSummary
 from leslied.prices import load_prices
-from leslied.stats import UsageFilters, UsageStats, summarize_tools
+from leslied.stats import UsageSelection, UsageStats, summarize_tools
 from tests.support.clock import FakeClock
 from tests.support.records import StoreHarness, make_key, make_record, time_at
 
@@ -22,24 +22,25 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 def make_tool_call(
-    name: str, second: float = 0, tool: str = "Bash", **fields
+    call_id: str, second: float = 0, tool: str = "Bash", **fields
 ) -> Record:
-    fields |= {"type": "tool_use", "tool_name": tool, "tool_call_id": name}
-    return make_record(name, f"c{name}", created_at=time_at(second), **fields)
+    fields |= {"type": "tool_use", "tool_name": tool, "tool_call_id": call_id}
+    return make_record(call_id, f"c{call_id}", created_at=time_at(second), **fields)
 
 
 def make_tool_result(
-    name: str, second: float, *, is_error: bool = False, **fields
+    call_id: str, second: float, *, is_error: bool = False, **fields
 ) -> Record:
-    fields |= {"type": "tool_result", "role": "tool", "tool_call_id": name}
+    fields |= {"type": "tool_result", "role": "tool", "tool_call_id": call_id}
     fields |= {"metadata": {"is_error": True} if is_error else {}}
-    return make_record(f"r{name}", f"r{name}", created_at=time_at(second), **fields)
+    native_id = f"r{call_id}"
+    return make_record(native_id, native_id, created_at=time_at(second), **fields)
 
 
 def load_summaries(harness: StoreHarness) -> list[ToolUsageSummary]:
     with harness.reader() as reader:
         return summarize_tools(
-            UsageStats(reader.usage, load_prices()).list_calls(UsageFilters())
+            UsageStats(reader.usage, load_prices()).list_calls(UsageSelection())
         )
 
 

@@ -13,7 +13,7 @@ from leslied.lookup import list_sessions
 from leslied.model.record import Record, Usage
 from leslied.model.stats import UsageSummary
 from leslied.prices import load_prices
-from leslied.stats import UsageFilters, UsageStats
+from leslied.stats import UsageSelection, UsageStats
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
@@ -52,10 +52,12 @@ def make_cwd_event(folder: str, name: str = "s") -> Record:
 def sum_groups(
     harness: StoreHarness,
 ) -> Callable[..., tuple[list[UsageSummary], UsageSummary]]:
+    """Return a function that sums usage by group; it returns groups and the total."""
+
     def sum_groups(by: str = "day", zone=UTC, **filters):
         with harness.reader() as reader:
             stats = UsageStats(reader.usage, load_prices(), zone)
-            return stats.sum_groups(by, UsageFilters(**filters))
+            return stats.sum_groups(by, UsageSelection(**filters))
 
     return sum_groups
 
@@ -149,12 +151,12 @@ def test_every_grouping_has_the_same_total(harness: StoreHarness, sum_groups):
             log=f"{n}.jsonl",
         )
 
-    totals = {by: sum_groups(by) for by in GROUPS}
+    results = {by: sum_groups(by) for by in GROUPS}
 
-    first = totals["day"][1]
-    for by, (sums, total) in totals.items():
-        assert total.cost == first.cost, by
-        assert sum(s.cost.pico for s in sums) == first.cost.pico, by
+    _, day_total = results["day"]
+    for by, (sums, total) in results.items():
+        assert total.cost == day_total.cost, by
+        assert sum(s.cost.pico for s in sums) == day_total.cost.pico, by
         assert sum(s.messages for s in sums) == 40, by
         assert total.sessions == 4, by
 
@@ -246,14 +248,15 @@ def test_only_selected_messages_count(harness: StoreHarness, sum_groups):
         log="2.jsonl",
     )
 
+    # A session is selected by its agent and its id.
     sums, total = sum_groups("project", sessions=frozenset({two[:2]}))
 
     assert [(s.key, s.usage) for s in sums] == [("/src/lib", Usage(2))]
     assert (total.usage, total.sessions) == (Usage(2), 1)
     assert sum_groups(agent="codex") == ([], UsageSummary(key=None))
-    late = int(time_at(1).timestamp() * 1_000_000)
-    assert sum_groups(since_us=late)[1].usage == Usage()
-    assert sum_groups(until_us=late)[1].usage == Usage(3)
+    after_all_us = int(time_at(1).timestamp() * 1_000_000)
+    assert sum_groups(since_us=after_all_us)[1].usage == Usage()
+    assert sum_groups(until_us=after_all_us)[1].usage == Usage(3)
 
 
 def test_blocks_start_at_the_hour_and_last_five_hours(harness: StoreHarness):
@@ -262,7 +265,7 @@ def test_blocks_start_at_the_hour_and_last_five_hours(harness: StoreHarness):
 
     with harness.reader() as reader:
         blocks, total = UsageStats(reader.usage, load_prices()).sum_blocks(
-            UsageFilters()
+            UsageSelection()
         )
 
     assert [(b.start.hour, b.summary.messages) for b in blocks] == [
@@ -279,7 +282,7 @@ def test_a_block_is_active_until_it_ends(harness: StoreHarness):
     )
     with harness.reader() as reader:
         ((block,), _) = UsageStats(reader.usage, load_prices()).sum_blocks(
-            UsageFilters()
+            UsageSelection()
         )
 
     assert block.is_active(time_at(3600))

@@ -8,22 +8,27 @@ from leslied.errors import UserError
 from leslied.store.completion_queries import CompletionReader, SessionCompletion
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
-OTHER = "99999999-2222-4333-8444-555555555555"
+OLD_SESSION = "99999999-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
 def completions(claude: ClaudeHome):
-    """Reader of a store with an old session and a newer one that has a subagent."""
-    old, new = ClaudeLogBuilder(OTHER, cwd="/home/dev/mill"), ClaudeLogBuilder(SESSION)
-    claude.write(old.prompt("old\nprompt"), name=f"-home-dev-mill/{OTHER}.jsonl")
+    """Yield a reader of a store with an old session and a new one with a subagent."""
+    old, new = (
+        ClaudeLogBuilder(OLD_SESSION, cwd="/home/dev/mill"),
+        ClaudeLogBuilder(SESSION),
+    )
+    claude.write(old.prompt("old\nprompt"), name=f"-home-dev-mill/{OLD_SESSION}.jsonl")
     claude.write(*(new.prompt(f"prompt {number}") for number in range(5)))
     claude.write(new.line("ai-title", aiTitle="A title"))
-    child = {
+    subagent_line = {
         **ClaudeLogBuilder(SESSION).prompt("do it"),
         "isSidechain": True,
         "agentId": "a1",
     }
-    claude.write(child, name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl")
+    claude.write(
+        subagent_line, name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl"
+    )
     claude.sync()
     with CompletionReader(claude.store_path) as completions:
         yield completions
@@ -34,7 +39,7 @@ def test_sessions_are_listed_newest_first_without_subagents(
 ):
     assert completions.list_sessions("", 9) == [
         SessionCompletion(SESSION, "thread-11111111", "A title"),
-        SessionCompletion(OTHER, "thread-99999999", "old\nprompt"),
+        SessionCompletion(OLD_SESSION, "thread-99999999", "old\nprompt"),
     ]
 
 
@@ -43,7 +48,7 @@ def test_a_prefix_matches_the_session_id_or_the_thread_id(
     completions: CompletionReader, prefix: str
 ):
     assert [match.session_id for match in completions.list_sessions(prefix, 9)] == [
-        OTHER
+        OLD_SESSION
     ]
 
 

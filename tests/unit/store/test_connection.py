@@ -22,6 +22,7 @@ from tests.support.clock import FakeClock
 from tests.support.records import StoreHarness, list_modes, make_prompt, make_record
 
 ROOT = Path(__file__).resolve().parents[3]
+PAGE_SIZE = 8192
 
 
 @pytest.fixture
@@ -31,9 +32,10 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_umask() -> Iterator[None]:
-    old = os.umask(0)
+    """Give all users access to new files, unless their creator forbids it."""
+    previous_umask = os.umask(0)
     yield
-    os.umask(old)
+    os.umask(previous_umask)
 
 
 def get_pragma(db: sqlite3.Connection, name: str) -> object:
@@ -45,10 +47,10 @@ def corrupt_store(path: Path, clock: FakeClock) -> None:
     with StoreHarness(path, clock) as harness:
         harness.commit(*[make_prompt("x" * 500, f"n{n}") for n in range(200)])
     data = path.read_bytes()
-    path.write_bytes(data[:8192] + b"\x5a" * (len(data) - 8192))
+    path.write_bytes(data[:PAGE_SIZE] + b"\x5a" * (len(data) - PAGE_SIZE))
 
 
-# Modes
+# File modes
 
 
 @pytest.mark.fault("S7")
@@ -166,7 +168,7 @@ def test_a_reader_does_not_create_a_store(path: Path):
     assert not path.exists()
 
 
-def test_an_empty_file_counts_as_an_empty_store(path: Path):
+def test_an_empty_file_counts_as_a_missing_store(path: Path):
     path.parent.mkdir()
     path.touch()
 
@@ -283,12 +285,12 @@ def test_the_end_of_the_process_releases_the_lock(path: Path, clock: FakeClock):
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    ) as other:
-        output = other.stdout.readline()
+    ) as writer:
+        output = writer.stdout.readline()
         with pytest.raises(AlreadyRunning):
             Store(path, clock)
-        other.kill()
-        other.wait()
+        writer.kill()
+        writer.wait()
     Store(path, clock).close()
 
     assert output == b"open\n"

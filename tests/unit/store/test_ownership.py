@@ -39,7 +39,8 @@ def make_shared_message(name: str, **fields: object) -> Record:
     return make_record("shared", "shared", **{**defaults, **fields})
 
 
-def make_own_prompt(name: str, second: float, **fields: object) -> Record:
+def make_unshared_prompt(name: str, second: float, **fields: object) -> Record:
+    """Return a prompt that only this session contains."""
     key = make_key(name)
     return make_prompt(
         name, f"own-{name}", session=key, created_at=time_at(second), **fields
@@ -47,6 +48,7 @@ def make_own_prompt(name: str, second: float, **fields: object) -> Record:
 
 
 def commit_sessions(harness: StoreHarness, **sessions: list[Record]) -> None:
+    """Commit the records of each session, in the order of the arguments."""
     for name, records in sessions.items():
         harness.commit(*records, log=f"{name}.jsonl")
 
@@ -67,14 +69,14 @@ def test_lines_of_one_message_count_once(harness: StoreHarness):
     assert harness.session().usage == Usage(10, 5)
 
 
-@pytest.mark.parametrize("is_together", [True, False])
-def test_the_largest_counts_of_a_message_are_used(harness: StoreHarness, is_together):
+@pytest.mark.parametrize("is_one_commit", [True, False])
+def test_the_largest_counts_of_a_message_are_used(harness: StoreHarness, is_one_commit):
     counts = [Usage(10, 1, 0, 7), Usage(10, 50), Usage(0, 0, 3)]
     lines = [
         make_record(f"{n}", f"{n}", message_id="m", usage=usage)
         for n, usage in enumerate(counts)
     ]
-    for batch in [lines] if is_together else [[line] for line in lines]:
+    for batch in [lines] if is_one_commit else [[line] for line in lines]:
         harness.commit(*batch)
 
     assert harness.session().usage == Usage(10, 50, 3, 7)
@@ -85,7 +87,7 @@ def test_a_copy_without_usage_does_not_change_the_count(harness: StoreHarness):
     commit_sessions(
         harness,
         a=[make_shared_message("a")],
-        b=[make_shared_message("b", usage=None), make_own_prompt("b", 1)],
+        b=[make_shared_message("b", usage=None), make_unshared_prompt("b", 1)],
     )
 
     total = sum(usage.input_tokens for usage in list_usages(harness, "a", "b"))
@@ -157,7 +159,9 @@ def test_counts_beyond_sqlite_integers_are_not_an_error(
 
 
 def test_a_message_in_one_session_belongs_to_that_session(harness: StoreHarness):
-    commit_sessions(harness, a=[make_shared_message("a")], b=[make_own_prompt("b", 1)])
+    commit_sessions(
+        harness, a=[make_shared_message("a")], b=[make_unshared_prompt("b", 1)]
+    )
 
     assert list_usages(harness, "a", "b") == [SHARED, Usage()]
 
@@ -166,7 +170,7 @@ def test_a_session_contained_in_another_owns_nothing(harness: StoreHarness):
     commit_sessions(
         harness,
         a=[make_shared_message("a")],
-        b=[make_shared_message("b"), make_own_prompt("b", 1)],
+        b=[make_shared_message("b"), make_unshared_prompt("b", 1)],
     )
 
     assert list_usages(harness, "a", "b") == [Usage(), SHARED]
@@ -175,7 +179,7 @@ def test_a_session_contained_in_another_owns_nothing(harness: StoreHarness):
 def test_a_contained_session_owns_nothing_even_if_read_last(harness: StoreHarness):
     commit_sessions(
         harness,
-        b=[make_shared_message("b"), make_own_prompt("b", 1)],
+        b=[make_shared_message("b"), make_unshared_prompt("b", 1)],
         a=[make_shared_message("a")],
     )
 
@@ -187,8 +191,8 @@ def test_the_session_with_the_earlier_unshared_entry_owns_the_message(
     harness: StoreHarness, order: str
 ):
     sessions = {
-        "a": [make_shared_message("a"), make_own_prompt("a", 2)],
-        "b": [make_shared_message("b"), make_own_prompt("b", 1)],
+        "a": [make_shared_message("a"), make_unshared_prompt("a", 2)],
+        "b": [make_shared_message("b"), make_unshared_prompt("b", 1)],
     }
     commit_sessions(harness, **{name: sessions[name] for name in order})
 
@@ -196,11 +200,11 @@ def test_the_session_with_the_earlier_unshared_entry_owns_the_message(
 
 
 def test_an_unshared_entry_without_a_time_counts_as_last(harness: StoreHarness):
-    untimed = structs.replace(make_own_prompt("a", 0), created_at=None)
+    untimed_prompt = structs.replace(make_unshared_prompt("a", 0), created_at=None)
     commit_sessions(
         harness,
-        a=[make_shared_message("a"), untimed],
-        b=[make_shared_message("b"), make_own_prompt("b", 900)],
+        a=[make_shared_message("a"), untimed_prompt],
+        b=[make_shared_message("b"), make_unshared_prompt("b", 900)],
     )
 
     assert list_usages(harness, "a", "b") == [Usage(), SHARED]
@@ -211,8 +215,8 @@ def test_with_equal_times_the_session_read_first_owns_the_message(
 ):
     commit_sessions(
         harness,
-        a=[make_shared_message("a"), make_own_prompt("a", 1)],
-        b=[make_shared_message("b"), make_own_prompt("b", 1)],
+        a=[make_shared_message("a"), make_unshared_prompt("a", 1)],
+        b=[make_shared_message("b"), make_unshared_prompt("b", 1)],
     )
 
     assert list_usages(harness, "a", "b") == [SHARED, Usage()]
@@ -230,8 +234,8 @@ def test_with_equal_entries_the_session_read_first_owns_the_message(
 def test_only_one_of_three_sessions_owns_the_message(harness: StoreHarness, order: str):
     sessions = {
         "a": [make_shared_message("a")],
-        "b": [make_shared_message("b"), make_own_prompt("b", 5)],
-        "c": [make_shared_message("c"), make_own_prompt("c", 3)],
+        "b": [make_shared_message("b"), make_unshared_prompt("b", 5)],
+        "c": [make_shared_message("c"), make_unshared_prompt("c", 3)],
     }
     commit_sessions(harness, **{name: sessions[name] for name in order})
 
@@ -241,11 +245,11 @@ def test_only_one_of_three_sessions_owns_the_message(harness: StoreHarness, orde
 def test_a_session_owns_its_unshared_messages_but_not_the_shared_one(
     harness: StoreHarness,
 ):
-    unshared = make_own_prompt("a", 9, message_id="mine", usage=Usage(7))
+    unshared_prompt = make_unshared_prompt("a", 9, message_id="mine", usage=Usage(7))
     commit_sessions(
         harness,
-        a=[make_shared_message("a"), unshared],
-        b=[make_shared_message("b"), make_own_prompt("b", 1)],
+        a=[make_shared_message("a"), unshared_prompt],
+        b=[make_shared_message("b"), make_unshared_prompt("b", 1)],
     )
 
     assert list_usages(harness, "a", "b") == [Usage(7), SHARED]
@@ -255,10 +259,10 @@ def test_the_owner_can_change_when_a_session_grows(harness: StoreHarness):
     commit_sessions(
         harness,
         a=[make_shared_message("a")],
-        b=[make_shared_message("b"), make_own_prompt("b", 5)],
+        b=[make_shared_message("b"), make_unshared_prompt("b", 5)],
     )
     before = list_usages(harness, "a", "b")
-    commit_sessions(harness, a=[make_own_prompt("a", 1)])
+    commit_sessions(harness, a=[make_unshared_prompt("a", 1)])
 
     assert before == [Usage(), SHARED]
     assert list_usages(harness, "a", "b") == [SHARED, Usage()]

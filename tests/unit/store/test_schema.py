@@ -17,7 +17,7 @@ NEWEST = len(schema.MIGRATIONS)
 
 @pytest.fixture
 def path(tmp_path: Path, clock: FakeClock) -> Path:
-    """Path of a store with the newest schema and one record."""
+    """Create a store with the newest schema and one record; return its path."""
     path = tmp_path / "data" / "store.db"
     with StoreHarness(path, clock) as harness:
         harness.commit(make_prompt("one", "1"))
@@ -49,7 +49,7 @@ def fail_halfway(connection: sqlite3.Connection) -> None:
 
 @pytest.fixture
 def add_migrations(monkeypatch: pytest.MonkeyPatch):
-    """Function that adds migrations to the program."""
+    """Return a function that adds migrations to the program."""
 
     def add(*steps) -> None:
         migrations = [(step.__name__, step) for step in steps]

@@ -38,6 +38,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 def search_snippets(harness: StoreHarness, words: str) -> list[str]:
+    """Return the snippets of all hits, sorted."""
     return sorted(hit.snippet for hit in harness.search(words))
 
 
@@ -387,9 +388,9 @@ def test_substring_mode_finds_a_quote_in_arguments(harness: StoreHarness):
 
 @pytest.fixture
 def two_projects(harness: StoreHarness) -> StoreHarness:
-    """Store with two sessions in two projects, a subagent, calls and an error."""
+    """Commit two sessions in two projects, with a subagent, calls and an error."""
     app = make_key("aaaa-1")
-    below = make_key("aaaa-1", "subagent:b1")
+    subagent = make_key("aaaa-1", "subagent:b1")
     lib = make_key("bbbb-2")
     context = {"kind": "context"}
     harness.commit(
@@ -400,7 +401,7 @@ def two_projects(harness: StoreHarness) -> StoreHarness:
         log="app",
     )
     harness.commit(
-        make_record("needle below", "b1", session=below, created_at=time_at(4)),
+        make_record("needle below", "b1", session=subagent, created_at=time_at(4)),
         log="below",
     )
     harness.commit(
@@ -438,7 +439,7 @@ def two_projects(harness: StoreHarness) -> StoreHarness:
         ("needle is:subagent", ["below"]),
         ("needle -is:subagent project:app", ["out", "prompt"]),
         ("needle session:bbbb", ["bad"]),
-        ("needle agent:toy", ["bad", "below", "out", "prompt"]),
+        (f"needle agent:{AGENT}", ["bad", "below", "out", "prompt"]),
         ("needle agent:codex", []),
         ("needle status:stopped", ["bad", "below", "out", "prompt"]),
         ("needle status:active", []),
@@ -449,9 +450,10 @@ def two_projects(harness: StoreHarness) -> StoreHarness:
 def test_a_filter_narrows_the_search(
     two_projects: StoreHarness, words: str, matches: list[str]
 ):
+    # So late that every session counts as stopped.
     quiet_us = 2**60
     for mode in ("newest", "rank"):
-        hits = two_projects.search(words.replace("toy", AGENT), mode, quiet_us)
+        hits = two_projects.search(words, mode, quiet_us)
 
         assert sorted(hit.snippet.split()[-1] for hit in hits) == matches
 
@@ -480,10 +482,11 @@ def test_filtered_matches_are_ranked_regardless_of_other_matches(
     monkeypatch.setattr("leslied.store.search._MAX_PRESELECTED", 0)
     two_projects.commit(*[make_record(f"needle {n}", f"{n}") for n in range(9)])
 
-    best = two_projects.search(f"needle {query_filter}", "rank")
+    ranked_hits = two_projects.search(f"needle {query_filter}", "rank")
 
-    newest = two_projects.search(f"needle {query_filter}")
-    assert {hit.entry_id for hit in best} == {hit.entry_id for hit in newest} != set()
+    all_hits = two_projects.search(f"needle {query_filter}")
+    assert all_hits
+    assert {hit.entry_id for hit in ranked_hits} == {hit.entry_id for hit in all_hits}
 
 
 @pytest.mark.parametrize(
@@ -493,12 +496,12 @@ def test_few_and_many_candidates_give_the_same_matches(
     two_projects: StoreHarness, query_filter: str, monkeypatch
 ):
     # A tool result whose call is missing: no tool filter may match it.
-    lost = make_result("needle lost", "gone", session=make_key("aaaa-1"))
-    two_projects.commit(structs.replace(lost, tool_name="Bash"), log="app2")
-    with_few_candidates = two_projects.search(f"needle {query_filter}")
+    lost_result = make_result("needle lost", "gone", session=make_key("aaaa-1"))
+    two_projects.commit(structs.replace(lost_result, tool_name="Bash"), log="app2")
+    hits_with_few_candidates = two_projects.search(f"needle {query_filter}")
     monkeypatch.setattr("leslied.store.search._MAX_PRESELECTED", 0)
 
-    assert two_projects.search(f"needle {query_filter}") == with_few_candidates
+    assert two_projects.search(f"needle {query_filter}") == hits_with_few_candidates
 
 
 def test_substring_mode_matches_a_star_literally(harness: StoreHarness):

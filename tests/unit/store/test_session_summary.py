@@ -1,4 +1,4 @@
-"""A session's row as the summary that lists show."""
+"""Conversion of a session's row to the summary that lists show."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ ROW: dict[str, Any] = {
 
 
 def unpack(**columns: Any):
+    """Return the summary of ROW with some columns replaced."""
     return unpack_summary(tuple({**ROW, **columns}.values()), Usage(input_tokens=5))
 
 
@@ -67,5 +68,7 @@ def test_columns_become_flags_times_and_paths():
         ({"description": "count files"}, "count files"),
     ],
 )
-def test_the_title_is_the_first_that_exists(columns: dict[str, str], title: str):
+def test_the_title_is_the_agents_title_else_the_prompt_else_the_description(
+    columns: dict[str, str], title: str
+):
     assert unpack(**columns).title == title

@@ -31,6 +31,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 def make_row(*records: Record, source: str = MAIN) -> SessionRow:
+    """Return a row with these records; each has its number as time and placement."""
     row = SessionRow(1, AGENT, "s", source)
     for number, record in enumerate(records, 1):
         row.add_record(record, number, number)
@@ -90,10 +91,9 @@ def test_a_subagent_has_no_units():
 def test_the_first_message_of_a_subagent_is_its_task():
     task = make_prompt("the task", metadata={"origin": "task"})
 
-    assert (
-        make_row(task, make_prompt("later"), source="subagent:x").first_prompt
-        == "the task"
-    )
+    row = make_row(task, make_prompt("later"), source="subagent:x")
+
+    assert row.first_prompt == "the task"
 
 
 # Values shown in lists
@@ -116,9 +116,9 @@ def test_the_last_model_is_the_model_of_the_session():
 
 
 def test_a_usage_record_does_not_set_the_model():
-    helper = make_record("", model="small", type="token_usage")
+    usage_record = make_record("", model="small", type="token_usage")
 
-    assert make_row(make_record(model="large"), helper).model == "large"
+    assert make_row(make_record(model="large"), usage_record).model == "large"
 
 
 def test_the_first_working_directory_is_that_of_the_session():
@@ -146,7 +146,7 @@ def test_later_prompts_do_not_replace_the_first():
 
 
 @pytest.mark.parametrize(
-    ("last", "has_ended"),
+    ("last_record", "has_ended"),
     [
         (make_record(metadata={"stop_reason": "end_turn"}), 1),
         (make_record(metadata={"stop_reason": "tool_use"}), 0),
@@ -161,9 +161,9 @@ def test_later_prompts_do_not_replace_the_first():
     ],
 )
 def test_the_last_record_decides_whether_the_turn_has_ended(
-    last: Record, has_ended: int
+    last_record: Record, has_ended: int
 ):
-    assert make_row(make_prompt(), last).has_turn_ended == has_ended
+    assert make_row(make_prompt(), last_record).has_turn_ended == has_ended
 
 
 def test_a_prompt_starts_a_new_turn():

@@ -13,6 +13,7 @@ SMALL, LARGE = ("claude-code", "small"), ("claude-code", "large")
 
 
 def write_sessions(claude: ClaudeHome) -> None:
+    """Write, ingest and archive a small session and a large one with a subagent."""
     claude.write(ClaudeLogBuilder("small").prompt("x"), name="-app/small.jsonl")
     claude.write(ClaudeLogBuilder("large").prompt("y" * 9000), name="-app/large.jsonl")
     claude.write(
@@ -25,24 +26,23 @@ def test_the_stores_bytes_are_divided_in_proportion_to_the_texts(claude: ClaudeH
     write_sessions(claude)
 
     with StoreReader(claude.store_path) as reader:
-        sizes, used = (
-            reader.sizes.get_store_bytes_by_session(),
-            reader.sizes.get_used_bytes(),
-        )
+        sizes = reader.sizes.get_store_bytes_by_session()
+        used_bytes = reader.sizes.get_used_bytes()
     assert sizes[LARGE] > 5 * sizes[SMALL]
-    assert used - 2 <= sum(sizes.values()) <= used
+    # The size of each of the two sessions is rounded down.
+    assert used_bytes - 2 <= sum(sizes.values()) <= used_bytes
 
 
 def test_the_archive_of_a_session_includes_its_subagents(claude: ClaudeHome):
     write_sessions(claude)
     folder = claude.store_path.parent / "archive"
-    files = [path.stat().st_size for path in folder.rglob("*.zst")]
+    file_sizes = [path.stat().st_size for path in folder.rglob("*.zst")]
 
     with StoreReader(claude.store_path) as reader:
-        archived = reader.sizes.get_archive_bytes_by_session()
+        sizes = reader.sizes.get_archive_bytes_by_session()
         total = reader.sizes.get_archive_bytes()
-    assert len(files) == 3
-    assert sum(archived.values()) == total == sum(files)
+    assert len(file_sizes) == 3
+    assert sum(sizes.values()) == total == sum(file_sizes)
 
 
 def test_the_sizes_of_tables_add_up_to_the_used_bytes(claude: ClaudeHome):
@@ -71,6 +71,6 @@ def test_the_sources_of_a_session_are_listed_with_their_cursors(
         make_archiver(claude, store).run()
 
     with StoreReader(claude.store_path) as reader:
-        logs = reader.sizes.list_sources(LARGE)
-    assert len(logs) == 2
-    assert all(log.cursor.offset == log.cursor.stamp.size for log in logs)
+        cursors = [source.cursor for source in reader.sizes.list_sources(LARGE)]
+    assert len(cursors) == 2
+    assert all(cursor.offset == cursor.stamp.size for cursor in cursors)

@@ -148,8 +148,8 @@ def test_calls_with_the_same_id_in_two_sessions_are_separate(
 
 
 def test_a_call_is_joined_to_its_result(harness: StoreHarness, sql_reader: SqlReader):
-    failed = make_result("c", 2.5, "no", metadata={"is_error": True})
-    harness.commit(make_call("c", 1), failed, make_call("d", 4))
+    failed_result = make_result("c", 2.5, "no", metadata={"is_error": True})
+    harness.commit(make_call("c", 1), failed_result, make_call("d", 4))
 
     columns = "tool_call_id, seconds, is_answered, is_error, result"
     assert run_query(sql_reader, f"SELECT {columns} FROM transcript_tools") == [
@@ -188,10 +188,10 @@ def test_the_timeline_is_ordered_by_time(harness: StoreHarness, sql_reader: SqlR
 def test_errors_are_grouped_and_a_shared_error_counts_once(
     harness: StoreHarness, sql_reader: SqlReader
 ):
-    failed = {"metadata": {"is_error": True}}
+    error_fields = {"metadata": {"is_error": True}}
     for name in ("a", "b"):
         session_fields = {"session": make_key(name)}
-        result = make_result("c", 1, "no such file", **failed, **session_fields)
+        result = make_result("c", 1, "no such file", **error_fields, **session_fields)
         harness.commit(make_call("c", **session_fields), result, log=name)
     harness.commit(make_record("overloaded", "e", type="error", created_at=time_at(7)))
 
@@ -318,12 +318,12 @@ def test_only_reading_is_allowed(
 
 @pytest.mark.parametrize("query", ["VACUUM INTO '{}'", "ATTACH '{}' AS other"])
 def test_no_other_file_is_created(sql_reader: SqlReader, tmp_path: Path, query: str):
-    file = tmp_path / "other.db"
+    other_file = tmp_path / "other.db"
 
     with pytest.raises(UserError, match="Only reading is allowed"):
-        sql_reader.execute(query.format(file))
+        sql_reader.execute(query.format(other_file))
 
-    assert not file.exists()
+    assert not other_file.exists()
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_a_value_too_large_for_sqlite_raises_an_error(sql_reader: SqlReader):
         sql_reader.execute("SELECT ?", [2**64])
 
 
-_ENDLESS = (
+_ENDLESS_QUERY = (
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
 )
 
@@ -389,14 +389,14 @@ def test_a_query_that_does_not_end_is_stopped(harness: StoreHarness, columns: st
         SqlReader(harness.path, TickingClock(), list) as sql_reader,
         pytest.raises(UserError, match="took too long"),
     ):
-        list(sql_reader.execute(_ENDLESS.format(columns), timeout=10).rows)
+        list(sql_reader.execute(_ENDLESS_QUERY.format(columns), timeout=10).rows)
 
 
 def test_the_time_between_fetching_rows_does_not_count(
     harness: StoreHarness, clock: FakeClock
 ):
     with SqlReader(harness.path, clock, list) as sql_reader:
-        rows = sql_reader.execute(_ENDLESS.format("i"), timeout=1).rows
+        rows = sql_reader.execute(_ENDLESS_QUERY.format("i"), timeout=1).rows
         for _ in range(1000):
             next(rows)
             clock.advance(60)
@@ -422,6 +422,7 @@ def test_damage_in_the_store_is_not_reported_as_an_invalid_query(
     harness.commit(*records)
     harness.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with harness.path.open("r+b") as file:
+        # Overwrite all pages except the first.
         file.seek(8192)
         file.write(b"\xff" * (harness.path.stat().st_size - 8192))
 
@@ -438,11 +439,10 @@ def test_a_sql_reader_is_also_a_store_reader(
     with StoreReader(harness.path) as reader:
         assert sql_reader.list_sessions() == reader.list_sessions()
         query = Query(words=AllOf((Term("find"),)))
-        assert sql_reader.search(query).list_newest(5) == reader.search(
-            query
-        ).list_newest(5)
+        matches = sql_reader.search(query).list_newest(5)
+        assert matches == reader.search(query).list_newest(5)
 
 
-def test_every_error_is_a_leslied_error(sql_reader: SqlReader):
+def test_an_invalid_query_raises_a_leslied_error(sql_reader: SqlReader):
     with pytest.raises(LesliedError):
         sql_reader.execute("nonsense")

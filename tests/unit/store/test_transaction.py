@@ -42,6 +42,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 def list_units(harness: StoreHarness, session_id: str = "s") -> list[tuple[int, str]]:
+    """Return the unit and the content of each record."""
     return [(p.unit, p.record.content) for p in harness.list_records(session_id)]
 
 
@@ -52,6 +53,7 @@ def commit_each(harness: StoreHarness, *records) -> None:
 
 
 def commit_together(harness: StoreHarness, *records) -> None:
+    """Commit all records in one transaction."""
     harness.commit(*records)
 
 
@@ -61,9 +63,9 @@ def commit_together(harness: StoreHarness, *records) -> None:
 def test_a_record_read_twice_is_stored_once(harness: StoreHarness):
     harness.commit(make_prompt("one", "1"))
 
-    again = harness.commit(make_prompt("one", "1"), generation=2)
+    report = harness.commit(make_prompt("one", "1"), generation=2)
 
-    assert (again.records, again.placements) == (0, 0)
+    assert (report.records, report.placements) == (0, 0)
 
 
 @pytest.mark.fault("G2")
@@ -194,8 +196,8 @@ def test_an_entry_that_is_changed_back_has_its_old_version_again(
 def test_exactly_one_version_is_current(harness: StoreHarness, commit):
     commit(harness, *[make_prompt(text, "1") for text in "abcabcaba"])
 
-    current = "SELECT content FROM record WHERE is_current"
-    assert harness.execute(current) == [("a",)]
+    query = "SELECT content FROM record WHERE is_current"
+    assert harness.execute(query) == [("a",)]
 
 
 @pytest.mark.fault("G7")
@@ -282,9 +284,10 @@ def test_changed_context_creates_no_new_version(harness: StoreHarness, kind: str
 @pytest.mark.fault("G1")
 def test_a_fork_shares_records_but_not_placements(harness: StoreHarness):
     for name in ("a", "b"):
-        shared = [make_prompt(f"{n}", f"n{n}", session=make_key(name)) for n in "12"]
-        own = make_prompt(name, name, session=make_key(name))
-        harness.commit(*shared, own, log=f"{name}.jsonl")
+        key = make_key(name)
+        shared_prompts = [make_prompt(f"{n}", f"n{n}", session=key) for n in "12"]
+        unshared_prompt = make_prompt(name, name, session=key)
+        harness.commit(*shared_prompts, unshared_prompt, log=f"{name}.jsonl")
 
     assert (harness.count("record"), harness.count("placement")) == (4, 6)
     assert harness.contents("a") == ["1", "2", "a"]
@@ -444,6 +447,7 @@ def test_a_command_answered_in_a_later_commit_has_a_chat_id(harness: StoreHarnes
 
 
 def make_title(text: str, kind: str, **metadata: str):
+    """Return an event that sets the title; its kind decides the title's rank."""
     return make_event("title", content=text, metadata={"title_kind": kind, **metadata})
 
 
@@ -481,10 +485,12 @@ def test_an_empty_title_does_not_replace_a_title(harness: StoreHarness):
 
 
 @pytest.mark.fault("G5")
-@pytest.mark.parametrize("order", [1, -1], ids=["leaf first", "summary first"])
-@pytest.mark.parametrize("is_together", [True, False])
+@pytest.mark.parametrize(
+    "is_leaf_first", [True, False], ids=["leaf first", "summary first"]
+)
+@pytest.mark.parametrize("is_one_commit", [True, False])
 def test_a_summary_is_the_title_of_the_session_with_its_leaf(
-    harness: StoreHarness, order: int, is_together
+    harness: StoreHarness, is_leaf_first, is_one_commit
 ):
     old = make_chunk(
         make_prompt("one", "leaf", session=make_key("old")), log="old.jsonl"
@@ -494,8 +500,8 @@ def test_a_summary_is_the_title_of_the_session_with_its_leaf(
         "title", content="A", metadata=metadata, session=make_key("new")
     )
     new = make_chunk(summary, log="new.jsonl")
-    chunks = [old, new][::order]
-    for batch in [chunks] if is_together else [[chunk] for chunk in chunks]:
+    chunks = [old, new] if is_leaf_first else [new, old]
+    for batch in [chunks] if is_one_commit else [[chunk] for chunk in chunks]:
         harness.store.commit(batch)
 
     assert harness.session("old").title == "A"
@@ -520,6 +526,7 @@ def make_copy(builder: ClaudeLogBuilder, text: str, uuid: str, **fields: object)
 
 
 def write_original(claude: ClaudeHome, text: str, uuid: str, **fields: object) -> None:
+    """Write a line to the log of the subagent `x`."""
     message = {"id": "m1", "content": [{"type": "text", "text": text}], **fields}
     line = {"type": "assistant", "uuid": uuid, "isSidechain": True, "message": message}
     name = f"-home-dev-app/{SESSION}/subagents/agent-x.jsonl"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import StoreUnusable
+from leslied.model.record import MAIN
 from leslied.model.source import Cursor, FileStamp, Noise, Rejection
 from leslied.store import Store, StoreReader
 from tests.support.clock import FakeClock
@@ -19,6 +20,7 @@ from tests.support.records import (
     LOGS,
     StoreHarness,
     make_chunk,
+    make_key,
     make_prompt,
     make_record,
 )
@@ -34,6 +36,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 def count_rows(harness: StoreHarness) -> list[int]:
+    """Return the number of rows of each of TABLES."""
     return [harness.count(table) for table in TABLES]
 
 
@@ -68,21 +71,23 @@ def test_records_and_their_cursor_are_stored_together(harness: StoreHarness):
 @pytest.mark.fault("D1", "E1")
 def test_a_commit_interrupted_anywhere_writes_nothing(harness: StoreHarness):
     """Interrupt the commit at every third instruction of SQLite's virtual machine."""
-    db, states, stops = harness.store._db, set(), 0
-    for last in range(0, 100_000, 3):
+    db = harness.store._db
+    states_after_interrupts = set()
+    interrupts = 0
+    for last_step in range(0, 100_000, 3):
         steps = count()
-        db.set_progress_handler(lambda: next(steps) == last, 1)  # noqa: B023
+        db.set_progress_handler(lambda: next(steps) == last_step, 1)  # noqa: B023
         try:
             harness.store.commit([make_full_chunk()])
             break
         except StoreUnusable:
-            stops += 1
+            interrupts += 1
         finally:
             db.set_progress_handler(None, 0)
-        states.add((*count_rows(harness), db.in_transaction))
+        states_after_interrupts.add((*count_rows(harness), db.in_transaction))
 
-    assert states == {(0,) * len(TABLES) + (False,)}
-    assert stops > 50
+    assert states_after_interrupts == {(0,) * len(TABLES) + (False,)}
+    assert interrupts > 50
     assert len(harness.search("needle")) == 1
     assert harness.contents() == ["one", "needle", "no id"]
 
@@ -233,11 +238,12 @@ def test_a_lone_surrogate_outside_a_record_never_reaches_sqlite(
         "rejected": {"rejected": (Rejection(0, 1, text, b"", b""),)},
         "state": {"cursor": Cursor(state=f'"{text}"')},
     }.get(place, {})
-    key = (AGENT, text) if place == "session" else (AGENT, "s", "main")
-    key = (AGENT, "s", f"subagent:{text}") if place == "source" else key
-    session = type(make_record().session)(*key)
+    key = make_key(
+        session_id=text if place == "session" else "s",
+        source=f"subagent:{text}" if place == "source" else MAIN,
+    )
 
-    report = harness.commit(make_record("one", "1", session=session), **fields)
+    report = harness.commit(make_record("one", "1", session=key), **fields)
 
     assert report.records == 1
 
@@ -258,7 +264,6 @@ def test_a_cursor_is_returned_unchanged(harness: StoreHarness):
     )
     harness.commit(cursor=cursor)
 
-    assert harness.store.find_cursor(AGENT, LOG) == cursor
     assert harness.store.find_cursor(AGENT, LOG) == cursor
 
 
@@ -384,63 +389,60 @@ def test_a_repeated_record_does_not_resume_a_stopped_session(harness: StoreHarne
 
 
 @pytest.fixture
-def durable(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
-    """Harness of a store that waits for the disk, as in production."""
+def durable_harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    """Yield a store that waits for the disk, as in production."""
     path = tmp_path / "durable" / "store.db"
-    with StoreHarness(path, clock, is_unsynced=False) as harness:
+    with StoreHarness(path, clock, without_fsync=False) as harness:
         yield harness
 
 
 def get_sync_level(harness: StoreHarness) -> int:
+    """Return SQLite's `synchronous` setting: 1 is NORMAL, 2 is FULL."""
     return int(harness.execute("PRAGMA synchronous")[0][0])
 
 
 def get_automerge_setting(harness: StoreHarness) -> int:
+    """Return the full-text index's `automerge` setting; SQLite's default is 4."""
     query = "SELECT v FROM record_text_config WHERE k = 'automerge'"
     return int((harness.execute(query) or [(4,)])[0][0])
 
 
 @pytest.mark.fault("E2")
-def test_settings_are_durable_again_after_a_bulk_load(durable: StoreHarness):
-    with durable.store.bulk_load():
-        durable.commit(make_prompt("one", "1"))
-        while_loading = get_sync_level(durable)
+def test_settings_are_durable_again_after_a_bulk_load(durable_harness: StoreHarness):
+    with durable_harness.store.bulk_load():
+        durable_harness.commit(make_prompt("one", "1"))
+        level_while_loading = get_sync_level(durable_harness)
 
-    assert (while_loading, get_sync_level(durable), get_automerge_setting(durable)) == (
-        1,
-        2,
-        4,
-    )
+    assert level_while_loading == 1
+    assert get_sync_level(durable_harness) == 2
+    assert get_automerge_setting(durable_harness) == 4
 
 
 @pytest.mark.fault("E2")
-def test_a_disabled_bulk_load_does_not_change_settings(durable: StoreHarness):
-    with durable.store.bulk_load(is_enabled=False):
-        assert get_sync_level(durable) == 2
+def test_a_disabled_bulk_load_does_not_change_settings(durable_harness: StoreHarness):
+    with durable_harness.store.bulk_load(is_enabled=False):
+        assert get_sync_level(durable_harness) == 2
 
 
-def test_only_an_agent_that_was_never_read_is_new(durable: StoreHarness):
-    before = durable.store.is_new_agent(AGENT)
+def test_only_an_agent_that_was_never_read_is_new(durable_harness: StoreHarness):
+    was_new = durable_harness.store.is_new_agent(AGENT)
 
-    durable.commit(make_prompt("one", "1"))
+    durable_harness.commit(make_prompt("one", "1"))
 
-    assert (
-        before,
-        durable.store.is_new_agent(AGENT),
-        durable.store.is_new_agent("codex"),
-    ) == (
-        True,
-        False,
-        True,
-    )
+    assert was_new
+    assert not durable_harness.store.is_new_agent(AGENT)
+    assert durable_harness.store.is_new_agent("codex")
 
 
 @pytest.mark.fault("E2")
-def test_settings_are_durable_after_a_failed_bulk_load(durable: StoreHarness):
-    with pytest.raises(KeyError), durable.store.bulk_load():
+def test_settings_are_durable_after_a_failed_bulk_load(durable_harness: StoreHarness):
+    with pytest.raises(KeyError), durable_harness.store.bulk_load():
         raise KeyError
 
-    assert (get_sync_level(durable), get_automerge_setting(durable)) == (2, 4)
+    assert (
+        get_sync_level(durable_harness),
+        get_automerge_setting(durable_harness),
+    ) == (2, 4)
 
 
 @pytest.mark.fault("E1")
@@ -452,11 +454,11 @@ def test_settings_are_durable_after_a_killed_bulk_load(
     copy.parent.mkdir()
     with StoreHarness(path, clock) as harness, harness.store.bulk_load():
         harness.commit(make_prompt("one", "1"))
-        for end in ("", "-wal"):
-            data = path.with_name(path.name + end).read_bytes()
-            copy.with_name(copy.name + end).write_bytes(data)
+        for suffix in ("", "-wal"):
+            data = path.with_name(path.name + suffix).read_bytes()
+            copy.with_name(copy.name + suffix).write_bytes(data)
 
-    with StoreHarness(copy, clock, is_unsynced=False) as harness:
+    with StoreHarness(copy, clock, without_fsync=False) as harness:
         assert harness.contents() == ["one"]
         assert (get_sync_level(harness), get_automerge_setting(harness)) == (2, 4)
 
@@ -476,14 +478,15 @@ def test_a_killed_store_opens_with_all_committed_records(
         data = path.read_bytes()
         wal = path.with_name("store.db-wal").read_bytes()
     counts = []
-    for size in range(32, len(wal) + 1, 24 + 8192):
+    wal_header_size, frame_size = 32, 24 + 8192
+    for size in range(wal_header_size, len(wal) + 1, frame_size):
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(data)
         copy.with_name("store.db-wal").write_bytes(wal[:size])
         copy.with_name("store.db-shm").unlink(missing_ok=True)
         with StoreHarness(copy, clock) as harness:
-            cursors = len(harness.store.load_stamps(AGENT))
-            counts.append((harness.count("record"), cursors))
+            cursor_count = len(harness.store.load_stamps(AGENT))
+            counts.append((harness.count("record"), cursor_count))
 
     assert all(records == cursors for records, cursors in counts)
     assert counts == sorted(counts)

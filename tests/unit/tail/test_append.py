@@ -1,4 +1,4 @@
-"""Test reading append-only logs: complete lines, exactly once, from any bytes."""
+"""Test reading append-only logs: complete lines, exactly once, whatever the bytes."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def list_contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[str]:
+    """Return the contents of all records of one type in the store."""
     with StoreReader(claude.store_path) as reader:
         rows = [session.row for session in reader.list_sessions()]
         placed = [item for row in rows for item in reader.list_records(row)]
@@ -52,6 +53,7 @@ def list_contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[
 
 
 def list_reasons(claude: ClaudeHome) -> list[str]:
+    """Return the reasons of all rejections in the store."""
     with StoreReader(claude.store_path) as reader:
         return [item["reason"] for item in reader.list_rejected(1000)]
 
@@ -217,8 +219,8 @@ def test_a_line_of_invalid_bytes_is_rejected_with_its_position(
     claude.sync()
 
     with StoreReader(claude.store_path) as reader:
-        (rejected,) = reader.list_rejected(10)
-    assert (rejected["offset"], rejected["length"]) == (1, 3)
+        (rejection,) = reader.list_rejected(10)
+    assert (rejection["offset"], rejection["length"]) == (1, 3)
 
 
 @pytest.mark.fault("A5")
@@ -292,11 +294,9 @@ def test_a_line_of_nul_bytes_is_rejected(claude: ClaudeHome):
 )
 def test_both_records_of_a_spliced_line_are_stored(claude: ClaudeHome, gap: bytes):
     builder = ClaudeLogBuilder()
-    one, two = (
-        encode_json_lines(builder.prompt("one")),
-        encode_json_lines(builder.prompt("two")),
-    )
-    claude.log().write_bytes(one[:-1] + gap + two)
+    first_line = encode_json_lines(builder.prompt("one"))
+    second_line = encode_json_lines(builder.prompt("two"))
+    claude.log().write_bytes(first_line[:-1] + gap + second_line)
 
     claude.sync()
 
@@ -305,17 +305,15 @@ def test_both_records_of_a_spliced_line_are_stored(claude: ClaudeHome, gap: byte
 
 @pytest.mark.fault("A7")
 def test_a_torn_piece_is_rejected_with_its_position(claude: ClaudeHome):
-    torn, whole = (
-        b'{"type":"user","uuid":"x","mess',
-        encode_json_lines(ClaudeLogBuilder().prompt("two")),
-    )
-    claude.log().write_bytes(torn + whole)
+    torn_piece = b'{"type":"user","uuid":"x","mess'
+    complete_line = encode_json_lines(ClaudeLogBuilder().prompt("two"))
+    claude.log().write_bytes(torn_piece + complete_line)
 
     claude.sync()
 
     with StoreReader(claude.store_path) as reader:
-        (rejected,) = reader.list_rejected(10)
-    assert (rejected["offset"], rejected["length"]) == (0, len(torn))
+        (rejection,) = reader.list_rejected(10)
+    assert (rejection["offset"], rejection["length"]) == (0, len(torn_piece))
     assert list_contents(claude) == ["two"]
 
 
@@ -324,11 +322,9 @@ def test_a_truncated_line_is_rejected_and_the_next_is_stored(
     claude: ClaudeHome,
 ):
     builder = ClaudeLogBuilder()
-    cut, whole = (
-        encode_json_lines(builder.prompt("one"))[:-20] + b"\n",
-        encode_json_lines(builder.prompt("two")),
-    )
-    claude.log().write_bytes(cut + whole)
+    truncated_line = encode_json_lines(builder.prompt("one"))[:-20] + b"\n"
+    complete_line = encode_json_lines(builder.prompt("two"))
+    claude.log().write_bytes(truncated_line + complete_line)
 
     claude.sync()
 
@@ -401,9 +397,9 @@ def test_byte_order_marks_and_carriage_returns_lose_no_record(
     claude: ClaudeHome, bom: bytes, end: bytes
 ):
     builder = ClaudeLogBuilder()
-    data = encode_json_lines(builder.prompt("one"), {}, builder.prompt("two")).replace(
-        b"{}", b""
-    )
+    first_line = encode_json_lines(builder.prompt("one"))
+    second_line = encode_json_lines(builder.prompt("two"))
+    data = first_line + b"\n" + second_line
     claude.log().write_bytes(bom + data.replace(b"\n", end))
 
     claude.sync()
@@ -419,8 +415,9 @@ def test_byte_order_marks_and_carriage_returns_lose_no_record(
 @pytest.mark.parametrize("depth", [10, 500, 950, 985, 990, 1000, 5000, 1_000_000])
 def test_deep_nesting_is_stored_or_rejected(claude: ClaudeHome, depth: int):
     builder = ClaudeLogBuilder()
-    deep = b"[" * depth + b"]" * depth
-    call = encode_json_lines(builder.call("Bash", "@", "c1")).replace(b'"@"', deep)
+    nested_lists = b"[" * depth + b"]" * depth
+    call = encode_json_lines(builder.call("Bash", "@", "c1"))
+    call = call.replace(b'"@"', nested_lists)
     claude.log().write_bytes(call + encode_json_lines(builder.prompt("after")))
 
     report = claude.sync()
@@ -504,14 +501,11 @@ def test_a_line_that_is_too_long_is_rejected_and_the_next_is_read(log: Path):
 
     lines = tailer.read_new()
 
-    (rejected,) = tailer.rejected
+    (rejection,) = tailer.rejected
     assert lines == [b"one", b"two"]
-    assert (rejected.offset, rejected.length, rejected.head) == (
-        4,
-        5000,
-        long_line[:40],
-    )
-    assert rejected.reason.startswith("oversized")
+    assert (rejection.offset, rejection.length) == (4, 5000)
+    assert rejection.head == long_line[:40]
+    assert rejection.reason.startswith("oversized")
 
 
 @pytest.mark.fault("A8")
@@ -522,8 +516,8 @@ def test_the_digest_of_a_line_that_is_too_long_covers_the_whole_line(log: Path):
 
     tailer.read_new()
 
-    (rejected,) = tailer.rejected
-    assert rejected.digest == hashlib.sha256(long_line).digest()[:16]
+    (rejection,) = tailer.rejected
+    assert rejection.digest == hashlib.sha256(long_line).digest()[:16]
 
 
 @pytest.mark.fault("A8")
@@ -585,21 +579,22 @@ def test_a_line_of_a_hundred_megabytes_is_not_held_in_memory(
 
     rejected, records, peak = map(int, process.stdout.split())
     assert (rejected, records) == (1, 2)
+    # In kilobytes: the whole line together with the program would need more.
     assert peak < 120 * 1024
 
 
 @pytest.mark.fault("A8")
-@pytest.mark.parametrize("before", [b"one\n", b""], ids=["later line", "first line"])
-def test_a_long_line_that_grows_is_scanned_once(log: Path, before: bytes):
-    log.write_bytes(before)
+@pytest.mark.parametrize("lines", [b"one\n", b""], ids=["later line", "first line"])
+def test_a_long_line_that_grows_is_scanned_once(log: Path, lines: bytes):
+    log.write_bytes(lines)
     tailer = TailHarness(log)
-    total = 0
+    bytes_read = 0
     for size in range(1, 33):
-        os.truncate(log, len(before) + size * MIB)
+        os.truncate(log, len(lines) + size * MIB)
         tailer.read_new()
-        total += tailer.bytes_read
+        bytes_read += tailer.bytes_read
 
-    assert total < 40 * MIB
+    assert bytes_read < 40 * MIB
 
 
 @pytest.mark.fault("A8")
@@ -615,7 +610,7 @@ def test_a_long_line_is_read_when_it_is_complete(log: Path):
     assert tailer.read_new() == [b"x" * 14_000, b"two"]
 
 
-# Work
+# Bytes that are read
 
 
 @pytest.mark.fault("A14")
@@ -805,10 +800,11 @@ def test_a_reused_inode_does_not_count_as_the_same_file(log: Path):
     tailer = TailHarness(log)
     log.write_bytes(encode_lines(1, 2))
     tailer.read_new()
-    old = tailer.cursor.stamp
+    old_stamp = tailer.cursor.stamp
     log.unlink()
     log.write_bytes(encode_lines("a", "b", "c"))
-    tailer.cursor = replace(tailer.cursor, stamp=old._replace(inode=log.stat().st_ino))
+    reused_stamp = old_stamp._replace(inode=log.stat().st_ino)
+    tailer.cursor = replace(tailer.cursor, stamp=reused_stamp)
 
     assert tailer.read_new() == [b"a", b"b", b"c"]
 
@@ -816,21 +812,19 @@ def test_a_reused_inode_does_not_count_as_the_same_file(log: Path):
 @pytest.mark.fault("B7")
 def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
     builder = ClaudeLogBuilder("one")
-    shared = [builder.prompt(f"{n}" + "x" * 10_000) for n in range(100)]
-    claude.write(*shared, ClaudeLogBuilder("a").prompt("left"), name="p/one.jsonl")
-    claude.write(*shared, ClaudeLogBuilder("b").prompt("right"), name="p/two.jsonl")
+    head = [builder.prompt(f"{n}" + "x" * 10_000) for n in range(100)]
+    claude.write(*head, ClaudeLogBuilder("a").prompt("left"), name="p/one.jsonl")
+    claude.write(*head, ClaudeLogBuilder("b").prompt("right"), name="p/two.jsonl")
 
     report = claude.sync()
 
     with StoreReader(claude.store_path) as reader:
-        ends = {
-            session.key.session_id: list(reader.list_records(session.row))[-1]
+        last_records = {
+            session.key.session_id: list(reader.list_records(session.row))[-1].record
             for session in reader.list_sessions()
         }
-    assert {name: p.record.content for name, p in ends.items()} == {
-        "one": "left",
-        "two": "right",
-    }
+    last_contents = {name: record.content for name, record in last_records.items()}
+    assert last_contents == {"one": "left", "two": "right"}
     assert report.added.records < report.added.placements
 
 
@@ -920,7 +914,9 @@ def test_a_new_generation_deletes_the_rejections_of_the_old_one(claude: ClaudeHo
 
 
 @pytest.mark.fault("B9")
-def test_the_session_is_named_by_the_file_in_every_generation(claude: ClaudeHome):
+def test_the_session_id_comes_from_the_file_name_in_every_generation(
+    claude: ClaudeHome,
+):
     path = claude.write(ClaudeLogBuilder("another").prompt("one"))
     claude.sync()
     rewrite_in_place(path, encode_json_lines(ClaudeLogBuilder("third").prompt("two")))

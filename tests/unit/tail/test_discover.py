@@ -39,7 +39,8 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def write(root: Path, *names: str) -> None:
+def write_files(root: Path, *names: str) -> None:
+    """Write small files with these names below the root."""
     for name in names:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,6 +48,7 @@ def write(root: Path, *names: str) -> None:
 
 
 def walk(*roots: Path) -> Discovery:
+    """Discover the sources below these roots."""
     return discover(AGENT, [Root(path=root, patterns=PATTERNS) for root in roots])
 
 
@@ -55,6 +57,7 @@ def list_names(discovery: Discovery) -> list[str]:
 
 
 def count_gone(claude: ClaudeHome) -> int:
+    """Return the number of sources that are marked as gone."""
     with StoreReader(claude.store_path) as reader:
         return int(reader.summarize_agents()[0]["gone"])
 
@@ -79,24 +82,24 @@ def failing_os_call(name: str, path: Path, error_number: int) -> Iterator[None]:
         yield
 
 
-# What is a source
+# Which files are sources
 
 
 def test_only_names_that_match_are_sources(root: Path):
-    write(root, "a.jsonl", "p/a.jsonl", "p/a.txt", "p/q/a.jsonl", "p/a.jsonl.gz")
+    write_files(root, "a.jsonl", "p/a.jsonl", "p/a.txt", "p/q/a.jsonl", "p/a.jsonl.gz")
 
     assert list_names(walk(root)) == ["p/a.jsonl"]
 
 
 @pytest.mark.parametrize("folders", ["", "x/", "x/y/", "x/y/z/"])
 def test_two_stars_match_any_number_of_folders(root: Path, folders: str):
-    write(root, f"p/deep/{folders}agent-1.jsonl", f"p/deep/{folders}other.jsonl")
+    write_files(root, f"p/deep/{folders}agent-1.jsonl", f"p/deep/{folders}other.jsonl")
 
     assert list_names(walk(root)) == [f"p/deep/{folders}agent-1.jsonl"]
 
 
 def test_the_pattern_decides_the_shape(root: Path):
-    write(root, "p/a.jsonl", "p/a.json")
+    write_files(root, "p/a.jsonl", "p/a.json")
 
     shapes = {s.path.suffix: s.shape for s in walk(root).sources}
 
@@ -104,7 +107,7 @@ def test_the_pattern_decides_the_shape(root: Path):
 
 
 def test_sources_are_sorted_by_change_the_oldest_first(root: Path):
-    write(root, "p/a.jsonl", "p/b.jsonl", "p/c.jsonl")
+    write_files(root, "p/a.jsonl", "p/b.jsonl", "p/c.jsonl")
     for age, name in enumerate("bca"):
         os.utime(root / "p" / f"{name}.jsonl", (age, age))
 
@@ -112,7 +115,7 @@ def test_sources_are_sorted_by_change_the_oldest_first(root: Path):
 
 
 def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):
-    write(root, "p/a.jsonl")
+    write_files(root, "p/a.jsonl")
     monkeypatch.setattr("leslied.tail.files.os.open", None)
 
     assert list_names(walk(root)) == ["p/a.jsonl"]
@@ -122,12 +125,12 @@ def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):
     "name", ["p/a.jsonl", "p/a.json", "p/a.txt", "a.jsonl", "p/deep/x/agent-1.jsonl"]
 )
 def test_a_single_path_gives_the_same_source_as_a_walk(root: Path, name: str):
-    write(root, name)
-    (source,) = walk(root).sources or [None]
+    write_files(root, name)
+    (expected,) = walk(root).sources or [None]
 
-    assert (
-        find_source(AGENT, [Root(path=root, patterns=PATTERNS)], root / name) == source
-    )
+    source = find_source(AGENT, [Root(path=root, patterns=PATTERNS)], root / name)
+
+    assert source == expected
 
 
 # Links and other things that are not files
@@ -135,7 +138,7 @@ def test_a_single_path_gives_the_same_source_as_a_walk(root: Path, name: str):
 
 @pytest.mark.fault("B11")
 def test_a_hard_link_is_the_same_source(root: Path):
-    write(root, "p/a.jsonl")
+    write_files(root, "p/a.jsonl")
     os.link(root / "p" / "a.jsonl", root / "p" / "b.jsonl")
 
     assert len(walk(root).sources) == 1
@@ -143,7 +146,7 @@ def test_a_hard_link_is_the_same_source(root: Path):
 
 @pytest.mark.fault("B11")
 def test_a_link_to_a_file_below_the_root_is_the_same_source(root: Path):
-    write(root, "p/a.jsonl")
+    write_files(root, "p/a.jsonl")
     (root / "p" / "b.jsonl").symlink_to("a.jsonl")
 
     assert len(walk(root).sources) == 1
@@ -151,7 +154,7 @@ def test_a_link_to_a_file_below_the_root_is_the_same_source(root: Path):
 
 @pytest.mark.fault("B11")
 def test_a_link_to_a_folder_below_the_root_adds_no_source(root: Path):
-    write(root, "p/a.jsonl")
+    write_files(root, "p/a.jsonl")
     (root / "q").symlink_to("p")
 
     assert len(walk(root).sources) == 1
@@ -159,7 +162,7 @@ def test_a_link_to_a_folder_below_the_root_adds_no_source(root: Path):
 
 @pytest.mark.fault("B11")
 def test_the_same_folder_as_two_roots_is_read_once(root: Path):
-    write(root, "p/a.jsonl")
+    write_files(root, "p/a.jsonl")
     other = root.with_name("other")
     other.symlink_to(root)
 
@@ -170,7 +173,7 @@ def test_the_same_folder_as_two_roots_is_read_once(root: Path):
 @pytest.mark.parametrize("walker", ["discover", "find_source"])
 @pytest.mark.parametrize("link", ["p/a.jsonl", "q"], ids=["file", "folder"])
 def test_a_link_out_of_the_root_is_not_followed(root: Path, link: str, walker: str):
-    write(root.parent, "away/a.jsonl")
+    write_files(root.parent, "away/a.jsonl")
     away = root.parent / "away"
     (root / link).symlink_to(away / "a.jsonl" if link != "q" else away)
     path = root / link if link != "q" else root / "q" / "a.jsonl"
@@ -194,7 +197,7 @@ def test_a_broken_link_is_ignored(root: Path):
 @pytest.mark.fault("B12")
 @pytest.mark.parametrize("target", ["../p", "..", ".", "deep"])
 def test_a_loop_of_links_ends(root: Path, target: str):
-    write(root, "p/a.jsonl", "p/deep/agent-1.jsonl")
+    write_files(root, "p/a.jsonl", "p/deep/agent-1.jsonl")
     (root / "p" / "deep" / "loop").symlink_to(target)
     (root / "p" / "loop").symlink_to(target)
 
@@ -212,7 +215,7 @@ def test_a_link_to_itself_is_not_a_source(root: Path):
 @pytest.mark.fault("B13")
 def test_a_pipe_is_skipped_without_waiting(root: Path):
     os.mkfifo(root / "p" / "a.jsonl")
-    write(root, "p/b.jsonl")
+    write_files(root, "p/b.jsonl")
 
     assert list_names(walk(root)) == ["p/b.jsonl"]
 
@@ -240,7 +243,7 @@ def test_a_missing_root_is_reported_only_as_missing(root: Path):
 
 @pytest.mark.fault("B15", "B16")
 def test_a_root_without_permission_does_not_end_the_walk(root: Path):
-    write(root, "p/a.jsonl")
+    write_files(root, "p/a.jsonl")
     hidden = root.parent / "hidden"
 
     with failing_os_call("stat", hidden, errno.EACCES):
@@ -255,7 +258,7 @@ def test_a_root_without_permission_does_not_end_the_walk(root: Path):
 def test_a_folder_that_cannot_be_listed_hides_only_itself(
     root: Path, error_number: int
 ):
-    write(root, "p/a.jsonl", "q/b.jsonl")
+    write_files(root, "p/a.jsonl", "q/b.jsonl")
 
     with failing_os_call("scandir", root / "p", error_number):
         discovery = walk(root)
@@ -286,13 +289,13 @@ def test_nothing_counts_as_deleted_while_the_root_is_missing(claude: ClaudeHome)
     claude.sync()
     claude.projects.rename(claude.home / "away")
     claude.sync()
-    gone = count_gone(claude)
+    gone_count = count_gone(claude)
     (claude.home / "away").rename(claude.projects)
     append(path, encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
 
     report = claude.sync()
 
-    assert (gone, report.entries) == (0, 1)
+    assert (gone_count, report.entries) == (0, 1)
 
 
 @pytest.mark.fault("B16")
@@ -312,15 +315,15 @@ def test_a_log_without_permission_is_reported_and_read_later(
 ):
     path = claude.write(ClaudeLogBuilder().prompt("one"))
     with failing_os_call("open", path, errno.EACCES):
-        refused = claude.sync()
+        report_without_permission = claude.sync()
     with StoreReader(claude.store_path) as reader:
         errors = reader.list_source_errors()
 
-    granted = claude.sync()
+    report = claude.sync()
 
-    assert list(refused.errors) == [path]
+    assert list(report_without_permission.errors) == [path]
     assert errors == [(str(path), "cannot be opened: Permission denied")]
-    assert (granted.entries, granted.errors) == (1, {})
+    assert (report.entries, report.errors) == (1, {})
 
 
 @pytest.mark.fault("B14")
@@ -366,15 +369,18 @@ def test_a_log_deleted_between_walk_and_read_affects_no_other(claude: ClaudeHome
 
 
 def move_project(claude: ClaudeHome) -> tuple[Path, Path]:
-    """Ingest a project with a session and a subagent, then rename it."""
-    sub = ClaudeLogBuilder().prompt("task", isSidechain=True, agentId="x")
+    """Ingest a project with a session and a subagent, then rename it.
+
+    Return the old and the new path of the session's log.
+    """
+    task = ClaudeLogBuilder().prompt("task", isSidechain=True, agentId="x")
     builder = ClaudeLogBuilder()
-    old = claude.write(*[builder.prompt("x" * 500) for _ in range(50)])
-    claude.write(sub, name=f"-home-dev-app/{SESSION}/subagents/agent-x.jsonl")
+    old_log = claude.write(*[builder.prompt("x" * 500) for _ in range(50)])
+    claude.write(task, name=f"-home-dev-app/{SESSION}/subagents/agent-x.jsonl")
     claude.sync()
-    new = claude.projects / "-home-dev-renamed"
-    old.parent.rename(new)
-    return old, new / old.name
+    new_folder = claude.projects / "-home-dev-renamed"
+    old_log.parent.rename(new_folder)
+    return old_log, new_folder / old_log.name
 
 
 @pytest.mark.fault("B10")
@@ -390,9 +396,9 @@ def test_a_renamed_project_is_not_read_again(claude: ClaudeHome):
 
 @pytest.mark.fault("B10")
 def test_a_renamed_project_continues_at_its_cursors(claude: ClaudeHome):
-    _, new = move_project(claude)
+    _, new_log = move_project(claude)
     claude.sync()
-    append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
+    append(new_log, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
     report = claude.sync()
 
@@ -400,13 +406,13 @@ def test_a_renamed_project_continues_at_its_cursors(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         (main,) = [s for s in reader.list_sessions() if not s.is_subagent]
         last = list(reader.list_records(main.row))[-1]
-    assert (last.record.content, last.path) == ("and then", str(new))
+    assert (last.record.content, last.path) == ("and then", str(new_log))
 
 
 @pytest.mark.fault("B10")
 def test_a_renamed_log_that_grew_is_read_from_its_cursor(claude: ClaudeHome):
-    _, new = move_project(claude)
-    append(new, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
+    _, new_log = move_project(claude)
+    append(new_log, encode_json_lines(ClaudeLogBuilder("x").prompt("and then")))
 
     report = claude.sync()
 
@@ -415,9 +421,9 @@ def test_a_renamed_log_that_grew_is_read_from_its_cursor(claude: ClaudeHome):
 
 @pytest.mark.fault("B10")
 def test_an_event_for_a_moved_log_does_not_read_it_again(claude: ClaudeHome):
-    _, new = move_project(claude)
+    _, new_log = move_project(claude)
     with Store(claude.store_path, claude.clock) as store:
-        report: IngestReport = make_ingest(claude, store).ingest_files([new])
+        report: IngestReport = make_ingest(claude, store).ingest_files([new_log])
 
     assert report.entries == 0
 
@@ -489,8 +495,8 @@ def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
 @needs_any_file_name
 def test_a_log_with_an_odd_name_does_not_stop_the_others(claude: ClaudeHome):
     claude.write(ClaudeLogBuilder().prompt("one"))
-    odd = claude.log(os.fsdecode(b"p/pat\xe9.jsonl"))
-    odd.write_bytes(encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
+    odd_log = claude.log(os.fsdecode(b"p/pat\xe9.jsonl"))
+    odd_log.write_bytes(encode_json_lines(ClaudeLogBuilder("x").prompt("two")))
 
     report = claude.sync()
 

@@ -19,13 +19,14 @@ FOLDER = f"-home-dev-app/{SESSION}/subagents"
 
 
 class DocumentHarness:
-    """Reads one document again and again."""
+    """Read one document repeatedly, as the daemon does."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cursor = Cursor()
 
     def read_new(self, **limits: int) -> list[bytes]:
+        """Return the document as an entry if it has changed since the last call."""
         source = make_source(self.path, Shape.DOCUMENT)
         if tail.is_unchanged(source, self.cursor):
             return []
@@ -42,6 +43,7 @@ def document(tmp_path: Path) -> Path:
 
 
 def write_meta(claude: ClaudeHome, **fields: object) -> Path:
+    """Write or rewrite the side file of the subagent `x`; return its path."""
     path = claude.log(f"{FOLDER}/agent-x.meta.json")
     if path.exists():
         rewrite_in_place(path, json.dumps(fields).encode())
@@ -131,20 +133,23 @@ def test_a_side_file_alone_is_not_a_session(claude: ClaudeHome):
 
 
 @pytest.mark.fault("G5")
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("first_file", ["side file", "log"])
 def test_a_side_file_describes_its_subagent_in_either_order(
-    claude: ClaudeHome, order: int
+    claude: ClaudeHome, first_file: str
 ):
-    steps = [lambda: write_meta(claude, description="Look")]
-    steps.append(lambda: write_subagent(claude))
-    for step in steps[::order]:
-        step()
+    if first_file == "log":
+        write_subagent(claude)
+        claude.sync()
+    write_meta(claude, description="Look")
+    claude.sync()
+    if first_file == "side file":
+        write_subagent(claude)
         claude.sync()
 
     assert list_descriptions(claude) == ["Look"]
 
 
-def test_the_last_description_is_stored(claude: ClaudeHome):
+def test_a_changed_description_replaces_the_old_one(claude: ClaudeHome):
     write_subagent(claude)
     for text in ("first", "other"):
         write_meta(claude, description=text)
@@ -168,18 +173,19 @@ def test_a_torn_document_is_rejected_until_it_is_complete(claude: ClaudeHome):
     write_subagent(claude)
     path = claude.log(f"{FOLDER}/agent-x.meta.json")
     path.write_bytes(b'{"description": "Lo')
-    torn = claude.sync()
+    report_of_torn_document = claude.sync()
     rewrite_in_place(path, b'{"description": "Look"}')
 
     claude.sync()
 
     with StoreReader(claude.store_path) as reader:
-        assert (torn.rejected, reader.count_rows()["rejected"]) == (1, 0)
+        assert reader.count_rows()["rejected"] == 0
+    assert report_of_torn_document.rejected == 1
     assert list_descriptions(claude) == ["Look"]
 
 
 @pytest.mark.fault("G10")
-def test_a_torn_document_deletes_nothing(claude: ClaudeHome):
+def test_a_torn_document_does_not_delete_the_description(claude: ClaudeHome):
     write_subagent(claude)
     path = write_meta(claude, description="Look")
     claude.sync()

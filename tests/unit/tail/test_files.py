@@ -133,7 +133,7 @@ def test_a_read_past_the_end_returns_the_existing_bytes(path: Path):
 
 
 @pytest.mark.fault("A8")
-def test_pieces_of_a_range_are_bounded(path: Path):
+def test_a_range_is_read_in_pieces_of_limited_size(path: Path):
     with files.open_regular(path) as fd:
         sizes = [len(piece) for piece in files.iter_range(fd, 5, 195, 50)]
 

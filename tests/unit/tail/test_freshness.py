@@ -12,8 +12,9 @@ from leslied.tail import check_freshness
 from leslied.tail.freshness import MAX_CHECKED_LOGS
 from tests.support.claude import ADAPTER
 
-SCANNED = 1_000_000_000 * 10**9
-BEFORE, AFTER = SCANNED - 10**12, SCANNED + 10**12
+SCANNED_NS = 1_000_000_000 * 10**9
+"""Time of the last scan."""
+BEFORE_NS, AFTER_NS = SCANNED_NS - 10**12, SCANNED_NS + 10**12
 
 
 @pytest.fixture
@@ -22,98 +23,109 @@ def roots(home: Path) -> list[Root]:
     return [root for root in ADAPTER.roots(env, []) if ".claude" in str(root.path)][:1]
 
 
-def write_log(roots: list[Root], name: str, at: int) -> bytes:
-    """Write a log with that mtime in folders that are older than the last scan."""
+def write_log(roots: list[Root], name: str, mtime_ns: int) -> bytes:
+    """Write a log with this mtime, make its folders older than the last scan.
+
+    Return the log's path.
+    """
     path = roots[0].path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}\n")
-    os.utime(path, ns=(at, at))
-    set_folder_times(path.parent, BEFORE)
+    os.utime(path, ns=(mtime_ns, mtime_ns))
+    set_folder_times(path.parent, BEFORE_NS)
     return os.fsencode(path)
 
 
-def set_folder_times(folder: Path, at: int) -> None:
+def set_folder_times(folder: Path, mtime_ns: int) -> None:
+    """Set the mtime of a folder and of those above it, up to the home."""
     while folder.name != "home":
-        os.utime(folder, ns=(at, at))
+        os.utime(folder, ns=(mtime_ns, mtime_ns))
         folder = folder.parent
 
 
 def test_a_known_log_that_grew_is_the_newest(roots: list[Root]):
-    known_paths = [write_log(roots, f"-p/{n}.jsonl", BEFORE + n) for n in range(3)]
-    write_log(roots, "-p/1.jsonl", AFTER)
+    known_paths = [write_log(roots, f"-p/{n}.jsonl", BEFORE_NS + n) for n in range(3)]
+    write_log(roots, "-p/1.jsonl", AFTER_NS)
 
-    freshness = check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
+    freshness = check_freshness(ADAPTER.name, roots, known_paths, SCANNED_NS)
 
-    assert (freshness.newest_ns, freshness.count) == (AFTER, 3)
+    assert (freshness.newest_ns, freshness.count) == (AFTER_NS, 3)
 
 
 @pytest.mark.parametrize("name", ["-p/new.jsonl", "-q/new.jsonl"])
 def test_a_new_log_in_a_changed_folder_is_found(roots: list[Root], name: str):
-    known_paths = [write_log(roots, "-p/1.jsonl", BEFORE)]
-    write_log(roots, name, AFTER)
-    set_folder_times((roots[0].path / name).parent, AFTER)
+    known_paths = [write_log(roots, "-p/1.jsonl", BEFORE_NS)]
+    write_log(roots, name, AFTER_NS)
+    set_folder_times((roots[0].path / name).parent, AFTER_NS)
 
-    freshness = check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
+    freshness = check_freshness(ADAPTER.name, roots, known_paths, SCANNED_NS)
 
-    assert (freshness.newest_ns, freshness.count) == (AFTER, 2)
+    assert (freshness.newest_ns, freshness.count) == (AFTER_NS, 2)
 
 
 def test_a_subagents_log_in_new_folders_is_found(roots: list[Root]):
-    known_paths = [write_log(roots, "-p/abc.jsonl", BEFORE)]
-    write_log(roots, "-p/abc/subagents/agent-1.jsonl", AFTER)
-    set_folder_times(roots[0].path / "-p/abc/subagents", AFTER)
+    known_paths = [write_log(roots, "-p/abc.jsonl", BEFORE_NS)]
+    write_log(roots, "-p/abc/subagents/agent-1.jsonl", AFTER_NS)
+    set_folder_times(roots[0].path / "-p/abc/subagents", AFTER_NS)
 
-    assert check_freshness(ADAPTER.name, roots, known_paths, SCANNED).newest_ns == AFTER
+    assert (
+        check_freshness(ADAPTER.name, roots, known_paths, SCANNED_NS).newest_ns
+        == AFTER_NS
+    )
 
 
 def test_a_folder_that_did_not_change_is_not_listed(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
-    known_paths = [write_log(roots, f"-p{n}/1.jsonl", BEFORE) for n in range(5)]
-    listed: list[object] = []
+    known_paths = [write_log(roots, f"-p{n}/1.jsonl", BEFORE_NS) for n in range(5)]
+    listed_folders: list[object] = []
     real_scandir = os.scandir
     monkeypatch.setattr(
-        os, "scandir", lambda path: listed.append(path) or real_scandir(path)
+        os, "scandir", lambda path: listed_folders.append(path) or real_scandir(path)
     )
 
-    check_freshness(ADAPTER.name, roots, known_paths, SCANNED)
+    check_freshness(ADAPTER.name, roots, known_paths, SCANNED_NS)
 
-    assert listed == [os.fsencode(roots[0].path)]
+    assert listed_folders == [os.fsencode(roots[0].path)]
 
 
 def test_the_first_log_of_an_old_folder_is_found(roots: list[Root]):
     """The folder had no log, so the mtime of the folder above does not change."""
-    known_paths = [write_log(roots, "-p/1.jsonl", BEFORE)]
+    known_paths = [write_log(roots, "-p/1.jsonl", BEFORE_NS)]
     (roots[0].path / "-empty").mkdir()
-    write_log(roots, "-empty/new.jsonl", AFTER)
-    os.utime(roots[0].path / "-empty", ns=(AFTER, AFTER))
+    write_log(roots, "-empty/new.jsonl", AFTER_NS)
+    os.utime(roots[0].path / "-empty", ns=(AFTER_NS, AFTER_NS))
 
-    assert check_freshness(ADAPTER.name, roots, known_paths, SCANNED).newest_ns == AFTER
+    assert (
+        check_freshness(ADAPTER.name, roots, known_paths, SCANNED_NS).newest_ns
+        == AFTER_NS
+    )
 
 
 def test_only_the_newest_logs_are_checked(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("leslied.tail.freshness.MAX_CHECKED_LOGS", 2)
-    known_paths = [write_log(roots, f"-p/{n}.jsonl", BEFORE - n) for n in range(3)]
-    write_log(roots, "-p/2.jsonl", AFTER)
+    known_paths = [write_log(roots, f"-p/{n}.jsonl", BEFORE_NS - n) for n in range(3)]
+    write_log(roots, "-p/2.jsonl", AFTER_NS)
 
     assert MAX_CHECKED_LOGS >= 2000
     assert (
-        check_freshness(ADAPTER.name, roots, known_paths, SCANNED).newest_ns == BEFORE
+        check_freshness(ADAPTER.name, roots, known_paths, SCANNED_NS).newest_ns
+        == BEFORE_NS
     )
 
 
 def test_without_an_earlier_scan_all_folders_are_walked(roots: list[Root]):
-    write_log(roots, "-p/1.jsonl", BEFORE)
+    write_log(roots, "-p/1.jsonl", BEFORE_NS)
 
     freshness = check_freshness(ADAPTER.name, roots, [], 0)
 
-    assert (freshness.newest_ns, freshness.count) == (BEFORE, 1)
+    assert (freshness.newest_ns, freshness.count) == (BEFORE_NS, 1)
 
 
 def test_a_missing_root_is_reported(roots: list[Root]):
-    freshness = check_freshness(ADAPTER.name, roots, [b"/gone/1.jsonl"], SCANNED)
+    freshness = check_freshness(ADAPTER.name, roots, [b"/gone/1.jsonl"], SCANNED_NS)
 
     assert freshness.missing_roots == [roots[0].path]
     assert not freshness.newest_ns

@@ -17,7 +17,7 @@ CHILD_FOLDERS = ("../../message/{}", "../../part/{}")
 
 
 class TreeHarness:
-    """Writes and reads a session's file with its messages and parts."""
+    """Write and read a session's file with its messages and parts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -99,14 +99,14 @@ def test_a_new_message_is_read_with_the_two_before_it(tree: TreeHarness):
     assert [e.get("name") for e in tree.read_new()] == [None, "m3", "m4", "m5"]
 
 
-@pytest.mark.parametrize("changed", ["message/s/m1.json", "part/m1/p2.json"])
+@pytest.mark.parametrize("file_name", ["message/s/m1.json", "part/m1/p2.json"])
 def test_a_change_of_the_newest_message_or_its_parts_is_detected(
-    tree: TreeHarness, changed: str
+    tree: TreeHarness, file_name: str
 ):
     tree.write("message/s/m1.json", {})
     tree.write("part/m1/p1.json", {})
     tree.read_new()
-    path = tree.write(changed, {"text": "changed"})
+    path = tree.write(file_name, {"text": "changed"})
     os.utime(path.parent, ns=(1, 10**18))
 
     assert "changed" in json.dumps(tree.read_new())

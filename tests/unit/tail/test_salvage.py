@@ -13,10 +13,11 @@ from leslied.tail import salvage
 ONE = b'{"type":"user","uuid":"1"}'
 TWO = b'{"type":"user","uuid":"2","message":{"content":"a \\" { b"}}'
 TORN = b'{"type":"user","uuid":"0","message":{"content":"so far and no'
-LONG = 400_000
+LONG_LINE_LENGTH = 400_000
 
 
-def extract(line: bytes) -> list[bytes]:
+def extract_objects(line: bytes) -> list[bytes]:
+    """Return the complete objects in a line, without their positions."""
     return [data for _, data in salvage(line).pieces]
 
 
@@ -25,7 +26,7 @@ def extract(line: bytes) -> list[bytes]:
     "between", [b"", b" ", b"\0" * 7, b"\r", b", ", b"\xef\xbb\xbf"]
 )
 def test_two_objects_on_a_line_are_both_extracted(between: bytes):
-    assert extract(ONE + between + TWO) == [ONE, TWO]
+    assert extract_objects(ONE + between + TWO) == [ONE, TWO]
 
 
 @pytest.mark.fault("A7")
@@ -77,13 +78,13 @@ def test_a_complete_record_after_a_torn_large_picture_is_extracted():
     """A torn picture may have some megabytes."""
     torn = TORN.replace(b"so far", b"A" * 3_000_000)
 
-    assert extract(torn + TWO) == [TWO]
+    assert extract_objects(torn + TWO) == [TWO]
 
 
 @pytest.mark.fault("A7")
 def test_all_of_many_objects_are_extracted():
     """A log may have lost all its line ends."""
-    assert len(extract(ONE * 3000)) == 3000
+    assert len(extract_objects(ONE * 3000)) == 3000
 
 
 @pytest.mark.fault("A7")
@@ -91,7 +92,7 @@ def test_a_complete_record_after_a_torn_one_with_many_parts_is_extracted():
     """The parts are complete objects themselves."""
     torn = b'{"type":"user","parts":[' + b'{"a":1},' * 2500
 
-    assert extract(torn + TWO)[-1] == TWO
+    assert extract_objects(torn + TWO)[-1] == TWO
 
 
 @pytest.mark.fault("A7")
@@ -113,13 +114,13 @@ def test_a_complete_record_after_a_torn_one_with_many_parts_is_extracted():
     ],
 )
 def test_a_hostile_line_costs_bounded_work(fragment: bytes):
-    line = (fragment * LONG)[:LONG]
+    line = (fragment * LONG_LINE_LENGTH)[:LONG_LINE_LENGTH]
     started = time.process_time()
 
     result = salvage(line)
 
     assert time.process_time() - started < 2
-    assert sum(length for _, length in result.gaps) >= LONG - 10
+    assert sum(length for _, length in result.gaps) >= LONG_LINE_LENGTH - 10
 
 
 @pytest.mark.fault("A7", "A10")
@@ -179,17 +180,19 @@ def test_pieces_and_gaps_never_overlap():
         result = salvage(bytes(line))
         spans = [(at, at + len(data)) for at, data in result.pieces]
         spans += [(at, at + length) for at, length in result.gaps]
-        ends = [0, *(edge for span in sorted(spans) for edge in span), len(line)]
+        edges = [0, *(edge for span in sorted(spans) for edge in span), len(line)]
 
-        assert ends == sorted(ends)
+        assert edges == sorted(edges)
         assert all(bytes(line[at:]).startswith(data) for at, data in result.pieces)
 
 
 @pytest.mark.fault("A7")
 def test_an_intact_object_is_extracted_after_any_garbage():
     rng = random.Random(11)
-    whole = json.dumps({"type": "user", "uuid": "whole"}).encode()
+    intact_object = json.dumps({"type": "user", "uuid": "whole"}).encode()
     for _ in range(2000):
         garbage = bytes(rng.choices(b'{}[]":,\\ab1 \0\xe9', k=rng.randrange(60)))
 
-        assert extract(garbage + b"\0" + whole)[-1:] == [whole]
+        objects = extract_objects(garbage + b"\0" + intact_object)
+
+        assert objects[-1:] == [intact_object]

@@ -42,14 +42,14 @@ def test_invalid_utf8_is_replaced(folder: Path):
 
 
 @pytest.mark.parametrize("name", ["gone.txt", "x" * 300, "nul\0byte", "a.txt/below"])
-def test_a_missing_file_is_empty(folder: Path, name: str):
+def test_a_missing_file_is_read_as_empty(folder: Path, name: str):
     (folder / "a.txt").touch()
 
     assert read_spill(folder / name, LIMITS) == ""
 
 
 @pytest.mark.fault("B13")
-def test_a_pipe_is_empty_and_does_not_block(folder: Path):
+def test_a_pipe_is_read_as_empty_and_does_not_block(folder: Path):
     os.mkfifo(folder / "a.txt")
 
     assert read_spill(folder / "a.txt", LIMITS) == ""
@@ -62,7 +62,9 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
     secret.parent.mkdir(parents=True)
     secret.write_text("secret")
     path = folder / "a.txt"
-    link, target = [path, *path.parents][depth], [secret, *secret.parents][depth]
+    # The file itself, its folder, or the folder above becomes a link.
+    link = [path, *path.parents][depth]
+    target = [secret, *secret.parents][depth]
     if depth:
         link.rename(tmp_path / "aside")
     link.symlink_to(target)
@@ -71,7 +73,7 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
 
 
 @pytest.mark.fault("B13")
-def test_a_folder_is_empty(folder: Path):
+def test_a_folder_is_read_as_empty(folder: Path):
     assert read_spill(folder, LIMITS) == ""
 
 
@@ -95,8 +97,8 @@ def test_a_spilled_result_is_found_beside_its_session(
 
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
-        last = list(reader.list_records(session.row))[-1].record
-    assert (last.content, last.spilled) == ("part", "all of it")
+        result = list(reader.list_records(session.row))[-1].record
+    assert (result.content, result.spilled) == ("part", "all of it")
 
 
 @pytest.mark.fault("P5")

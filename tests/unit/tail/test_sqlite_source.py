@@ -1,4 +1,4 @@
-"""Test reading an agent's database: every new row once, without disturbing it."""
+"""Test reading an agent's database: each new row once, without disturbing the agent."""
 
 from __future__ import annotations
 
@@ -66,16 +66,18 @@ def open_database(
     return db
 
 
-def insert_chats(db: sqlite3.Connection, *names: str) -> None:
+def insert_chats(db: sqlite3.Connection, *ids: str) -> None:
+    """Insert chats with these ids in one transaction."""
     db.execute("BEGIN")
-    rows = [(name, f"I am {name}") for name in names]
+    rows = [(id_, f"I am {id_}") for id_ in ids]
     db.executemany("INSERT INTO chat (id, text) VALUES (?, ?)", rows)
     db.execute("COMMIT")
 
 
-def change(db: sqlite3.Connection, name: str, text: str, event: str) -> None:
-    db.execute("UPDATE chat SET text = ? WHERE id = ?", (text, name))
-    db.execute("INSERT INTO event VALUES (?, ?)", (event, name))
+def change_chat(db: sqlite3.Connection, id_: str, text: str, event: str) -> None:
+    """Change the text of a chat and insert an event about the change."""
+    db.execute("UPDATE chat SET text = ? WHERE id = ?", (text, id_))
+    db.execute("INSERT INTO event VALUES (?, ?)", (event, id_))
 
 
 def make_root(folder: Path, *feeds: Feed) -> Root:
@@ -91,11 +93,13 @@ def read_chunks(
     return list(tail.read(source, cursor or Cursor(), LIMITS))
 
 
-def names_in(chunks: list[Chunk]) -> list[str]:
+def list_ids(chunks: list[Chunk]) -> list[str]:
+    """Return the chat ids of all entries."""
     return [json.loads(e.data)["id"] for chunk in chunks for e in chunk.entries]
 
 
-def texts_in(chunks: list[Chunk]) -> list[str]:
+def list_texts(chunks: list[Chunk]) -> list[str]:
+    """Return the chat texts of all entries."""
     return [json.loads(e.data)["text"] for chunk in chunks for e in chunk.entries]
 
 
@@ -126,7 +130,7 @@ class TestReadingRows:
 
             second = read_chunks(folder, first[-1].cursor)
 
-        assert (names_in(first), names_in(second)) == (["a", "b"], ["c"])
+        assert (list_ids(first), list_ids(second)) == (["a", "b"], ["c"])
 
     def test_an_updated_row_is_read_again_through_the_feed_of_changes(
         self, folder: Path
@@ -134,27 +138,27 @@ class TestReadingRows:
         db = open_database(folder)
         insert_chats(db, "a")
         first = read_chunks(folder)
-        change(db, "a", "changed", "e1")
+        change_chat(db, "a", "changed", "e1")
 
-        assert texts_in(read_chunks(folder, first[-1].cursor)) == ["changed"]
+        assert list_texts(read_chunks(folder, first[-1].cursor)) == ["changed"]
 
     def test_changes_before_the_first_read_are_skipped(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
-        change(db, "a", "changed", "e1")
+        change_chat(db, "a", "changed", "e1")
 
-        assert texts_in(read_chunks(folder)) == ["changed"]
+        assert list_texts(read_chunks(folder)) == ["changed"]
 
     def test_a_feed_that_appears_later_yields_all_its_changes(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         first = read_chunks(folder, None, CHATS)
-        change(db, "a", "changed", "e1")
+        change_chat(db, "a", "changed", "e1")
 
-        assert texts_in(read_chunks(folder, first[-1].cursor)) == ["changed"]
+        assert list_texts(read_chunks(folder, first[-1].cursor)) == ["changed"]
 
     def test_a_change_of_a_deleted_row_only_moves_the_position(self, folder: Path):
-        quiet = Feed(
+        feed_without_entries = Feed(
             name="changes",
             tables=("event",),
             id_column="id",
@@ -165,10 +169,11 @@ class TestReadingRows:
         for number in range(3):
             db.execute("INSERT INTO event VALUES (?, 'gone')", (f"e{number}",))
 
-        first = read_chunks(folder, None, quiet)
+        first = read_chunks(folder, None, feed_without_entries)
+        second = read_chunks(folder, first[-1].cursor, feed_without_entries)
 
-        assert names_in(first) == []
-        assert len(read_chunks(folder, first[-1].cursor, quiet)) == 1
+        assert list_ids(first) == []
+        assert len(second) == 1
 
     def test_a_feed_is_not_read_when_the_table_that_replaces_it_has_a_row(
         self, folder: Path
@@ -181,10 +186,10 @@ class TestReadingRows:
 
         after = read_chunks(folder, before[-1].cursor, UPDATES)
 
-        assert (names_in(before), names_in(after)) == (["a"], [])
+        assert (list_ids(before), list_ids(after)) == (["a"], [])
 
     def test_rows_with_the_same_position_are_never_split(self, folder: Path):
-        together = Feed(
+        feed = Feed(
             name="together",
             tables=("chat",),
             sql="SELECT 0, 1, NULL, json_object('id', id) FROM chat WHERE :row < 1",
@@ -192,7 +197,7 @@ class TestReadingRows:
         with open_database(folder) as db:
             insert_chats(db, *map(str, range(1000)))
 
-        chunks = read_chunks(folder, None, together)
+        chunks = read_chunks(folder, None, feed)
 
         assert [len(chunk.entries) for chunk in chunks] == [1000, 0]
 
@@ -206,7 +211,7 @@ class TestReadingRows:
         later = read_chunks(folder, chunks[0].cursor)
 
         assert [len(chunk.entries) for chunk in chunks] == [200, 200, 50, 0]
-        assert names_in(later) == list(map(str, range(200, 450)))
+        assert list_ids(later) == list(map(str, range(200, 450)))
 
     def test_large_rows_are_read_in_small_chunks(self, folder: Path):
         with open_database(folder) as db:
@@ -225,10 +230,10 @@ class TestReadingRows:
 
         chunks = read_chunks(folder)
 
-        assert names_in(chunks) == ["a", "c"]
-        (rejected,) = [r for chunk in chunks for r in chunk.rejected]
-        assert rejected.reason.startswith("oversized")
-        assert rejected.head == b""
+        assert list_ids(chunks) == ["a", "c"]
+        (rejection,) = [r for chunk in chunks for r in chunk.rejected]
+        assert rejection.reason.startswith("oversized")
+        assert rejection.head == b""
 
     def test_invalid_utf8_is_left_to_the_decoder(self, folder: Path):
         with open_database(folder) as db:
@@ -240,7 +245,7 @@ class TestReadingRows:
 
 
 class TestChangedRowids:
-    def test_after_deletions_and_vacuum_nothing_is_missed(self, folder: Path):
+    def test_no_new_row_is_missed_after_deletions_and_vacuum(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *"abcdef")
         first = read_chunks(folder)
@@ -249,7 +254,7 @@ class TestChangedRowids:
         # Now the last row that was read has rowid 3, and rowid 6 is a new row.
         insert_chats(db, *"ghijk")
 
-        assert set("ghijk") <= set(names_in(read_chunks(folder, first[-1].cursor)))
+        assert set("ghijk") <= set(list_ids(read_chunks(folder, first[-1].cursor)))
 
     def test_a_reused_rowid_is_detected(self, folder: Path):
         db = open_database(folder)
@@ -258,9 +263,11 @@ class TestChangedRowids:
         db.execute("DELETE FROM chat WHERE id = 'c'")
         insert_chats(db, "d")
 
-        assert names_in(read_chunks(folder, first[-1].cursor))[-1] == "d"
+        assert list_ids(read_chunks(folder, first[-1].cursor))[-1] == "d"
 
-    def test_only_the_end_is_read_again(self, folder: Path):
+    def test_only_the_last_rows_are_read_again_after_a_rowid_was_reused(
+        self, folder: Path
+    ):
         db = open_database(folder)
         cursor = Cursor()
         for number in range(300):
@@ -269,72 +276,79 @@ class TestChangedRowids:
         db.execute("DELETE FROM chat WHERE id = 'n299'")
         insert_chats(db, "new")
 
-        again = names_in(read_chunks(folder, cursor))
+        ids = list_ids(read_chunks(folder, cursor))
 
-        assert again[-1] == "new"
-        assert len(again) <= 3
+        assert ids[-1] == "new"
+        assert len(ids) <= 3
         assert len(cursor.anchor) < 1000
 
-    def test_deletions_yield_nothing(self, folder: Path):
+    def test_deletions_yield_no_entries(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, *"abc")
         first = read_chunks(folder)
         db.execute("DELETE FROM chat")
 
-        assert names_in(read_chunks(folder, first[-1].cursor)) == []
+        assert list_ids(read_chunks(folder, first[-1].cursor)) == []
 
 
 class TestReadingWithoutSideEffects:
-    def check_untouched(self, folder: Path) -> list[str]:
+    def read_without_changes(self, folder: Path) -> list[str]:
+        """Read the database, check that no file changed, return the chat ids."""
         before = snapshot_stats(folder)
-        names = names_in(read_chunks(folder))
+        ids = list_ids(read_chunks(folder))
         assert snapshot_stats(folder) == before
-        return names
+        return ids
 
-    def test_a_database_that_was_closed(self, folder: Path):
+    def test_reading_a_closed_database_changes_no_file(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
 
         assert sorted(p.name for p in folder.iterdir()) == ["a.db"]
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
-    def test_a_database_in_use(self, folder: Path):
+    def test_reading_a_database_in_use_changes_no_file(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
 
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
-    def test_a_copy_without_its_shared_memory(self, folder: Path, tmp_path: Path):
+    def test_reading_a_copy_without_shared_memory_changes_no_file(
+        self, folder: Path, tmp_path: Path
+    ):
         db = open_database(tmp_path / "live")
         insert_chats(db, "a")
         folder.mkdir()
         for name in ("a.db", "a.db-wal"):
             shutil.copyfile(tmp_path / "live" / name, folder / name)
 
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
     @pytest.mark.parametrize("size", [0, 16, 32, 500])
-    def test_a_wal_without_a_transaction(self, folder: Path, tmp_path: Path, size: int):
+    def test_reading_beside_a_wal_without_a_transaction_changes_no_file(
+        self, folder: Path, tmp_path: Path, size: int
+    ):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
         live = open_database(tmp_path / "live")
-        whole = (tmp_path / "live" / "a.db-wal").read_bytes()
+        wal = (tmp_path / "live" / "a.db-wal").read_bytes()
         live.close()
-        (folder / "a.db-wal").write_bytes(whole[:size])
+        (folder / "a.db-wal").write_bytes(wal[:size])
 
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
-    def test_shared_memory_without_a_wal(self, folder: Path):
+    def test_reading_beside_shared_memory_without_a_wal_changes_no_file(
+        self, folder: Path
+    ):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
         (folder / "a.db-shm").write_bytes(bytes(32768))
 
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
-    def test_files_left_by_a_killed_agent(self, folder: Path):
+    def test_reading_the_files_of_a_killed_agent_changes_no_file(self, folder: Path):
         folder.mkdir()
         code = (
             "import os, sqlite3, sys\n"
@@ -349,22 +363,22 @@ class TestReadingWithoutSideEffects:
         subprocess.run([sys.executable, "-c", code, folder / "a.db"], check=False)
 
         assert (folder / "a.db-shm").exists()
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
-    def test_a_database_without_a_wal(self, folder: Path):
+    def test_reading_a_database_without_a_wal_changes_no_file(self, folder: Path):
         db = open_database(folder, "DELETE")
         insert_chats(db, "a")
 
-        assert self.check_untouched(folder) == ["a"]
+        assert self.read_without_changes(folder) == ["a"]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-    def test_a_read_only_folder(self, folder: Path):
+    def test_a_database_in_a_read_only_folder_is_read(self, folder: Path):
         db = open_database(folder)
         insert_chats(db, "a")
         db.close()
         folder.chmod(0o500)
         try:
-            assert self.check_untouched(folder) == ["a"]
+            assert self.read_without_changes(folder) == ["a"]
         finally:
             folder.chmod(0o700)
 
@@ -381,7 +395,7 @@ class TestReadingWithoutSideEffects:
         later_chunks = list(chunks)
 
         assert busy == 0
-        assert names_in([first, *later_chunks])[-1] == "while"
+        assert list_ids([first, *later_chunks])[-1] == "while"
 
     def test_an_agent_that_opens_the_database_meanwhile_is_detected(self, folder: Path):
         db = open_database(folder)
@@ -400,24 +414,24 @@ class TestReadingWithoutSideEffects:
     def test_commits_of_another_process_are_all_read(self, folder: Path):
         open_database(folder).close()
         total = 300
-        names: list[str] = []
+        ids: list[str] = []
         cursor = Cursor()
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, folder / "a.db", str(total)],
             stdin=subprocess.PIPE,
         ) as agent:
             deadline = time.monotonic() + MAX_WAIT_SECONDS
-            while len(names) < total and time.monotonic() < deadline:
+            while len(ids) < total and time.monotonic() < deadline:
                 try:
                     chunks = read_chunks(folder, cursor)
                 except SourceError as error:
                     assert "opened by its agent" in error.message  # noqa: PT017
                     continue
-                names += names_in(chunks)
+                ids += list_ids(chunks)
                 cursor = chunks[-1].cursor
             agent.communicate(b"done")
 
-        assert names == [f"n{number}" for number in range(total)]
+        assert ids == [f"n{number}" for number in range(total)]
         assert agent.returncode == 0
 
     def test_the_commits_of_a_killed_process_are_read(self, folder: Path):
@@ -431,18 +445,18 @@ class TestReadingWithoutSideEffects:
             agent.stdout.readline()
             agent.kill()
 
-        assert len(self.check_untouched(folder)) == 50
+        assert len(self.read_without_changes(folder)) == 50
 
 
 class TestReadableErrors:
-    def test_a_database_that_is_locked(self, folder: Path):
+    def test_a_locked_database_raises_a_readable_error(self, folder: Path):
         db = open_database(folder, "DELETE")
         db.execute("BEGIN EXCLUSIVE")
 
         with pytest.raises(SourceError, match="database is locked"):
             read_chunks(folder)
 
-    def test_a_file_that_is_not_a_database(self, folder: Path):
+    def test_a_file_that_is_not_a_database_raises_a_readable_error(self, folder: Path):
         folder.mkdir()
         (folder / "a.db").write_bytes(b"not a database, but long enough " * 200)
 
@@ -450,7 +464,7 @@ class TestReadableErrors:
             read_chunks(folder)
 
     @pytest.mark.parametrize("size", [0, 50, 100, 5000])
-    def test_a_truncated_database(self, folder: Path, size: int):
+    def test_a_truncated_database_raises_a_source_error(self, folder: Path, size: int):
         db = open_database(folder, "DELETE")
         insert_chats(db, *map(str, range(500)))
         db.close()
@@ -460,7 +474,7 @@ class TestReadableErrors:
         with pytest.raises(SourceError):
             read_chunks(folder)
 
-    def test_a_database_with_garbage_in_it(self, folder: Path):
+    def test_garbage_in_a_database_raises_a_readable_error(self, folder: Path):
         db = open_database(folder, "DELETE")
         insert_chats(db, *map(str, range(2000)))
         db.close()
@@ -471,7 +485,7 @@ class TestReadableErrors:
         with pytest.raises(SourceError, match="cannot be read as SQLite"):
             read_chunks(folder)
 
-    def test_a_view_is_not_a_table(self, folder: Path):
+    def test_a_view_instead_of_a_table_raises_a_readable_error(self, folder: Path):
         open_database(
             folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text"
         ).close()
@@ -479,7 +493,7 @@ class TestReadableErrors:
         with pytest.raises(SourceError, match="none of the tables"):
             read_chunks(folder)
 
-    def test_a_table_with_other_columns(self, folder: Path):
+    def test_a_table_with_other_columns_raises_a_readable_error(self, folder: Path):
         open_database(folder, schema="CREATE TABLE chat (name text)").close()
 
         with pytest.raises(SourceError, match="no such column"):
@@ -489,7 +503,7 @@ class TestReadableErrors:
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr("leslied.tail.sqlite_source._MAX_PROGRESS_CALLS", 3)
-        endless = Feed(
+        endless_feed = Feed(
             name="endless",
             tables=("chat",),
             sql="WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
@@ -498,9 +512,11 @@ class TestReadableErrors:
         open_database(folder).close()
 
         with pytest.raises(SourceError, match="interrupted"):
-            read_chunks(folder, None, endless)
+            read_chunks(folder, None, endless_feed)
 
-    def test_a_folder_with_that_name(self, folder: Path):
+    def test_a_folder_with_the_name_of_the_database_raises_a_readable_error(
+        self, folder: Path
+    ):
         open_database(folder).close()
         source = tail.find_source("x", [make_root(folder)], folder / "a.db")
         (folder / "a.db").unlink()
@@ -529,16 +545,16 @@ class TestDetectingChanges:
         insert_chats(db, "a")
         db.execute("PRAGMA wal_checkpoint(RESTART)")
         insert_chats(db, "b")
-        log = folder / "a.db-wal"
-        os.utime(log, ns=(1, 1))
+        wal = folder / "a.db-wal"
+        os.utime(wal, ns=(1, 1))
         (before,) = tail.discover("x", [make_root(folder)]).sources
-        size = log.stat().st_size
+        size = wal.stat().st_size
         insert_chats(db, "c")
-        os.utime(log, ns=(1, 1))
+        os.utime(wal, ns=(1, 1))
 
         (after,) = tail.discover("x", [make_root(folder)]).sources
 
-        assert log.stat().st_size == size
+        assert wal.stat().st_size == size
         assert after.stamp != before.stamp
 
     def test_the_stamp_is_stable_while_nothing_changes(self, folder: Path):

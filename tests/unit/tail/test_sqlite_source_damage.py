@@ -22,6 +22,7 @@ from tests.support.golden import FIXTURES, make_environment
 
 OPENCODE = load_adapters()["opencode"]
 DATABASE = ".local/share/opencode/opencode.db"
+PAGE_SIZE = 4096
 FLIPS_PER_SEED = 25
 MAX_COMMITS = 20
 """More than any of the fixtures needs; an endless read exceeds it soon."""
@@ -49,39 +50,41 @@ SCHEMA = """
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    file = tmp_path / "a.db"
-    with sqlite3.connect(file) as db:
+    """Create a database with a note and without chats; return its path."""
+    path = tmp_path / "a.db"
+    with sqlite3.connect(path) as db:
         db.executescript(SCHEMA)
         db.execute("INSERT INTO note VALUES ('note')")
     db.close()
-    return file
+    return path
 
 
-def fill(path: Path, *rows: tuple[str, object]) -> None:
+def insert_chats(path: Path, *rows: tuple[str, object]) -> None:
     """Insert chats, one on each page, so that a page can be damaged alone."""
     with sqlite3.connect(path) as db:
-        filled = [(*row, "x" * 3000) for row in rows]
-        db.executemany("INSERT INTO chat VALUES (?, ?, ?)", filled)
+        rows_with_filler = [(*row, "x" * 3000) for row in rows]
+        db.executemany("INSERT INTO chat VALUES (?, ?, ?)", rows_with_filler)
     db.close()
 
 
 def damage_page(path: Path, row_id: str) -> None:
     """Damage the header of the page that contains this chat."""
     data = bytearray(path.read_bytes())
-    at = data.index(row_id.encode()) // 4096 * 4096
-    data[at] ^= 0xFF
+    page_start = data.index(row_id.encode()) // PAGE_SIZE * PAGE_SIZE
+    data[page_start] ^= 0xFF
     path.write_bytes(data)
 
 
-def read(path: Path, *feeds: Feed, cursor: Cursor | None = None) -> Outcome:
+def read_feeds(path: Path, *feeds: Feed, cursor: Cursor | None = None) -> ReadOutcome:
+    """Read these feeds of the database, from its start or from a cursor."""
     pattern = Pattern(glob="a.db", shape=Shape.SQLITE, feeds=feeds)
     root = Root(path=path.parent, patterns=(pattern,), watch=WatchDepth.FLAT)
     source = tail.find_source("x", [root], path)
     assert source is not None
-    return Outcome(tail.read(source, cursor or Cursor(), tail.ReadLimits()))
+    return ReadOutcome(tail.read(source, cursor or Cursor(), tail.ReadLimits()))
 
 
-class Outcome:
+class ReadOutcome:
     """The chunks of a read, and the error that ended it."""
 
     def __init__(self, chunks: object) -> None:
@@ -109,63 +112,63 @@ def test_an_error_message_that_is_not_utf8_is_a_source_error(path: Path):
     data = path.read_bytes()
     path.write_bytes(data.replace(b"CREATE TABLE chat", b"CREATE TAB\xff\xfe chat"))
 
-    outcome = read(path, CHATS)
+    outcome = read_feeds(path, CHATS)
 
     assert outcome.reason.startswith("cannot be read as SQLite")
 
 
 def test_rows_before_a_damaged_page_are_read_once(path: Path):
-    fill(path, ("first", 1), ("second", 2), ("third", 3), ("fourth", 4))
+    insert_chats(path, ("first", 1), ("second", 2), ("third", 3), ("fourth", 4))
     damage_page(path, "third")
 
-    outcome = read(path, CHATS)
-    again = read(path, CHATS, cursor=outcome.cursor)
+    outcome = read_feeds(path, CHATS)
+    second_outcome = read_feeds(path, CHATS, cursor=outcome.cursor)
 
     assert outcome.ids == ["first", "second"]
-    assert again.ids == []
-    for result in (outcome, again):
+    assert second_outcome.ids == []
+    for result in (outcome, second_outcome):
         assert "chats" in result.reason
         assert "malformed" in result.reason
 
 
 def test_the_other_feeds_of_a_damaged_database_are_read(path: Path):
-    fill(path, ("first", 1), ("second", 2))
+    insert_chats(path, ("first", 1), ("second", 2))
     damage_page(path, "first")
 
-    outcome = read(path, CHATS, NOTES)
+    outcome = read_feeds(path, CHATS, NOTES)
 
     assert outcome.ids == ["note"]
     assert "chats" in outcome.reason
 
 
 def test_a_damaged_database_is_read_again_at_the_next_scan(path: Path):
-    fill(path, ("first", 1), ("second", 2))
+    insert_chats(path, ("first", 1), ("second", 2))
     damage_page(path, "second")
 
-    assert read(path, CHATS, NOTES).cursor.stamp is None
+    assert read_feeds(path, CHATS, NOTES).cursor.stamp is None
 
 
 def test_the_start_of_a_feed_is_saved_although_another_feed_is_damaged(path: Path):
     """Otherwise rows written between two scans would never be read."""
-    fill(path, ("first", 1), ("second", 2))
+    insert_chats(path, ("first", 1), ("second", 2))
     damage_page(path, "first")
-    newest = "SELECT 0, rowid, NULL FROM note ORDER BY rowid DESC LIMIT 1"
-    notes = replace(NOTES, start_sql=newest)
+    newest_row_sql = "SELECT 0, rowid, NULL FROM note ORDER BY rowid DESC LIMIT 1"
+    notes = replace(NOTES, start_sql=newest_row_sql)
 
-    outcome = read(path, CHATS, notes)
+    outcome = read_feeds(path, CHATS, notes)
     with sqlite3.connect(path) as db:
         db.execute("INSERT INTO note VALUES ('later')")
     db.close()
 
     assert outcome.ids == []
-    assert read(path, CHATS, notes, cursor=outcome.cursor).ids == ["later"]
+    assert read_feeds(path, CHATS, notes, cursor=outcome.cursor).ids == ["later"]
 
 
 def test_reading_ends_if_a_feed_repeats_its_rows(path: Path):
     """An index page that is out of order returns the same rows forever."""
-    repeated = replace(CHATS, sql="SELECT 0, 1, NULL, json_object('id', 'x')")
+    repeating_feed = replace(CHATS, sql="SELECT 0, 1, NULL, json_object('id', 'x')")
 
-    outcome = read(path, repeated, NOTES)
+    outcome = read_feeds(path, repeating_feed, NOTES)
 
     assert outcome.ids == ["x", "note"]
     assert "chats" in outcome.reason
@@ -174,29 +177,29 @@ def test_reading_ends_if_a_feed_repeats_its_rows(path: Path):
 def test_a_row_whose_time_is_text_does_not_block_the_other_rows(path: Path):
     """SQLite sorts text after all numbers, so every query returns such a row."""
     rows = [(f"n{number}", number + 1) for number in range(250)]
-    fill(path, *rows, ("odd", "soon"))
+    insert_chats(path, *rows, ("odd", "soon"))
 
-    outcome = read(path, CHANGES, NOTES)
+    outcome = read_feeds(path, CHANGES, NOTES)
 
     assert outcome.ids == [*(name for name, _ in rows), "odd", "note"]
     assert "changes" in outcome.reason
 
 
 def test_a_row_without_a_time_gives_a_valid_cursor(path: Path):
-    fill(path, ("first", None))
-    timeless = replace(CHANGES, sql=CHANGES.sql.replace("changed >", "0 >="))
+    insert_chats(path, ("first", None))
+    feed = replace(CHANGES, sql=CHANGES.sql.replace("changed >", "0 >="))
 
-    outcome = read(path, timeless)
+    outcome = read_feeds(path, feed)
 
     assert outcome.ids == ["first"]
-    assert read(path, timeless, cursor=outcome.cursor).ids == []
+    assert read_feeds(path, feed, cursor=outcome.cursor).ids == []
 
 
 @pytest.mark.parametrize("anchor", [b"\xff", b"[]", b'{"chats": [0, null, []]}'])
 def test_an_invalid_cursor_starts_from_the_beginning(path: Path, anchor: bytes):
-    fill(path, ("first", 1))
+    insert_chats(path, ("first", 1))
 
-    outcome = read(path, CHATS, cursor=Cursor(offset=7, anchor=anchor))
+    outcome = read_feeds(path, CHATS, cursor=Cursor(offset=7, anchor=anchor))
 
     assert (outcome.ids, outcome.reason) == (["first"], "")
 
@@ -210,7 +213,8 @@ def test_a_flipped_byte_raises_nothing_and_affects_no_other_source(
     rng = random.Random(f"{case} {seed}")
     for number in range(FLIPS_PER_SEED):
         damaged = bytearray(data)
-        # Half of them in the schema, where a byte does the most damage.
+        # Half of the bytes in the first quarter, which includes the schema: there a
+        # byte does the most damage.
         end = len(data) // 4 if number % 2 else len(data)
         at, bits = rng.randrange(end), rng.randrange(1, 256)
         damaged[at] ^= bits
@@ -223,26 +227,33 @@ def test_a_flipped_byte_raises_nothing_and_affects_no_other_source(
         assert records == [3, 0]
 
 
-def ingest_twice(home: Path, clock: Clock, name: str) -> list[int]:
-    """Scan the damaged database and a Claude Code log; count the log's records."""
+def ingest_twice(home: Path, clock: Clock, damage: str) -> list[int]:
+    """Scan the damaged database and a Claude Code log, twice.
+
+    Return how many records of the log each scan added. `damage` describes the damage
+    in failure messages.
+    """
     claude = ClaudeHome(home, home / "data" / "store.db", clock)
     builder = ClaudeLogBuilder()
     claude.write(builder.prompt("one"), builder.answer("two"))
     with Store(claude.store_path, clock) as store:
+        claude_reports = []
         try:
-            reports = [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
-            reports += [(scan(OPENCODE, home, store), scan(CLAUDE, home, store))]
+            for _ in range(2):
+                scan(OPENCODE, home, store)
+                claude_reports.append(scan(CLAUDE, home, store))
         except LesliedError as error:
-            pytest.fail(f"{name}: the store failed: {error.message}")
+            pytest.fail(f"{damage}: the store failed: {error.message}")
         except Exception as error:  # noqa: BLE001 - any exception is the defect
-            pytest.fail(f"{name}: {type(error).__name__}: {error}")
-    return [healthy.added.records for _, healthy in reports]
+            pytest.fail(f"{damage}: {type(error).__name__}: {error}")
+    return [report.added.records for report in claude_reports]
 
 
 def scan(adapter: AgentAdapter, home: Path, store: Store) -> IngestReport:
+    """Ingest an agent's sources; fail if there are too many commits."""
     commits = 0
 
-    def count(*_: int) -> None:
+    def count_commit(*_: int) -> None:
         nonlocal commits
         commits += 1
         assert commits < MAX_COMMITS, "the read does not end"
@@ -250,5 +261,5 @@ def scan(adapter: AgentAdapter, home: Path, store: Store) -> IngestReport:
     roots = tuple(adapter.roots(make_environment(home), []))
     # Small batches, so that an endless read is detected soon.
     return Ingest(
-        adapter=adapter, store=store, roots=roots, weight=1000, on_progress=count
+        adapter=adapter, store=store, roots=roots, weight=1000, on_progress=count_commit
     ).scan()

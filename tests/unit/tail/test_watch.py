@@ -31,7 +31,7 @@ def watcher(root: Path, tmp_path: Path, clock: FakeClock):
     watcher.stop()
 
 
-def collect(watcher: Watcher, expected: set[Path]) -> set[Path]:
+def collect_until(watcher: Watcher, expected: set[Path]) -> set[Path]:
     """Return all reported paths until the expected ones are among them."""
     reported: set[Path] = set()
     while not expected <= reported:
@@ -49,15 +49,15 @@ def collect_all(watcher: Watcher, marker: Path) -> set[Path]:
     Events of a folder arrive in order, so the marker's event is the last one.
     """
     marker.touch()
-    return collect(watcher, {marker})
+    return collect_until(watcher, {marker})
 
 
-def test_an_append_reports_its_file(watcher: Watcher, root: Path):
+def test_a_written_file_is_reported(watcher: Watcher, root: Path):
     log = root / "a.jsonl"
 
     log.write_text("one\n")
 
-    assert log in collect(watcher, {log})
+    assert log in collect_until(watcher, {log})
 
 
 def test_a_new_folder_requests_a_scan(watcher: Watcher, root: Path):
@@ -66,9 +66,8 @@ def test_a_new_folder_requests_a_scan(watcher: Watcher, root: Path):
     assert watcher.wait(MAX_WAIT_SECONDS).needs_scan
 
 
-def test_watchdogs_warning_about_duplicate_folders_is_ignored(watcher: Watcher):
-    del watcher
-
+@pytest.mark.usefixtures("watcher")
+def test_watchdogs_warning_about_duplicate_folders_is_ignored():
     warnings.warn("Callback with id '1' already exists", RuntimeWarning, stacklevel=1)
 
 
@@ -77,18 +76,18 @@ def test_a_file_renamed_into_place_is_reported(watcher: Watcher, root: Path):
 
     (root / "tmp").rename(root / "a.jsonl")
 
-    assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
+    assert root / "a.jsonl" in collect_until(watcher, {root / "a.jsonl"})
 
 
 def test_reading_reports_no_change(watcher: Watcher, root: Path):
     log = root / "a.jsonl"
     log.write_text("one\n")
-    written = collect_all(watcher, root / "written")
+    paths_after_write = collect_all(watcher, root / "written")
 
     log.read_text()
     list(root.iterdir())
 
-    assert log in written
+    assert log in paths_after_write
     assert log not in collect_all(watcher, root / "read")
 
 
@@ -114,12 +113,13 @@ def test_an_observer_without_events_is_replaced(
     assert watcher._observer is not None
     watcher._observer.unschedule_all()
     watcher.refresh()
+    # Longer than the watcher waits for the event of its canary file.
     clock.advance(11)
 
     assert not watcher.refresh()
     (root / "a.jsonl").write_text("one\n")
 
-    assert collect(watcher, {root / "a.jsonl"})
+    assert collect_until(watcher, {root / "a.jsonl"})
 
 
 def test_a_root_that_was_replaced_is_watched_again(watcher: Watcher, root: Path):
@@ -129,7 +129,7 @@ def test_a_root_that_was_replaced_is_watched_again(watcher: Watcher, root: Path)
 
     (root / "a.jsonl").write_text("one\n")
 
-    assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
+    assert root / "a.jsonl" in collect_until(watcher, {root / "a.jsonl"})
 
 
 def test_the_observer_is_restarted_after_an_overflow(watcher: Watcher):
@@ -173,5 +173,5 @@ def test_a_root_created_later_is_watched_step_by_step(tmp_path: Path, clock: Fak
         watcher.refresh()
     (root / "a.jsonl").write_text("one\n")
 
-    assert root / "a.jsonl" in collect(watcher, {root / "a.jsonl"})
+    assert root / "a.jsonl" in collect_until(watcher, {root / "a.jsonl"})
     watcher.stop()
