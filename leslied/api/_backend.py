@@ -9,19 +9,19 @@ from msgspec import structs
 
 from leslied.api.entries import Entries
 from leslied.api.types import SessionView, make_session_view, make_unit_view
-from leslied.lookup import (
+from leslied.model.codec import session_to_dict
+from leslied.model.query import Selection
+from leslied.queries import (
     add_costs,
     list_sessions,
     redact_entry,
     redact_unit,
     resolve_id,
 )
-from leslied.model.codec import session_to_dict
-from leslied.model.query import Selection
 from leslied.redact.session import redact_json, redact_summary
 from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.store import RecordFilter, SqlReader
-from leslied.store.views import SESSIONS
+from leslied.store.read.views import SESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from leslied.api.types import UnitView
     from leslied.clock import Clock
-    from leslied.lookup import ResolvedId
     from leslied.model.query import Filter
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.model.session import Unit as StoredUnit
+    from leslied.queries import ResolvedId
 
 
 class Backend:

@@ -16,7 +16,7 @@ import click
 
 from leslied import __version__
 from leslied.cli.help import LesliedGroup
-from leslied.cli.output import find_color_setting, report_error
+from leslied.cli.render.output import find_color_setting, report_error
 from leslied.errors import ConfigError, LesliedError
 from leslied.paths import read_environ
 
@@ -87,7 +87,7 @@ class _LazyGroup(LesliedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"leslied.cli.{cmd_name}_command")
+        module = importlib.import_module(f"leslied.cli.commands.{cmd_name}")
         command: click.Command = module.command
         return command
 

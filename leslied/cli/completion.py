@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
 
-from leslied.cli.output import sanitize
+from leslied.cli.render.output import sanitize
 from leslied.paths import get_paths, read_environ
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import click
 
     from leslied.paths import AppPaths
-    from leslied.store.completion_queries import CompletionReader
+    from leslied.store.read.completion_queries import CompletionReader
 
     Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -60,7 +60,7 @@ def _is_safe_match(item: CompletionItem, incomplete: str) -> bool:
 
 def _open_store(paths: AppPaths) -> CompletionReader:
     # Imported late because completing commands and options needs no store.
-    from leslied.store.completion_queries import CompletionReader  # noqa: PLC0415
+    from leslied.store.read.completion_queries import CompletionReader  # noqa: PLC0415
 
     return CompletionReader(paths.store_file)
 

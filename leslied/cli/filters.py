@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from leslied.cli.app import App
+    from leslied.app import App
     from leslied.model.query import Filter, FilterKey
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -94,7 +94,7 @@ def parse_filters(
     Raises UserError for an empty value: an unset shell variable must not select all
     sessions.
     """
-    from leslied.lookup import make_filter  # noqa: PLC0415 - not needed for --help
+    from leslied.queries import make_filter  # noqa: PLC0415 - not needed for --help
 
     value_parsers = make_value_parsers(app, is_end=True)
     values = {name: options[name] for name in names if options[name] is not None}

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import LesliedError, UserError
-from leslied.lookup import list_sessions, resolve_id
+from leslied.queries import list_sessions, resolve_id
 from leslied.sinks import OutputPolicy, find_project
 from leslied.threads.layout import THREADS_FOLDER, is_thread_id
 from leslied.threads.relations import read_relations
 
 if TYPE_CHECKING:
-    from leslied.cli.app import App
+    from leslied.app import App
 
 
 class ThreadLocation(NamedTuple):

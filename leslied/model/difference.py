@@ -100,3 +100,17 @@ class UnitDifference:
     def either(self) -> Unit:
         """The unit of A, or that of B if A has none."""
         return self.a or cast("Unit", self.b)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """Options that decide how much of a diff is shown."""
+
+    context: int
+    """Number of unchanged lines around each change."""
+    is_full: bool
+    """Whether long texts and lines are shown without being cut."""
+    is_summary: bool
+    """Whether changed units are shown without their changes."""
+    home: str
+    """The home directory, which paths show as `~`."""

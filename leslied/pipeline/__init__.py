@@ -8,16 +8,16 @@ callers: `leslied sync` and the daemon.
 
 from __future__ import annotations
 
-from leslied.pipeline.archiver import Archiver, ArchiverReport
-from leslied.pipeline.asset_index import AssetIndex, AssetIndexReport
-from leslied.pipeline.batch import IngestReport
-from leslied.pipeline.exports import Exports, ExportsReport
 from leslied.pipeline.flow import Pipeline
-from leslied.pipeline.hook_events import HookEvents, HookEventsReport
-from leslied.pipeline.ingest import Ingest
-from leslied.pipeline.relations_sync import RelationsReport, RelationsSync
-from leslied.pipeline.stop_detection import StopDetection
-from leslied.pipeline.transcripts import SettleReport, TranscriptStage
+from leslied.pipeline.ingest.batch import IngestReport
+from leslied.pipeline.ingest.stage import Ingest
+from leslied.pipeline.stages.archive import Archiver, ArchiverReport
+from leslied.pipeline.stages.asset_index import AssetIndex, AssetIndexReport
+from leslied.pipeline.stages.exports import Exports, ExportsReport
+from leslied.pipeline.stages.hook_events import HookEvents, HookEventsReport
+from leslied.pipeline.stages.relations import RelationsReport, RelationsSync
+from leslied.pipeline.stages.stop_detection import StopDetection
+from leslied.pipeline.stages.transcripts import SettleReport, TranscriptStage
 
 __all__ = [
     "Archiver",

@@ -10,15 +10,15 @@ from leslied.model.source import Root, WatchDepth
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leslied.pipeline.archiver import Archiver
-    from leslied.pipeline.asset_index import AssetIndex
-    from leslied.pipeline.exports import Exports
     from leslied.pipeline.failures import Failures
-    from leslied.pipeline.hook_events import HookEvents
-    from leslied.pipeline.ingest import Ingest
-    from leslied.pipeline.relations_sync import RelationsSync
-    from leslied.pipeline.stop_detection import StopDetection
-    from leslied.pipeline.transcripts import TranscriptStage
+    from leslied.pipeline.ingest.stage import Ingest
+    from leslied.pipeline.stages.archive import Archiver
+    from leslied.pipeline.stages.asset_index import AssetIndex
+    from leslied.pipeline.stages.exports import Exports
+    from leslied.pipeline.stages.hook_events import HookEvents
+    from leslied.pipeline.stages.relations import RelationsSync
+    from leslied.pipeline.stages.stop_detection import StopDetection
+    from leslied.pipeline.stages.transcripts import TranscriptStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,22 +13,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leslied.store.change_feed import ChangeFeed
 from leslied.store.connection import read_lock_info
-from leslied.store.reader import StoreReader
-from leslied.store.search import MAX_RANKED, Match, Search, compile_fts_query
-from leslied.store.session_queries import SessionGroup
-from leslied.store.usage_queries import UsageFilter, UsageQueries
+from leslied.store.read.change_feed import ChangeFeed
+from leslied.store.read.reader import StoreReader
+from leslied.store.read.search import MAX_RANKED, Match, Search, compile_fts_query
+from leslied.store.read.session_queries import SessionGroup
+from leslied.store.read.usage_queries import UsageFilter, UsageQueries
 
 if TYPE_CHECKING:
-    from leslied.store.export_ledger import DueSession, ExportLedger
-    from leslied.store.record_pages import RecordFilter
-    from leslied.store.relations_ledger import DueThread, RelationsLedger, ThreadMove
-    from leslied.store.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
-    from leslied.store.transaction import prepare_record
-    from leslied.store.transcript_ledger import TranscriptLedger
-    from leslied.store.views import VIEWS
-    from leslied.store.writer import CommitReport, Store
+    from leslied.store.ledgers.exports import DueSession, ExportLedger
+    from leslied.store.ledgers.relations import DueThread, RelationsLedger, ThreadMove
+    from leslied.store.ledgers.transcripts import TranscriptLedger
+    from leslied.store.read.record_pages import RecordFilter
+    from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
+    from leslied.store.read.views import VIEWS
+    from leslied.store.write.transaction import prepare_record
+    from leslied.store.write.writer import CommitReport, Store
 
 __all__ = [
     "MAX_RANKED",
@@ -58,20 +58,20 @@ __all__ = [
 ]
 
 _LAZY_IMPORTS = {
-    "CommitReport": "writer",
-    "DueSession": "export_ledger",
-    "DueThread": "relations_ledger",
-    "ExportLedger": "export_ledger",
-    "RecordFilter": "record_pages",
-    "RelationsLedger": "relations_ledger",
-    "SQL_TIMEOUT_SECONDS": "sql_query",
-    "SqlReader": "sql_query",
-    "SqlResult": "sql_query",
-    "Store": "writer",
-    "ThreadMove": "relations_ledger",
-    "TranscriptLedger": "transcript_ledger",
-    "VIEWS": "views",
-    "prepare_record": "transaction",
+    "CommitReport": "write.writer",
+    "DueSession": "ledgers.exports",
+    "DueThread": "ledgers.relations",
+    "ExportLedger": "ledgers.exports",
+    "RecordFilter": "read.record_pages",
+    "RelationsLedger": "ledgers.relations",
+    "SQL_TIMEOUT_SECONDS": "read.sql_query",
+    "SqlReader": "read.sql_query",
+    "SqlResult": "read.sql_query",
+    "Store": "write.writer",
+    "ThreadMove": "ledgers.relations",
+    "TranscriptLedger": "ledgers.transcripts",
+    "VIEWS": "read.views",
+    "prepare_record": "write.transaction",
 }
 
 

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import get_args
 
-from leslied.lookup import parse_query, search_entries
 from leslied.model.stats import Grouping
+from leslied.queries import parse_query, search_entries
 from leslied.store import StoreReader
 
 RUNS = 11

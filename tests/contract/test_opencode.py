@@ -11,7 +11,7 @@ import pytest
 from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
 from leslied.model.source import Environment, WatchDepth
-from leslied.pipeline.archiver import Archiver
+from leslied.pipeline.stages.archive import Archiver
 from leslied.sessions import RecordStream, assemble
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder

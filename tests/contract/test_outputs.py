@@ -12,7 +12,7 @@ from referencing import Registry, Resource
 
 import leslied
 from leslied.agents import AgentAdapter, load_adapters
-from leslied.cli.export_command import FORMATS
+from leslied.cli.commands.export import FORMATS
 from leslied.model.session import Session, Unit
 from leslied.sinks import load_sinks
 from leslied.sinks._messages import iter_units, sum_unit_usage

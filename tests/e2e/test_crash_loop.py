@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.pipeline.transcripts import MAX_TRANSCRIPTS
+from leslied.pipeline.stages.transcripts import MAX_TRANSCRIPTS
 from leslied.sinks.leslie import parse_document
 from leslied.sinks.leslie.shape import TranscriptLimits
 from leslied.store import StoreReader

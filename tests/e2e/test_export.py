@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.cli.export_command import FORMATS
+from leslied.cli.commands.export import FORMATS
 from leslied.sinks.leslie import parse_document
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leslied.cli.export_command import FORMATS
+from leslied.cli.commands.export import FORMATS
 from tests.support.claude import (
     AFTER_STORE_CREATION,
     SESSION,

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from leslied.cli.service_command import command
+from leslied.cli.commands.service import command
 from leslied.errors import UserError
 from leslied.service import find_program
 from leslied.service.systemd import render_unit

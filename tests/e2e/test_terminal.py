@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.pipeline.transcripts import MAX_TRANSCRIPTS
+from leslied.pipeline.stages.transcripts import MAX_TRANSCRIPTS
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.waiting import MAX_WAIT_SECONDS

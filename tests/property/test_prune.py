@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leslied.lookup import ResolvedId, list_sessions, load_units, parse_query
+from leslied.queries import ResolvedId, list_sessions, load_units, parse_query
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock

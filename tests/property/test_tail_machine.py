@@ -34,7 +34,7 @@ from leslied.errors import StoreUnusable
 from leslied.model.record import make_record_id
 from leslied.model.source import Cursor, Environment, FileStamp
 from leslied.pipeline import Ingest, IngestReport
-from leslied.pipeline.batch import BATCH_WEIGHT
+from leslied.pipeline.ingest.batch import BATCH_WEIGHT
 from leslied.store import Store
 from leslied.tail import ReadLimits
 from leslied.tail.files import make_stamp

@@ -10,7 +10,7 @@ from typing import Any
 from leslied.agents import load_adapters
 from leslied.clock import Clock
 from leslied.pipeline import Ingest
-from leslied.pipeline.batch import IngestReport
+from leslied.pipeline.ingest.batch import IngestReport
 from leslied.store import Store
 from tests.support.golden import make_environment
 

@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from leslied.lookup import list_sessions
-from leslied.pipeline.archiver import Archiver
-from leslied.pipeline.prune import Pruner, PruneReport, make_batches
+from leslied.pipeline.maintenance.prune import Pruner, PruneReport, make_batches
+from leslied.pipeline.stages.archive import Archiver
+from leslied.queries import list_sessions
 from leslied.sessions.retention import PruneCandidate
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome

@@ -12,11 +12,11 @@ from typing import Any, Self
 
 from leslied import tail
 from leslied.clock import Clock
-from leslied.lookup import SearchHit, SearchMode, parse_query, search_entries
 from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
 from leslied.model.record import MAIN, PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.source import Cursor, FileStamp, Rejection, Shape, SourceRef
+from leslied.queries import SearchHit, SearchMode, parse_query, search_entries
 from leslied.store import CommitReport, Store, StoreReader
 from leslied.tail import ReadLimits
 from leslied.tail.files import make_stamp

@@ -22,7 +22,7 @@ from leslied.api import (
     UserError,
     open_store,
 )
-from leslied.lookup import list_sessions
+from leslied.queries import list_sessions
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,

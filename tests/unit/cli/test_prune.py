@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from leslied.cli import leslied
-from leslied.cli.prune_command import parse_size
+from leslied.cli.commands.prune import parse_size
 from leslied.errors import UserError
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.cli.app import App
+from leslied.app import App
 from leslied.daemon import Loop, Notifier
 from leslied.log import make_logger
 from leslied.model.failure import Failure

@@ -12,7 +12,7 @@ from leslied.hooks.thread import AGENT, PROJECT_MARKERS, find_project, make_thre
 from leslied.model.record import SessionKey
 from leslied.sinks import _policy
 from leslied.sinks import find_project as find_project_in_sinks
-from leslied.store.session_totals import propose_thread_id
+from leslied.store.write.session_totals import propose_thread_id
 
 
 @given(st.uuids(version=4).map(str) | st.uuids(version=1).map(str) | st.text())

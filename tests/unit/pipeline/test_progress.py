@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.cli.app import App
+from leslied.app import App
 from leslied.paths import get_paths, read_environ
 from leslied.pipeline import Pipeline
 from leslied.store import Store

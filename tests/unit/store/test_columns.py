@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leslied.model.record import Usage
 from leslied.model.source import Cursor, FileStamp
 from leslied.store import columns, cursors
-from leslied.store.sanitize import replace_surrogates
+from leslied.store.write.sanitize import replace_surrogates
 from tests.support.records import (
     make_event,
     make_key,

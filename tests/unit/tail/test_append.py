@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from leslied import tail
-from leslied.lookup import parse_query
 from leslied.model.source import Cursor
+from leslied.queries import parse_query
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import (

@@ -1,0 +1,97 @@
+"""`leslied agents`: supported agents, their log folders and read progress."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import (
+    emit,
+    format_ago,
+    format_path,
+    format_table,
+    json_option,
+    parse_time,
+    sanitize,
+)
+from leslied.queries.agents import list_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.app import App
+
+
+_COLUMNS = (
+    "AGENT",
+    "FOUND",
+    "LOGS",
+    "SESSIONS",
+    "LAST SEEN",
+    "NEWEST LOG",
+    "NEWEST READ",
+    "REJECTED",
+)
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied agents", "show all supported agents"),
+        ("leslied agents --json", "print the same as JSON"),
+    ],
+    see_also=["status", "doctor", "config path"],
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, as_json: bool) -> None:
+    """Show every supported agent, its log folders and how much has been read.
+
+    Use it when an agent's sessions are missing. FOUND is `yes` if at least one of the
+    agent's folders, listed below the table, exists. Set other folders in the config
+    file; `leslied config path` prints its location.
+    """
+    app = get_app(ctx)
+    settings = app.load_settings()
+    has_store = app.paths.store_file.exists()
+    with app.open_reader() if has_store else nullcontext() as reader:
+        agents = list_agents(app.iter_agent_roots(settings), reader)
+    emit({"agents": agents}, lambda: _lines(agents, app), as_json=as_json)
+
+
+def _lines(agents: list[dict[str, Any]], app: App) -> Iterator[str]:
+    now = app.clock.now()
+    rows = [
+        (
+            agent["name"],
+            "yes" if agent["found"] else "no",
+            str(agent["logs"]),
+            str(agent["sessions"]),
+            *(
+                format_ago(parse_time(at), now)
+                for at in (
+                    agent["last_seen_at"],
+                    agent["newest_source_at"],
+                    agent["newest_ingested_at"],
+                )
+            ),
+            str(agent["rejected"]),
+        )
+        for agent in agents
+    ]
+    yield from format_table(
+        _COLUMNS,
+        rows,
+        stretch=0,
+        right_aligned=("LOGS", "SESSIONS", "REJECTED"),
+        droppable=("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN"),
+    )
+    yield ""
+    for agent in agents:
+        for root in agent["roots"]:
+            path = sanitize(format_path(root["path"], str(app.home)))
+            yield f"{agent['title']}: {path}{'' if root['exists'] else ' (missing)'}"

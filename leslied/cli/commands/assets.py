@@ -1,0 +1,256 @@
+"""`leslied assets`: plans, designs and notes of threads, and who wrote them."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.completion import complete_thread
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import (
+    emit,
+    format_bytes,
+    format_table,
+    format_time,
+    json_option,
+    parse_time,
+    sanitize,
+)
+from leslied.errors import UserError
+from leslied.queries import list_sessions, resolve_id
+from leslied.sinks import find_project
+from leslied.threads.assets import find_assets, list_names, read_text
+from leslied.threads.index import parse_index
+from leslied.threads.lint import lint_assets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.app import App
+    from leslied.model.session import SessionSummary
+
+_COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
+_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_THREADS = 200
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied assets", "show the assets of the current project"),
+        ("leslied assets last", "show those of the newest session's thread"),
+        ("leslied assets last --json", "include hashes and tool calls"),
+        ("leslied assets lint", "check the names of all assets"),
+    ],
+    exit_codes=[(1, "`lint` found a problem")],
+    see_also=["threads", "context", "show"],
+)
+@click.argument(
+    "arguments",
+    nargs=-1,
+    metavar="[lint] [THREAD|last]",
+    shell_complete=complete_thread,
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) -> None:
+    """Show the assets of a thread, or of every thread of the current project.
+
+    An asset is a plan, progress, design, learnings, discuss or transcript file in the
+    thread's folder. BY names the tool call that changed it last. Outside a project,
+    the assets of all threads are shown.
+
+    `leslied assets lint` checks the names of assets and exits with 1 if it finds a
+    problem.
+    """
+    app = get_app(ctx)
+    is_lint = arguments[:1] == ("lint",)
+    thread_ids = arguments[1:] if is_lint else arguments
+    if len(thread_ids) > 1:
+        raise UserError(
+            f"Name one thread, not {len(thread_ids)}.", "Try: leslied assets --help"
+        )
+    sessions = _select_sessions(app, thread_ids[0] if thread_ids else "")
+    if is_lint:
+        ctx.exit(_lint(sessions, as_json=as_json))
+    threads = [index for session in sessions if (index := _load_index(session, app))]
+    if thread_ids and not threads:
+        raise UserError(
+            f"{sessions[0].thread_id} has no asset index yet.",
+            "Write it with: leslied sync",
+        )
+    emit(
+        {"threads": threads},
+        lambda: _lines(threads, is_single=bool(thread_ids)),
+        as_json=as_json,
+    )
+
+
+def _select_sessions(app: App, thread_id: str) -> list[SessionSummary]:
+    """Return the session of the thread; without an id, those of the current project.
+
+    If there is no project, or it has no sessions, return those of all projects.
+    """
+    with app.open_reader() as reader:
+        if thread_id:
+            return [resolve_id(reader, thread_id).session]
+        sessions = [s for s in list_sessions(reader) if s.folder]
+    project = find_project(str(Path.cwd()))
+    project_sessions = [s for s in sessions if project and _is_in_project(s, project)]
+    return (project_sessions or sessions)[:_MAX_THREADS]
+
+
+def _is_in_project(session: SessionSummary, project: Path) -> bool:
+    return Path(session.folder) == project or find_project(session.cwd) == project
+
+
+def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
+    name = f".leslie/threads/{session.thread_id}/.meta/assets.json"
+    text = read_text(Path(session.folder), name, _MAX_INDEX_BYTES)
+    index = parse_index(app.redact(text)) if text else None
+    return {**index, "folder": session.folder} if index else None
+
+
+def _lines(threads: Sequence[dict[str, Any]], *, is_single: bool) -> Iterator[str]:
+    if not threads:
+        yield (
+            "No thread has an asset index yet. "
+            "Use an agent in a project, then run: leslied sync"
+        )
+        return
+    # Leave out threads with nothing but transcripts, or the list would be too long.
+    visible_threads = [
+        thread for thread in threads if is_single or _has_other_assets(thread)
+    ]
+    for number, thread in enumerate(visible_threads):
+        if not is_single:
+            if number:
+                yield ""
+            title = sanitize(thread.get("title") or "").replace("\n", " ")
+            yield click.style(f"{sanitize(str(thread['thread']))}  {title}", bold=True)
+        yield from format_table(
+            _COLUMNS,
+            list(_iter_rows(thread)),
+            stretch=2,
+            right_aligned=("SIZE",),
+            droppable=("SIZE", "BY", "CHANGED"),
+        )
+        yield from _progress_lines(thread)
+    hidden_count = len(threads) - len(visible_threads)
+    if hidden_count:
+        if visible_threads:
+            yield ""
+        subject = "thread has" if hidden_count == 1 else "threads have"
+        yield (
+            f"{hidden_count} {subject} only transcripts. "
+            "List sessions with: leslied list"
+        )
+
+
+def _has_other_assets(thread: dict[str, Any]) -> bool:
+    """Return whether the thread has assets other than transcripts."""
+    return any(asset["type"] != "transcript" for asset in thread["assets"])
+
+
+def _iter_rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    prefix = f".leslie/threads/{thread['thread']}/"
+    # The agent's own files come first, then the transcripts that leslied wrote.
+    assets = sorted(thread["assets"], key=lambda a: a["type"] == "transcript")
+    for asset in assets:
+        files = asset.get("files", [asset])
+        if asset["type"] == "transcript":
+            yield _transcript_row(asset, files, prefix)
+            continue
+        for file in files:
+            yield (
+                asset["type"],
+                file["path"].removeprefix(prefix),
+                file["title"],
+                format_bytes(file["size"]),
+                format_time(parse_time(file["updated_at"])),
+                _format_call(file),
+            )
+
+
+def _transcript_row(
+    asset: dict[str, Any], files: list[dict[str, Any]], prefix: str
+) -> tuple[str, ...]:
+    newest_time = max((file["updated_at"] for file in files), default="")
+    return (
+        "transcript",
+        asset["path"].removeprefix(prefix),
+        f"{len(files)} files" if len(files) != 1 else "1 file",
+        format_bytes(sum(file["size"] for file in files)),
+        format_time(parse_time(newest_time)),
+        "leslied",
+    )
+
+
+def _format_call(file: dict[str, Any]) -> str:
+    """Format the tool call that changed the file last, and how many more calls did.
+
+    Return `-` if the call is unknown.
+    """
+    tools = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
+    history = file.get("history", [])
+    last_calls = history[-1]["calls"] if history else list(tools)
+    call_ids = [call_id for call_id in last_calls if call_id in tools]
+    if not call_ids:
+        return "-"
+    suffix = f" (+{len(tools) - 1})" if len(tools) > 1 else ""
+    return f"{tools[call_ids[-1]]} {call_ids[-1]}{suffix}"
+
+
+def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
+    progress = thread.get("progress")
+    if not progress:
+        return
+    percent = progress["percent"]
+    yield ""
+    yield (
+        f"{progress['done']} done, {progress['open']} open, "
+        f"{progress['blocked']} blocked"
+        + (f" ({percent} %)" if percent is not None else "")
+    )
+    for item in progress["items"]:
+        mark = {"done": "✓", "blocked": "!"}.get(item["state"], "·")
+        suffix = f" (blocked: {item['reason']})" if item.get("reason") else ""
+        yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{suffix}")
+
+
+def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
+    """Print the problems with names of assets; return the exit code."""
+    findings = [
+        {
+            "thread": session.thread_id,
+            "path": finding.path,
+            "rule": finding.rule,
+            "message": finding.message,
+            "better": finding.suggestion or None,
+        }
+        for session in sessions
+        for finding in lint_assets(
+            find_assets(Path(session.folder), session.thread_id),
+            list_names(Path(session.folder), session.thread_id),
+        )
+    ]
+    emit({"findings": findings}, lambda: _lint_lines(findings), as_json=as_json)
+    return 1 if findings else 0
+
+
+def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for (thread, path), group in groupby(findings, itemgetter("thread", "path")):
+        file_findings = list(group)
+        messages = "; ".join(finding["message"] for finding in file_findings)
+        suggestion = next((f["better"] for f in file_findings if f["better"]), "")
+        yield sanitize(
+            f"{thread}/{path}: {messages}"
+            + (f". Try: {suggestion}" if suggestion else "")
+        )
+    if not findings:
+        yield "All asset names are valid."

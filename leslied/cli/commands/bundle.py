@@ -1,0 +1,217 @@
+"""`leslied bundle`: a zip file for bug reports, without secrets."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import sys
+import zipfile
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied import __version__, sinks
+from leslied.agents import load_adapters
+from leslied.app import get_app
+from leslied.cli.completion import complete_session
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import (
+    emit,
+    format_bytes,
+    format_count,
+    format_path,
+    json_option,
+)
+from leslied.cli.terminal.progress import ProgressBar
+from leslied.errors import LesliedError, StoreUnusable, UserError
+from leslied.queries import load_session, resolve_id
+from leslied.redact.session import redact_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from leslied.app import App
+
+_MAX_REJECTED = 1000
+_README = """This is a bug report for leslied {version}.
+
+about.json     versions of leslied, Python and the system
+status.json    state of the store, and of the logs of each agent
+rejected.json  positions of entries that could not be decoded, and why; no content
+config.toml    the settings, if there is a config file
+session.json   one session, if its ID was given
+manifest.json  the SHA-256 of each of these files
+
+Recognized secrets are replaced, and the home directory is written as ~. Titles,
+text and code of a session are only in session.json. Review the files before you send
+them.
+"""
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied bundle", "write leslied-bundle.zip without any session"),
+        ("leslied bundle last -o report.zip", "include the newest session"),
+    ],
+    see_also=["doctor", "status", "export"],
+)
+@click.argument(
+    "session_id",
+    metavar="[ID|last]",
+    required=False,
+    default="",
+    shell_complete=complete_session,
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    type=click.Path(),
+    default="leslied-bundle.zip",
+    show_default=True,
+    help="Write to this file.",
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, session_id: str, output: str, as_json: bool) -> None:
+    """Create a zip file for a bug report, without secrets or conversations.
+
+    It contains versions, settings, how much of each agent's logs has been read, and the
+    positions of entries that could not be decoded.
+
+    With an ID, it also contains that session, with secrets replaced. Nothing is sent:
+    review the file, then attach it to your report.
+    """
+    app = get_app(ctx)
+    target = Path(output).expanduser().absolute()
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise UserError(
+            f"{target} is not a regular file.", "Choose another file with: -o PATH"
+        )
+    if not target.parent.is_dir():
+        raise UserError(
+            f"Folder {target.parent} does not exist.",
+            f"Create it with: mkdir -p {target.parent}",
+        )
+    with ProgressBar(app.clock) as bar:
+        bar.start("Packing")
+        files = {
+            name: _redact_file(make_text(), app)
+            for name, make_text in bar.track([*_iter_files(app, session_id)])
+        }
+    data = _make_zip(files)
+    sinks.write_file(target.parent.resolve(), target.name, data)
+    summary = {"path": str(target), "bytes": len(data), "files": sorted(files)}
+    emit(summary, lambda: _lines(summary, str(app.home)), as_json=as_json)
+
+
+def _iter_files(app: App, session_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield the name of each file with a function that returns its text.
+
+    If the store cannot be used, the text is an error message.
+    """
+    yield "README.txt", lambda: _README.format(version=__version__)
+    yield "about.json", lambda: _dump_json(_collect_versions)
+    yield "status.json", lambda: _dump_json(lambda: _collect_status(app))
+    yield "rejected.json", lambda: _dump_json(lambda: _list_rejected(app))
+    config = app.paths.config_file
+    if config.is_file():
+        yield "config.toml", lambda: config.read_text("utf-8", "replace")
+    if session_id:
+        yield "session.json", lambda: _dump_session_or_error(app, session_id)
+
+
+def _dump_json(make_value: Callable[[], Any]) -> str:
+    """Return the value as JSON, or the error that computing it raised."""
+    try:
+        value = make_value()
+    except LesliedError as error:
+        value = {"error": error.message}
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
+
+
+def _collect_versions() -> dict[str, Any]:
+    import sqlite3  # noqa: PLC0415 - only its version is needed
+
+    return {
+        "leslied": __version__,
+        "python": sys.version.split()[0],
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "sqlite": sqlite3.sqlite_version,
+        "agents": sorted(load_adapters()),
+        "outputs": sorted(sinks.load_sinks()),
+    }
+
+
+def _collect_status(app: App) -> dict[str, Any]:
+    with app.open_reader() as reader:
+        return {
+            "agents": reader.summarize_agents(),
+            "store": reader.count_rows(),
+            "store_bytes": app.paths.store_file.stat().st_size,
+            "store_check": reader.check_integrity() or "ok",
+            "troubles": [
+                {"path": p, "reason": r} for p, r in reader.list_source_errors()
+            ],
+        }
+
+
+def _list_rejected(app: App) -> list[dict[str, Any]]:
+    with app.open_reader() as reader:
+        return reader.list_rejected(_MAX_REJECTED)
+
+
+def _dump_session_or_error(app: App, session_id: str) -> str:
+    """Return the session as JSON, or the error if the store cannot be opened.
+
+    An unusable store may be the reason for the bug report, so it must not prevent one.
+    """
+    try:
+        return _dump_session(app, session_id)
+    except StoreUnusable as error:
+        return json.dumps({"error": error.message}) + "\n"
+
+
+def _dump_session(app: App, session_id: str) -> str:
+    now = app.clock.now()
+    with app.open_reader() as reader:
+        session = load_session(reader, resolve_id(reader, session_id), now, UTC)
+    (artifact,) = sinks.load_sinks()["json"].render(redact_session(session, app.redact))
+    return artifact.body.decode()
+
+
+def _redact_file(text: str, app: App) -> bytes:
+    """Replace secrets, and the home directory, whose path has the user's name."""
+    home = str(app.home)
+    without_home = text.replace(home, "~") if home != "/" else text
+    return app.redact(without_home).encode(errors="replace")
+
+
+def _make_zip(files: dict[str, bytes]) -> bytes:
+    """Return a reproducible zip of the files and a manifest with their hashes."""
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    manifest = json.dumps({"leslied": __version__, "sha256": hashes}, indent=2) + "\n"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**files, "manifest.json": manifest.encode()}.items():
+            # Its default date is 1980, so the zip does not depend on the time.
+            file_info = zipfile.ZipInfo(name)
+            # The upper 16 bits are the file's mode.
+            file_info.external_attr = 0o600 << 16
+            file_info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(file_info, data)
+    return buffer.getvalue()
+
+
+def _lines(summary: dict[str, Any], home: str) -> Iterator[str]:
+    size = format_bytes(summary["bytes"])
+    count = format_count(len(summary["files"]), "file")
+    yield f"{format_path(summary['path'], home)} ({count}, {size})"
+    yield "Nothing was sent. Review the file before you send it."

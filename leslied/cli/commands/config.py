@@ -1,0 +1,94 @@
+"""`leslied config`: the settings and the path of the config file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.agents import load_adapters
+from leslied.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.render.output import emit, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@click.group(cls=LesliedGroup, see_also=["doctor", "service install"])
+def command() -> None:
+    """Show the settings and the path of the config file.
+
+    The config file is config.toml in the user's config folder, unless --config or the
+    environment variable LESLIED_CONFIG names another. The store is in the user's data
+    folder or in LESLIED_DATA_DIR. The daemon rereads the config file every 30 seconds.
+    """
+
+
+@command.command(
+    examples=[
+        ("leslied config show", "print all settings"),
+        ("leslied config show > my-config.toml", "create a config file to edit"),
+        ("leslied --config my-config.toml config show", "check a config file"),
+    ],
+    see_also=["config path"],
+)
+@json_option
+@click.pass_context
+def show(ctx: click.Context, *, as_json: bool) -> None:
+    """Print the effective settings as TOML.
+
+    Settings missing from the config file have their default values. The output is a
+    valid config file.
+    """
+    app = get_app(ctx)
+    settings = app.load_settings()
+    data: dict[str, Any] = asdict(settings)
+    data["agents"] = {name: asdict(settings.agent(name)) for name in load_adapters()}
+    file = app.paths.config_file
+    emit(
+        {"path": str(file), "exists": file.exists(), "settings": data},
+        lambda: _toml_lines(
+            data, f"# {file}" + ("" if file.exists() else " (does not exist)")
+        ),
+        as_json=as_json,
+    )
+
+
+@command.command(
+    examples=[
+        ("leslied config path", "print the path"),
+        ('$EDITOR "$(leslied config path)"', "edit the config file"),
+    ],
+    see_also=["config show"],
+)
+@json_option
+@click.pass_context
+def path(ctx: click.Context, *, as_json: bool) -> None:
+    """Print the path of the config file, whether it exists or not."""
+    file = get_app(ctx).paths.config_file
+    data = {"path": str(file), "exists": file.exists()}
+    emit(data, lambda: [str(file)], as_json=as_json)
+
+
+def _toml_lines(data: dict[str, Any], header: str) -> Iterator[str]:
+    yield header
+    tables = {f"agents.{name}": value for name, value in data["agents"].items()}
+    tables |= {name: value for name, value in data.items() if name != "agents"}
+    for name, values in tables.items():
+        yield ""
+        yield f"[{name}]"
+        for key, value in values.items():
+            yield f"{key} = {_format_toml_value(value)}"
+
+
+def _format_toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_format_toml_value(item) for item in value) + "]"
+    if isinstance(value, int):
+        return str(value)
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

@@ -1,0 +1,233 @@
+"""`leslied hooks`: install, remove and check hooks in Claude Code's settings."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.render.output import (
+    emit,
+    format_path,
+    format_table,
+    json_option,
+    sanitize,
+)
+from leslied.errors import UserError
+from leslied.hooks import settings
+from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
+from leslied.hooks.spool import FOLDER
+from leslied.hooks.thread import find_project
+from leslied.paths import make_private_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.app import App
+
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(get_args(Scope)),
+    default="user",
+    show_default=True,
+    help="Use your settings, the project's shared settings, or its local settings.",
+)
+
+
+@click.group(cls=LesliedGroup, see_also=["inject", "inbox", "context"])
+def command() -> None:
+    """Install Claude Code hooks: faster transcripts, context injection.
+
+    The hooks tell Claude Code which plans, designs and transcripts its thread has,
+    deliver messages sent with `leslied inject`, and notify the daemon when a turn ends.
+    They never block the agent or make it fail. Without hooks, transcripts are written a
+    little later, and nothing is injected.
+    """
+
+
+@command.command(
+    examples=[
+        ("leslied hooks install", "install for all projects"),
+        ("leslied hooks install --scope local", "install for this project, for you"),
+    ],
+    see_also=["hooks status", "hooks uninstall"],
+)
+@scope_option
+@json_option
+@click.pass_context
+def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
+    """Add the hooks to Claude Code's settings; the rest of the file is not changed.
+
+    New sessions use the hooks. Install again after an update of leslied to update them.
+    """
+    app = get_app(ctx)
+    file = SettingsFile(_get_settings_file(app, scope))
+    hook_command = _make_hook_command(app)
+    make_private_dir(app.paths.data_dir / FOLDER)
+    is_changed = file.update(lambda text: settings.install(text, hook_command))
+    path = sanitize(format_path(str(file.path), str(app.home)))
+    message = f"The hooks are installed in {path}. New sessions will use them."
+    if not is_changed:
+        message = f"The hooks are already installed in {path}."
+    data = {"path": str(file.path), "changed": is_changed}
+    emit(data, lambda: [message], as_json=as_json, warnings=_list_warnings(app, scope))
+
+
+@command.command(
+    examples=[
+        ("leslied hooks uninstall", "remove from your settings"),
+        ("leslied hooks uninstall --scope local", "remove from this project"),
+    ],
+    see_also=["hooks install", "hooks status"],
+)
+@scope_option
+@json_option
+@click.pass_context
+def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
+    """Remove the hooks from Claude Code's settings; keep the rest of the file."""
+    app = get_app(ctx)
+    file = SettingsFile(_get_settings_file(app, scope))
+    is_changed = file.update(lambda text: text and settings.uninstall(text))
+    path = sanitize(format_path(str(file.path), str(app.home)))
+    message = f"The hooks were removed from {path}."
+    if not is_changed:
+        message = f"No hooks of leslied are installed in {path}."
+    data = {"path": str(file.path), "changed": is_changed}
+    emit(data, lambda: [message], as_json=as_json)
+
+
+@command.command(
+    examples=[
+        ("leslied hooks status", "show where the hooks are installed"),
+    ],
+    see_also=["hooks install", "doctor"],
+)
+@json_option
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool) -> None:
+    """Show where the hooks are installed and whether they can run.
+
+    Your own settings are checked and, inside a project, its shared and local settings.
+    """
+    app = get_app(ctx)
+    states = [_read_state(app, scope) for scope in get_args(Scope)]
+    data = {
+        "settings": [
+            {
+                "scope": state.scope,
+                "path": str(state.path),
+                "installed": state.is_installed,
+                "trouble": state.error or None,
+            }
+            for state in states
+            if state.path
+        ]
+    }
+    emit(data, lambda: _lines(states, app), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _HooksState:
+    """State of the hooks in one settings file; `path` is None outside a project."""
+
+    scope: Scope
+    path: Path | None
+    is_installed: bool = False
+    error: str = ""
+
+
+def _get_settings_file(app: App, scope: Scope) -> Path:
+    """Return the path of the settings file; it need not exist.
+
+    Raises UserError if the scope needs a project and the current folder is in none.
+    """
+    project = find_project(str(Path.cwd()))
+    if scope != "user" and not project:
+        raise UserError(
+            "The current folder is not in a project.",
+            "Change to a project's folder and try again.",
+        )
+    return get_settings_path(scope, app.home, app.environ, Path(project))
+
+
+def _read_state(app: App, scope: Scope) -> _HooksState:
+    """Return the state of the hooks in the settings file of this scope."""
+    try:
+        path = _get_settings_file(app, scope)
+    except UserError:
+        return _HooksState(scope, None)
+    try:
+        text = SettingsFile(path).read()
+        commands = settings.find_commands(text) if text else {}
+        is_disabled = bool(text) and settings.are_hooks_disabled(str(text))
+    except UserError as error:
+        return _HooksState(scope, path, error=error.message)
+    if not commands:
+        return _HooksState(scope, path)
+    return _HooksState(
+        scope,
+        path,
+        is_installed=True,
+        error=_find_error(app, commands, is_disabled=is_disabled),
+    )
+
+
+def _find_error(app: App, commands: dict[str, str], *, is_disabled: bool) -> str:
+    """Return why the installed hooks cannot work; "" if no reason is known."""
+    if is_disabled:
+        return "disableAllHooks is set"
+    if set(commands) != set(settings.EVENTS):
+        return "some hooks are missing; install again"
+    hook_command = _make_hook_command(app)
+    if not all(hook_command.is_current(command) for command in commands.values()):
+        return "installed by another version of leslied; install again"
+    return ""
+
+
+def _make_hook_command(app: App) -> settings.HookCommand:
+    return settings.HookCommand(sys.executable, str(app.paths.data_dir.absolute()))
+
+
+def _list_warnings(app: App, installed_scope: Scope) -> list[str]:
+    """Return warnings about hooks that were just installed in this scope."""
+    states = [_read_state(app, scope) for scope in get_args(Scope)]
+    warnings = [
+        f"The hooks are also installed in the {state.scope} settings: "
+        "the agent will get everything twice."
+        for state in states
+        if state.is_installed and state.scope != installed_scope
+    ]
+    warnings += [
+        state.error
+        for state in states
+        if state.scope == installed_scope and state.error
+    ]
+    if installed_scope == "project":
+        warnings.append(
+            "These settings are shared through Git but contain paths of this machine. "
+            "Settings of --scope local are not shared."
+        )
+    return warnings
+
+
+def _lines(states: list[_HooksState], app: App) -> Iterator[str]:
+    rows = [
+        (
+            state.scope,
+            "yes" if state.is_installed else "no",
+            format_path(str(state.path), str(app.home)),
+            state.error or "-",
+        )
+        for state in states
+        if state.path
+    ]
+    yield from format_table(
+        ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, stretch=3
+    )
+    if not any(state.is_installed for state in states):
+        yield "Install the hooks with: leslied hooks install"

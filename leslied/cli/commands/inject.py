@@ -1,0 +1,78 @@
+"""`leslied inject`: send a message to a thread's agent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.completion import complete_thread
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import emit, json_option
+from leslied.errors import UserError
+from leslied.hooks import inbox, settings
+from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
+from leslied.hooks.thread import AGENT, find_project
+from leslied.queries import resolve_id
+
+if TYPE_CHECKING:
+    from leslied.app import App
+    from leslied.model.session import SessionSummary
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ('leslied inject last "Use the new API"', "send to the newest session"),
+        ('leslied inject thread-5e551e11 "Stop, please"', "send to a given thread"),
+    ],
+    see_also=["inbox", "hooks install"],
+)
+@click.argument("recipient", metavar="THREAD|last", shell_complete=complete_thread)
+@click.argument("text")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> None:
+    """Send a message to a thread's agent, to be delivered once with its next prompt.
+
+    Use the command from another terminal or a script. Delivery needs the hooks, which
+    only Claude Code supports; install them with `leslied hooks install`.
+    """
+    app = get_app(ctx)
+    text = text.strip()
+    if not text or len(text) > inbox.MAX_TEXT_CHARACTERS:
+        raise UserError(
+            f"The message has {len(text)} characters; "
+            f"it must have 1 to {inbox.MAX_TEXT_CHARACTERS}.",
+            "Write a long text to a file and send the path of the file.",
+        )
+    with app.open_reader() as reader:
+        session = resolve_id(reader, recipient).session
+    now_ns = int(app.clock.now().timestamp() * 1e9)
+    thread = session.thread_id
+    message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)
+    warning = _find_warning(app, session)
+    data = {"id": message_id, "thread_id": thread, "state": "queued"}
+    message = f"Queued {message_id} for the next prompt of {thread}."
+    emit(
+        data, lambda: [message], as_json=as_json, warnings=[warning] if warning else []
+    )
+
+
+def _find_warning(app: App, session: SessionSummary) -> str:
+    """Return why the message will not be delivered; "" if no reason is known."""
+    if session.key.agent != AGENT:
+        return "The message will not be delivered: only Claude Code supports hooks."
+    project = Path(find_project(session.cwd))
+    for scope in get_args(Scope):
+        file = SettingsFile(get_settings_path(scope, app.home, app.environ, project))
+        with suppress(UserError):
+            if settings.find_commands(file.read() or "{}"):
+                return ""
+    return (
+        "The message will not be delivered until the hooks are installed. "
+        "Install them with: leslied hooks install"
+    )

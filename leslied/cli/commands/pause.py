@@ -1,0 +1,33 @@
+"""`leslied pause`: pause the daemon."""
+
+from __future__ import annotations
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import emit, json_option
+from leslied.paths import make_private_dir
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied pause", "pause the daemon"),
+        ("leslied unpause", "let it continue"),
+    ],
+    see_also=["unpause", "status"],
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, as_json: bool) -> None:
+    """Pause the daemon until `leslied unpause`.
+
+    A paused daemon reads and writes nothing, so the machine is free for other work.
+    Nothing is lost: what agents write in the meantime is read afterwards.
+    """
+    file = get_app(ctx).paths.pause_file
+    make_private_dir(file.parent)
+    file.touch(mode=0o600)
+    message = "Paused. Continue with: leslied unpause"
+    emit({"paused": True}, lambda: [message], as_json=as_json)

@@ -1,0 +1,333 @@
+"""`leslied show`: one session, unit, subagent or entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+from msgspec import structs
+
+from leslied.app import get_app
+from leslied.cli.completion import complete_session
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.options import RenderOptions, find_terminal_width
+from leslied.cli.render.output import emit, json_option, sanitize
+from leslied.cli.render.session import render_answers, render_header, render_units
+from leslied.cli.render.unit_table import render_unit_table
+from leslied.cli.terminal.pager import show_lines
+from leslied.errors import UserError
+from leslied.model.codec import session_to_dict, unit_to_dict
+from leslied.queries import format_resume_command, load_session, redact_unit, resolve_id
+from leslied.queries.unit_selection import UnitSelection, filter_unit, select_units
+from leslied.redact.session import redact_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+
+    from leslied.app import App
+    from leslied.cli.render.options import ToolOutput
+    from leslied.model.session import Session, Unit
+    from leslied.queries import ResolvedId
+
+    Style = Literal["page", "log", "leslie", "markdown"]
+
+STYLES = {
+    "page": "",
+    "log": "weakincentives",
+    "leslie": "leslie",
+    "markdown": "markdown",
+}
+"""Name of the sink that renders each style; `page` is rendered by the CLI."""
+_CONFLICTING_OPTIONS = (
+    ("unit", "first"),
+    ("unit", "last"),
+    ("first", "last"),
+    ("full", "summary"),
+    ("full", "assistant"),
+    ("full", "no_tools"),
+    ("tool_output", "no_tools"),
+    ("summary", "assistant"),
+    ("summary", "thinking"),
+    ("summary", "tool_output"),
+    ("summary", "no_tools"),
+    ("assistant", "thinking"),
+    ("assistant", "tool_output"),
+)
+"""Pairs of options that cannot be combined."""
+_PAGE_ONLY_OPTIONS = ("full", "summary", "tool_output", "json")
+"""Options that only `--style page` supports."""
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied show last", "read the newest session"),
+        ("leslied show 3f2a91c0 --summary", "list its units"),
+        ("leslied show 3f2a91c0 --unit -1 --full", "its last unit, in full"),
+        ("leslied show last --assistant > answer.md", "only the agent's answers"),
+        ("leslied show last --style log", "the entries, with times"),
+        ("leslied show last --json", "everything, as JSON"),
+    ],
+    see_also=["list", "search", "follow", "export", "resume"],
+)
+@click.argument("id_prefix", metavar="ID|last", shell_complete=complete_session)
+@click.option(
+    "--full", is_flag=True, help="Show everything in full, including thinking."
+)
+@click.option("--summary", is_flag=True, help="Show one line per unit.")
+@click.option(
+    "--unit",
+    type=int,
+    metavar="N",
+    help="Show unit N: -1 is the last, 0 is everything before the first prompt.",
+)
+@click.option(
+    "--first", type=click.IntRange(min=1), metavar="N", help="Show the first N units."
+)
+@click.option(
+    "--last", type=click.IntRange(min=1), metavar="N", help="Show the last N units."
+)
+@click.option("--assistant", is_flag=True, help="Show only the agent's answers.")
+@click.option("--no-subagents", is_flag=True, help="Leave out subagents.")
+@click.option("--thinking", is_flag=True, help="Show thinking too.")
+@click.option("--tool-output", is_flag=True, help="Show tool results in full.")
+@click.option("--no-tools", is_flag=True, help="Leave out tool calls and results.")
+@click.option(
+    "--style",
+    type=click.Choice(list(STYLES)),
+    default="page",
+    show_default=True,
+    help="Show a readable page, a log with times, a Leslie transcript, or Markdown.",
+)
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
+@click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
+    """Show a session, unit, subagent or entry.
+
+    A unit is one prompt and everything up to the next prompt. ID is the id of a
+    session, a thread (to show its session), a unit (`chat-…`), a subagent or an entry,
+    or a unique prefix of one; `last` is the newest session. `leslied list` shows
+    session ids; `leslied search` shows unit and entry ids.
+
+    By default, tool results are cut to four lines and thinking is left out. On a
+    terminal, Markdown in answers is rendered, edits are shown as diffs, and the output
+    goes through a pager ($LESLIED_PAGER, $PAGER or `less`). --json always includes
+    thinking and full tool results.
+    """
+    show_options = _ShowOptions(**options)
+    show_options.check()
+    app = get_app(ctx)
+    session_output = _load_output(app, id_prefix, show_options)
+    if show_options.as_json:
+        emit(session_output.to_dict(), list, as_json=True)
+        return
+    show_lines(session_output.lines(), app.environ, is_paged=not show_options.no_pager)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ShowOptions:
+    """Command-line options of `leslied show`."""
+
+    full: bool
+    summary: bool
+    unit: int | None
+    first: int | None
+    last: int | None
+    assistant: bool
+    no_subagents: bool
+    thinking: bool
+    tool_output: bool
+    no_tools: bool
+    style: Style
+    no_pager: bool
+    reveal: bool
+    as_json: bool
+
+    def check(self) -> None:
+        """Raise UserError if options cannot be combined."""
+        for name, other_name in _CONFLICTING_OPTIONS:
+            if self._is_set(name) and self._is_set(other_name):
+                raise UserError(
+                    f"{_format_option(name)} cannot be combined with "
+                    f"{_format_option(other_name)}.",
+                    "Leave one of them out.",
+                )
+        if self.style == "page":
+            return
+        unsupported_names = list(_PAGE_ONLY_OPTIONS)
+        if self.style == "leslie":
+            unsupported_names.append("thinking")
+        for name in unsupported_names:
+            if self._is_set("as_json" if name == "json" else name):
+                raise UserError(
+                    f"--style {self.style} does not support {_format_option(name)}.",
+                    "Leave one of them out.",
+                )
+
+    def _is_set(self, name: str) -> bool:
+        value = getattr(self, name)
+        return value is not None and value is not False
+
+    @property
+    def selection(self) -> UnitSelection:
+        """Return which parts to show.
+
+        For a page, thinking is included: the page renderer decides whether to show it.
+        """
+        return UnitSelection(
+            unit=self.unit,
+            first=self.first,
+            last=self.last,
+            is_answers_only=self.assistant,
+            include_subagents=not self.no_subagents,
+            include_tools=not self.no_tools,
+            include_thinking=self.style == "page" or self.thinking,
+        )
+
+    def render_options(self, folder: str) -> RenderOptions:
+        """Build the options of the page renderer."""
+        tool_output: ToolOutput = "whole" if self.full or self.tool_output else "short"
+        return RenderOptions(
+            width=find_terminal_width(),
+            folder=folder,
+            is_full=self.full,
+            include_thinking=self.full or self.thinking,
+            tool_output="none" if self.no_tools else tool_output,
+        )
+
+
+def _format_option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _load_output(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOutput:
+    with app.open_reader() as reader:
+        resolved = resolve_id(reader, id_prefix, with_costs=True)
+        _check_selection(resolved, options.selection)
+        zone = _get_zone(app, resolved, options.style)
+        session = load_session(reader, resolved, app.clock.now(), zone)
+    summary = session.summary
+    if not options.reveal:
+        summary = redact_summary(summary, app.redact)
+    units = select_units(session.units, options.selection)
+    if resolved.entry:
+        # A single entry is always shown in full.
+        options = replace(options, full=True)
+    return _SessionOutput(
+        app, structs.replace(session, summary=summary, units=units), options
+    )
+
+
+def _check_selection(resolved: ResolvedId, selection: UnitSelection) -> None:
+    if resolved.is_whole_session or selection.is_whole:
+        return
+    if resolved.subagent:
+        kind = "a subagent"
+    else:
+        kind = "an entry" if resolved.entry else "a unit"
+    raise UserError(
+        f"--unit, --first and --last need a session, but the id is that of {kind}.",
+        "Leave them out, or use the id of the session.",
+    )
+
+
+def _get_zone(app: App, resolved: ResolvedId, style: Style) -> tzinfo:
+    """Return the zone of times in sink output; a page converts to local time itself."""
+    if not STYLES[style] or app.load_settings().output.timezone == "utc":
+        return UTC
+    time = resolved.session.started_at or app.clock.now()
+    return time.astimezone().tzinfo or UTC
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionOutput:
+    """The session with its selected units, and how to print it."""
+
+    app: App
+    session: Session
+    options: _ShowOptions
+
+    def to_dict(self) -> dict[str, Any]:
+        """Build the JSON form."""
+        session = self.session.summary
+        return {
+            "session": session_to_dict(session, self.session.status, session.cwd)
+            | {"unpriced_messages": session.cost.unpriced},
+            "units": [
+                self._unit_to_dict(u) for u in self._iter_units(is_filtered=False)
+            ],
+            "resume_command": format_resume_command(session) or None,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the text form in the selected style."""
+        render_options = self.options.render_options(self.session.summary.cwd)
+        if STYLES[self.options.style]:
+            yield from self._sink_lines()
+        elif self.options.assistant:
+            yield from render_answers(self._iter_units(), render_options)
+        else:
+            home = str(self.app.home)
+            yield from render_header(
+                self.session.summary, self.session.status, home, render_options
+            )
+            yield from self._page_lines(render_options)
+
+    def _page_lines(self, render_options: RenderOptions) -> Iterator[str]:
+        if self.options.summary:
+            yield from render_unit_table(tuple(self._iter_units()))
+            return
+        yield from render_units(self._iter_units(), render_options)
+        resume = format_resume_command(self.session.summary)
+        if resume:
+            yield ""
+            yield render_options.paint(sanitize(f"resume with: {resume}"), dim=True)
+
+    def _sink_lines(self) -> Iterator[str]:
+        from leslied.sinks import load_sinks  # noqa: PLC0415 - not needed for a page
+
+        style = self.options.style
+        sink = load_sinks()[STYLES[style]]
+        session = structs.replace(self.session, units=tuple(self._iter_units()))
+        # A log is derived from the sink's other file, which is JSON.
+        is_derived = style == "log"
+        for number, artifact in enumerate(sink.render(session)):
+            if artifact.is_derived == is_derived:
+                if number and style == "leslie":
+                    yield ""
+                text = artifact.body.decode(errors="replace")
+                yield from map(sanitize, text.removesuffix("\n").split("\n"))
+
+    def _iter_units(self, *, is_filtered: bool = True) -> Iterator[Unit]:
+        """Yield the units lazily, redacted unless --reveal is set.
+
+        With `is_filtered`, entries and subagents that are not selected are left out.
+        """
+        # Cache redaction, because the same names and ids occur in every entry.
+        redact = lru_cache(maxsize=4096)(self.app.redact)
+        for full_unit in self.session.units:
+            unit = full_unit
+            if is_filtered:
+                unit = filter_unit(full_unit, self.options.selection)
+            yield unit if self.options.reveal else redact_unit(unit, redact)
+
+    def _unit_to_dict(self, unit: Unit) -> dict[str, Any]:
+        data = self._filter_dict(unit_to_dict(unit))
+        return data if unit.summary.is_subagent else {"number": unit.number, **data}
+
+    def _filter_dict(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Drop unselected entries; counts and times remain those of the full unit."""
+        selection = self.options.selection
+        entries = [] if self.options.summary else data["entries"]
+        subagents = data["subagents"] if selection.shows_subagents else []
+        return {
+            **data,
+            "entries": [each for each in entries if selection.includes(each["type"])],
+            "subagents": [self._filter_dict(child) for child in subagents],
+        }

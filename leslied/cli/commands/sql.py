@@ -1,0 +1,193 @@
+"""`leslied sql`: run read-only SQL queries over the store's views."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.api import open_store
+from leslied.app import get_app
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import (
+    check_format_options,
+    csv_option,
+    emit,
+    format_count,
+    format_table,
+    has_room,
+    json_option,
+    print_csv,
+    sanitize,
+)
+from leslied.store import SQL_TIMEOUT_SECONDS, VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from leslied.api import Rows
+
+_DEFAULT_LIMIT = 100
+_MIN_COLUMN_WIDTH = 12
+"""Columns narrower than this are not readable; rows are shown as cards instead."""
+_MAX_CELL_CHARS = 1000
+
+
+def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("nan is not a number of seconds.")
+    return value
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied sql --views", "list views and columns"),
+        (
+            'leslied sql "SELECT tool_name, count(*) FROM transcript_tools GROUP BY 1"',
+            "calls per tool",
+        ),
+        ('leslied sql "SELECT * FROM error_summary"', "errors and their counts"),
+        (
+            'leslied sql --csv "SELECT * FROM usage_daily" > usage.csv',
+            "for a spreadsheet",
+        ),
+        ("leslied sql - < query.sql", "read the query from a file"),
+    ],
+    see_also=["search", "stats", "list"],
+)
+@click.argument("query", required=False)
+@click.option("--views", is_flag=True, help="Show the views and their columns.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Show at most N rows.  [default: {_DEFAULT_LIMIT}; all with --json or --csv]",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, max=86400, min_open=True),
+    callback=_check_seconds,
+    default=SQL_TIMEOUT_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Abort the query after this time.",
+)
+@click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
+@csv_option
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """Query the store with SQL (SQLite dialect). Read-only.
+
+    QUERY is one SELECT over the views that --views lists, or `-` to read it from
+    standard input. See docs/sql.md for more examples.
+    """
+    as_json, as_csv = options["as_json"], options["as_csv"]
+    check_format_options(options)
+    if options["views"] or options["query"] is None:
+        emit({"views": _views_to_dicts()}, _view_lines, as_json=as_json)
+        return
+    limit = options["limit"] or (None if as_json or as_csv else _DEFAULT_LIMIT)
+    # `islice` accepts no larger number.
+    stop = limit and min(limit, sys.maxsize)
+    path = get_app(ctx).paths.store_file
+    with open_store(path, redact=not options["reveal"]) as store:
+        rows = store.sql(_read_query(options["query"]), timeout=options["timeout"])
+        json_rows = _iter_json_rows(rows)
+        if as_csv:
+            print_csv(rows.columns, islice(json_rows, stop))
+            return
+        visible_rows = list(islice(json_rows, stop))
+        has_more_rows = limit is not None and next(json_rows, None) is not None
+    _emit_rows(rows.columns, visible_rows, has_more_rows=has_more_rows, as_json=as_json)
+
+
+def _emit_rows(
+    names: tuple[str, ...], rows: list[list[Any]], *, has_more_rows: bool, as_json: bool
+) -> None:
+    data = {
+        "columns": list(names),
+        "rows": [dict(zip(names, row, strict=True)) for row in rows] if as_json else [],
+    }
+    warnings = []
+    if has_more_rows:
+        count = format_count(len(rows), "row")
+        warnings.append(f"There are more than {count}. Show more with -n or --csv.")
+    emit(data, lambda: _lines(names, rows), as_json=as_json, warnings=warnings)
+
+
+def _read_query(query: str) -> str:
+    if query != "-":
+        return query
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+
+def _iter_json_rows(rows: Rows) -> Iterator[list[Any]]:
+    """Yield rows of JSON values; bytes become hexadecimal digits."""
+    for row in rows:
+        yield [_to_json_value(cell) for cell in row.values()]
+
+
+def _to_json_value(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.hex()
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return str(cell)
+    return cell
+
+
+def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
+    if not rows:
+        return ["No rows."]
+    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    if _is_wide(names, cells):
+        return _card_lines(names, cells)
+    numeric_names = [
+        name
+        for index, name in enumerate(names)
+        if all(isinstance(row[index], (int, float, type(None))) for row in rows)
+    ]
+    return format_table(names, cells, stretch=None, right_aligned=numeric_names)
+
+
+def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:
+    """Return whether even a table with the narrowest readable columns has no room."""
+    widths = (max(map(len, column)) for column in zip(names, *cells, strict=True))
+    return not has_room(sum(min(width, _MIN_COLUMN_WIDTH) + 2 for width in widths))
+
+
+def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
+    """Yield one line per column, row by row, for rows too wide for a table."""
+    name_width = max(len(name) for name in names)
+    for number, row in enumerate(rows, 1):
+        yield click.style(f"row {number}", dim=True)
+        for name, cell in zip(names, row, strict=True):
+            line = sanitize(cell[:_MAX_CELL_CHARS]).replace("\n", " ")
+            ellipsis = "…" if len(cell) > _MAX_CELL_CHARS else ""
+            yield f"  {sanitize(name):<{name_width}}  {line}{ellipsis}"
+
+
+def _views_to_dicts() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": view.name,
+            "about": view.about,
+            "columns": [{"name": c.name, "about": c.about} for c in view.columns],
+        }
+        for view in VIEWS
+    ]
+
+
+def _view_lines() -> Iterator[str]:
+    for view in VIEWS:
+        yield click.style(view.name, bold=True)
+        yield f"  {view.about}"
+        for column in view.columns:
+            yield f"    {column.name:<18}  {column.about}"
+        yield ""
+    yield 'Example: leslied sql "SELECT title, cost_usd FROM sessions"'

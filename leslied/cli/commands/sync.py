@@ -1,0 +1,187 @@
+"""`leslied sync`: do the daemon's work once."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.help import LesliedCommand
+from leslied.cli.render.output import (
+    emit,
+    format_bytes,
+    format_count,
+    format_path,
+    format_source_errors,
+    json_option,
+)
+from leslied.cli.terminal.progress import ProgressBar
+from leslied.pipeline import AssetIndexReport, IngestReport, SettleReport
+from leslied.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.app import App
+    from leslied.pipeline import Pipeline
+
+
+@click.command(
+    cls=LesliedCommand,
+    examples=[
+        ("leslied sync && leslied list", "read new entries, then list sessions"),
+        ("leslied sync --stop-all", "write the transcripts of all sessions"),
+        ("leslied sync --json", "print a report as JSON"),
+    ],
+    see_also=["run", "service", "status"],
+)
+@click.option(
+    "--stop-all",
+    is_flag=True,
+    help="Treat all sessions as stopped: write all transcripts, archive all logs.",
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
+    """Read new log entries once, without the daemon.
+
+    Do the daemon's work once, for scripts and cron jobs; logs are archived only with
+    --stop-all, which treats every session as stopped. The command fails if the daemon
+    is running.
+
+    Every complete log entry is stored exactly once, however often the command runs or
+    is interrupted.
+    """
+    # Ingest creates many objects but no cycles; the default thresholds cost 5 % time.
+    gc.set_threshold(100_000, 20, 20)
+    app = get_app(ctx)
+    started_at = app.clock.monotonic()
+    ingest_report, settle_report, asset_report, stopped_count = _sync(
+        app, stop_all=stop_all
+    )
+    seconds = app.clock.monotonic() - started_at
+    data = _report_to_dict(ingest_report, settle_report, stopped_count, seconds)
+    data["threads_indexed"] = asset_report.threads
+    data["index_files_written"] = asset_report.files_written
+    errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
+    warnings = format_source_errors(errors.items())
+    warnings += [f"{name}: {reason}" for name, reason in settle_report.errors.items()]
+    emit(
+        data,
+        lambda: _lines(ingest_report, data, app),
+        as_json=as_json,
+        warnings=warnings,
+    )
+
+
+def _sync(
+    app: App, *, stop_all: bool
+) -> tuple[IngestReport, SettleReport, AssetIndexReport, int]:
+    """Run the stages; return their reports and the number of stopped sessions.
+
+    The settle report has the errors of the transcripts stage and those after it.
+    """
+    ingest_report = IngestReport()
+    with (
+        ProgressBar(app.clock) as bar,
+        Store(app.paths.store_file, app.clock) as store,
+        app.open_reader() as reader,
+    ):
+        pipeline = app.make_pipeline(
+            store, reader, is_final=stop_all, on_progress=bar.update
+        )
+        for ingest in pipeline.ingests:
+            bar.start(f"Reading {ingest.adapter.title}", format_bytes)
+            ingest_report += ingest.scan()
+        stopped_count = pipeline.hook_events.run().stopped
+        stopped_count += pipeline.stop_detection.run()
+        stopped_count += store.mark_all_stopped() if stop_all else 0
+        bar.start("Writing transcripts")
+        # Sessions that ended before the store was created are many, and their
+        # transcripts are rarely needed.
+        settle_report = pipeline.transcripts.run(include_old=stop_all)
+        _sync_relations(pipeline, settle_report, include_old=stop_all)
+        bar.start("Indexing threads")
+        # The daemon checks fewer threads at a time, but scans regularly.
+        asset_report = pipeline.asset_index.scan(newest_limit=2000)
+        settle_report.errors |= asset_report.errors
+        exports_report = pipeline.exports.run()
+        settle_report.errors |= exports_report.errors
+        settle_report.exports_written = exports_report.files_written
+        if stop_all:
+            bar.start("Archiving logs")
+            settle_report.errors |= pipeline.archiver.run().errors
+    return ingest_report, settle_report, asset_report, stopped_count
+
+
+def _sync_relations(
+    pipeline: Pipeline, settle_report: SettleReport, *, include_old: bool
+) -> None:
+    """Update relations, and write the transcripts of moved threads again.
+
+    Counts and errors are added to `settle_report`.
+    """
+    relations_report = pipeline.relations_sync.run()
+    settle_report.errors |= relations_report.errors
+    if relations_report.moved_threads:
+        pipeline.relations_sync.run()
+        rewrite_report = pipeline.transcripts.run(include_old=include_old)
+        settle_report.files_written += rewrite_report.files_written
+        settle_report.errors |= rewrite_report.errors
+
+
+def _report_to_dict(
+    ingest_report: IngestReport,
+    settle_report: SettleReport,
+    stopped_count: int,
+    seconds: float,
+) -> dict[str, Any]:
+    return {
+        "sources": ingest_report.sources,
+        "sources_changed": ingest_report.sources_read,
+        "sources_waiting": len(ingest_report.waiting),
+        "entries_decoded": ingest_report.entries,
+        "bytes_read": ingest_report.bytes_read,
+        "records_added": ingest_report.added.records,
+        "placements_added": ingest_report.added.placements,
+        "noise": ingest_report.noise,
+        "rejected": ingest_report.rejected,
+        "transactions": ingest_report.commits,
+        "units_settled": settle_report.units,
+        "transcripts_written": settle_report.files_written,
+        "transcripts_removed": settle_report.files_removed,
+        "exports_written": settle_report.exports_written,
+        "sessions_stopped": stopped_count,
+        "seconds": round(seconds, 3),
+        "missing_roots": [str(path) for path in ingest_report.missing_roots],
+    }
+
+
+def _lines(
+    ingest_report: IngestReport, data: dict[str, Any], app: App
+) -> Iterator[str]:
+    home = str(app.home)
+    if not ingest_report.sources:
+        yield "No agent has written logs on this machine yet. Looked in:"
+        for path in ingest_report.missing_roots:
+            yield f"  {format_path(str(path), home)}"
+        return
+    size = format_bytes(ingest_report.bytes_read)
+    yield (
+        f"{ingest_report.sources} logs, {ingest_report.sources_read} changed: "
+        f"{ingest_report.entries} new entries ({size}) in {data['seconds']:.1f} s"
+    )
+    if ingest_report.entries:
+        yield (
+            f"{ingest_report.added.records} records, {ingest_report.noise} noise, "
+            f"{ingest_report.rejected} rejected. List sessions with: leslied list"
+        )
+    if data["transcripts_written"]:
+        count = format_count(data["transcripts_written"], "transcript")
+        yield f"{count} written. List them: leslied threads list"
+    if data["exports_written"]:
+        yield f"{data['exports_written']} export files written"
+    if data["sessions_stopped"]:
+        yield f"{data['sessions_stopped']} sessions and subagents marked as stopped"

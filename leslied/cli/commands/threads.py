@@ -1,0 +1,197 @@
+"""`leslied threads`: the threads of a project and their parents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leslied.app import get_app
+from leslied.cli.help import LesliedGroup
+from leslied.cli.render.output import (
+    emit,
+    format_path,
+    format_table,
+    json_option,
+    sanitize,
+)
+from leslied.cli.thread_lookup import list_all_base_folders, list_base_folders
+from leslied.threads.relations import read_relations
+from leslied.threads.tree import build_tree, render_dot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from leslied.app import App
+    from leslied.threads.tree import ThreadNode
+
+_MARKS = {"active": "●", "completed": "○"}
+_NO_THREADS = "There are no threads yet. Use an agent, then run: leslied sync"
+
+_project_option = click.option(
+    "--project",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Show this project.  [default: the current project; outside of any, all]",
+)
+
+
+@click.group(cls=LesliedGroup, see_also=["assets", "context", "resume"])
+def command() -> None:
+    """Show a project's threads and their parents.
+
+    A thread holds what one session left in a project: its transcripts, and the assets
+    that the agent wrote. A forked session has its own thread, whose parent is the
+    thread of the original session.
+    """
+
+
+@command.command(
+    examples=[
+        ("leslied threads tree", "threads of the current project"),
+        ("leslied threads tree --project ..", "threads of the parent folder"),
+        (
+            "leslied threads tree --dot | dot -Tsvg > threads.svg",
+            "draw them with Graphviz",
+        ),
+    ],
+    see_also=["threads list"],
+)
+@click.option("--dot", "as_dot", is_flag=True, help="Print a Graphviz graph.")
+@_project_option
+@json_option
+@click.pass_context
+def tree(
+    ctx: click.Context, *, as_dot: bool, project: Path | None, as_json: bool
+) -> None:
+    """Show threads as a tree with forks below their parents, newest first.
+
+    ● marks an active thread, ○ a completed one, ◌ any other status. Each line ends with
+    the thread's number of subagents and the threads to which it refers.
+    """
+    app = get_app(ctx)
+    trees = _load_trees(app, project)
+    if as_dot and not as_json:
+        all_roots = [root for _, roots in trees for root in roots]
+        click.echo(
+            "\n".join(sanitize(line) for line in render_dot(all_roots).split("\n"))
+        )
+        return
+    data = {"projects": [_project_to_dict(base, roots) for base, roots in trees]}
+    emit(data, lambda: _tree_lines(trees, app), as_json=as_json)
+
+
+@command.command(
+    name="list",
+    examples=[
+        ("leslied threads list", "threads of the current project"),
+        ("leslied threads list --json", "the same as JSON"),
+    ],
+    see_also=["threads tree"],
+)
+@_project_option
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
+    """Show threads as a table, most recently changed first."""
+    app = get_app(ctx)
+    projects = [
+        (
+            base,
+            sorted(
+                _walk_trees(roots), key=lambda n: (n.updated_at, n.id), reverse=True
+            ),
+        )
+        for base, roots in _load_trees(app, project)
+    ]
+    data = {
+        "projects": [
+            _project_to_dict(base, nodes, is_flat=True) for base, nodes in projects
+        ]
+    }
+    emit(data, lambda: _list_lines(projects, app), as_json=as_json)
+
+
+def _load_trees(app: App, project: Path | None) -> list[tuple[Path, list[ThreadNode]]]:
+    bases = list_base_folders(app, (project or Path.cwd()).resolve())
+    if not bases and not project:
+        bases = list_all_base_folders(app)
+    trees = [(base, build_tree(read_relations(base))) for base in bases]
+    for node in _walk_trees(root for _, roots in trees for root in roots):
+        node.title = app.redact(node.title)
+    return [(base, roots) for base, roots in trees if roots]
+
+
+def _walk_trees(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
+    for root in roots:
+        yield from root.walk()
+
+
+def _project_to_dict(
+    base: Path, nodes: list[ThreadNode], *, is_flat: bool = False
+) -> dict[str, Any]:
+    threads = [asdict(node) for node in nodes]
+    if is_flat:
+        threads = [{**t, "children": [c["id"] for c in t["children"]]} for t in threads]
+    return {"project": str(base), "threads": threads}
+
+
+def _tree_lines(trees: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterator[str]:
+    if not trees:
+        yield _NO_THREADS
+    for base, roots in trees:
+        yield click.style(sanitize(format_path(str(base), str(app.home))), bold=True)
+        for root in roots:
+            yield from _branch_lines(root, "", "")
+
+
+def _branch_lines(
+    node: ThreadNode, node_prefix: str, fork_prefix: str
+) -> Iterator[str]:
+    """Yield the line of the thread, then those of its forks, each after its prefix."""
+    parts = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
+    if node.status not in _MARKS:
+        parts.append(f"({node.status})")
+    if node.subagents:
+        plural = "" if node.subagents == 1 else "s"
+        parts.append(f"[{node.subagents} subagent{plural}]")
+    if node.references_to:
+        parts.append("→ " + ", ".join(node.references_to))
+    yield node_prefix + sanitize(" ".join(parts))
+    for child in node.children:
+        is_last = child is node.children[-1]
+        corner, below_corner = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        yield from _branch_lines(
+            child, fork_prefix + corner, fork_prefix + below_corner
+        )
+
+
+def _list_lines(
+    projects: list[tuple[Path, list[ThreadNode]]], app: App
+) -> Iterable[str]:
+    if not projects:
+        return [_NO_THREADS]
+    rows = [
+        (
+            node.id,
+            node.status,
+            node.updated_at[:16].replace("T", " "),
+            format_path(str(base), str(app.home)).rpartition("/")[2],
+            node.title,
+            str(len(node.children)),
+            str(len(node.references_to)),
+            str(node.subagents),
+        )
+        for base, nodes in projects
+        for node in nodes
+    ]
+    text_headers = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
+    count_headers = ("FORKS", "REFS", "SUBAGENTS")
+    return format_table(
+        (*text_headers, *count_headers),
+        rows,
+        stretch=text_headers.index("TITLE"),
+        right_aligned=count_headers,
+        droppable=("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED"),
+    )

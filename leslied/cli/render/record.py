@@ -1,0 +1,233 @@
+"""Rendering of one record as lines of text, for the terminal or a pipe."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from leslied.cli.render.edits import render_edits
+from leslied.cli.render.options import (
+    MAX_PLAIN_CHARS,
+    Gap,
+    format_more_lines,
+    measure_width,
+)
+from leslied.cli.render.output import sanitize
+from leslied.model.edits import PATH_ARGUMENTS, find_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from leslied.cli.render.options import RenderOptions
+    from leslied.model.edits import FileEdit
+    from leslied.model.record import Record
+
+_KEY_ARGUMENTS = (
+    "command",
+    "cmd",
+    "pattern",
+    *PATH_ARGUMENTS,
+    "url",
+    "query",
+    "description",
+    "prompt",
+    "message",
+    "input",
+)
+"""Arguments that summarize a call, the most informative first."""
+
+
+class RecordRenderer:
+    """Renderer of the records of a session, in order.
+
+    The result of an edit is left out if the edit was shown as a diff.
+
+    Plain output is neither rendered nor wrapped. On a terminal, answers are rendered as
+    Markdown, edits as diffs, and wrapped lines keep their indent.
+    """
+
+    def __init__(self, options: RenderOptions) -> None:
+        self._options = options
+        self._diffed_call_ids: set[str] = set()
+        """Ids of calls whose edits were shown as a diff."""
+
+    def render(self, record: Record, indent: str) -> Iterator[str]:
+        """Yield the lines of one record, none if it is not shown."""
+        options = self._options
+        match record.type:
+            case "user_message":
+                yield from self._prompt_lines(record, indent)
+            case "assistant_message" if record.content.strip():
+                yield from self._answer_lines(record, indent)
+            case "tool_use" if options.tool_output != "none":
+                yield from self._call_lines(record, indent)
+            case "tool_result" if options.tool_output != "none":
+                yield from self._result_lines(record, indent)
+            case "error":
+                yield from self._prefixed_lines(f"✗ {record.content}", indent, fg="red")
+            case "thinking" if options.include_thinking and record.content.strip():
+                yield from self._thought_lines(record, indent)
+            case "unknown" if options.is_full:
+                yield indent + sanitize(f"? {record.content[:MAX_PLAIN_CHARS]}")
+            case "system_event":
+                yield from self._event_lines(record, indent)
+
+    def _prompt_lines(self, record: Record, indent: str) -> Iterator[str]:
+        yield Gap(indent.rstrip())
+        prefix = indent + self._options.paint("> ", fg="cyan", bold=True)
+        yield from self._prefixed_lines(record.content, prefix, bold=True)
+        yield Gap(indent.rstrip())
+
+    def _answer_lines(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        if not options.is_rich:
+            yield from self._prefixed_lines(record.content, indent)
+            return
+        from leslied.cli.render.markdown import render_markdown  # noqa: PLC0415
+
+        yield Gap(indent.rstrip())
+        width = options.width_after(indent, is_prose=True)
+        lines = render_markdown(record.content.strip("\n"), width)
+        if lines is None:
+            yield from self._prefixed_lines(record.content, indent)
+        else:
+            yield from ((indent + line).rstrip() for line in lines)
+        yield Gap(indent.rstrip())
+
+    def _thought_lines(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        if options.is_rich:
+            yield Gap(indent.rstrip())
+        prefix = indent + options.paint("~ ", dim=True)
+        yield from self._prefixed_lines(record.content, prefix, dim=True, italic=True)
+        if options.is_rich:
+            yield Gap(indent.rstrip())
+
+    def _call_lines(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        name = sanitize(" ".join(record.tool_name.split()))
+        arguments = _parse_json(record.tool_input)
+        edits = find_edits(record.tool_name, arguments) if options.is_rich else []
+        summary = self._format_arguments(record, arguments, edits)
+        if not options.is_rich:
+            yield f"{indent}● {name} {summary}"
+        else:
+            yield from self._call_header_lines(name, summary, indent)
+        if edits:
+            self._diffed_call_ids.add(record.tool_call_id)
+            yield from render_edits(edits, indent, options)
+        if record.metadata.get("is_unanswered"):
+            yield indent + options.paint("  └ no answer", dim=True)
+
+    def _call_header_lines(self, name: str, summary: str, indent: str) -> Iterator[str]:
+        options = self._options
+        width = options.width_after(indent)
+        # Leave some columns for the summary, even after a very long name.
+        name = options.truncate(name, width - 12)
+        head = options.paint("● ", fg="blue") + options.paint(
+            name, fg="blue", bold=True
+        )
+        width_left = width - measure_width(name) - len("●  ")
+        if not options.is_full or len(summary) <= width_left:
+            yield indent + f"{head} {options.truncate(summary, width_left)}".rstrip()
+            return
+        yield indent + head
+        for piece in options.wrap(summary, width - 2):
+            yield f"{indent}  {options.paint(piece, dim=True)}"
+
+    def _format_arguments(
+        self, record: Record, arguments: Any, edits: Sequence[FileEdit]
+    ) -> str:
+        """Format the most informative argument on one line, or all arguments.
+
+        A call that edits one file is summarized by that file. For several edits, return
+        "", because their diffs show the files.
+        """
+        options = self._options
+        if len(edits) > 1:
+            return ""
+        if edits:
+            path = options.shorten_path(edits[0].path)
+            return sanitize(f"{path} {edits[0].diffstat}")
+        if options.is_full or not isinstance(arguments, dict):
+            text = record.tool_input
+            return sanitize(text if options.is_full else text[:MAX_PLAIN_CHARS])
+        for name in _KEY_ARGUMENTS:
+            argument = _format_argument(arguments.get(name))
+            if argument:
+                if name in PATH_ARGUMENTS:
+                    argument = options.shorten_path(argument)
+                return self._join_lines(argument)
+        return self._join_lines(record.tool_input)
+
+    def _join_lines(self, text: str) -> str:
+        """Return the text on one line, truncated in plain output."""
+        line = sanitize(" ".join(text.split()))
+        return line if self._options.is_rich else self._options.truncate(line, 0)
+
+    def _result_lines(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
+        is_error = bool(record.metadata.get("is_error"))
+        is_whole = options.tool_output == "whole"
+        if record.tool_call_id in self._diffed_call_ids:
+            self._diffed_call_ids.discard(record.tool_call_id)
+            if not (is_error or is_whole):
+                return
+        lines = (record.spilled or record.content).strip("\n").split("\n")
+        visible_lines = lines if is_whole else lines[: options.max_result_lines]
+        style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
+        prefix = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
+        for line in visible_lines:
+            for piece in self._fit_line(line, prefix, is_whole=is_whole):
+                yield (prefix + options.paint(piece, **style)) if piece else prefix
+                prefix = indent + "    "
+        if len(visible_lines) < len(lines):
+            yield prefix + options.paint(
+                format_more_lines(len(lines) - len(visible_lines)), dim=True
+            )
+
+    def _fit_line(self, line: str, prefix: str, *, is_whole: bool) -> Iterator[str]:
+        """Yield the pieces of the wrapped line; unless `is_whole`, truncate it."""
+        options = self._options
+        width = options.width_after(prefix) if options.is_rich else 0
+        if is_whole:
+            yield from options.wrap(sanitize(line), width)
+        else:
+            yield options.truncate(sanitize(line), width)
+
+    def _event_lines(self, record: Record, indent: str) -> Iterator[str]:
+        kind, note = record.metadata.get("kind"), record.metadata.get("note")
+        if note == "interrupt":
+            yield indent + self._options.paint("✗ interrupted", fg="magenta")
+        elif kind == "compacted" and note == "compact_boundary":
+            yield indent + self._options.paint("≈ conversation compacted", fg="magenta")
+        elif self._options.is_full:
+            text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
+            description = " ".join(str(part) for part in (kind, note, text) if part)
+            yield from self._prefixed_lines(f"· {description}", indent, dim=True)
+
+    def _prefixed_lines(self, text: str, prefix: str, **style: Any) -> Iterator[str]:
+        """Yield the wrapped lines of the text, each after the prefix."""
+        options = self._options
+        width = options.width_after(prefix, is_prose=True) if options.is_rich else 0
+        for line in text.strip("\n").split("\n"):
+            for piece in options.wrap(sanitize(line), width):
+                yield prefix + options.paint(piece, **style)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _format_argument(value: Any) -> str:
+    """Return the argument if it is a text or a list of words, else "".
+
+    Of a list such as `bash -c COMMAND`, only COMMAND is returned.
+    """
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        is_shell = len(value) == 3 and value[1] in ("-c", "-lc")
+        return str(value[2]) if is_shell else " ".join(value)
+    return value if isinstance(value, str) else ""

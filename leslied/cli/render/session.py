@@ -1,0 +1,161 @@
+"""Rendering of a session as text: header, units, entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.cli.render.options import (
+    Gap,
+    RenderOptions,
+    collapse_gaps,
+    find_terminal_width,
+    measure_width,
+)
+from leslied.cli.render.output import (
+    format_cost,
+    format_count,
+    format_number,
+    format_path,
+    format_time,
+    sanitize,
+)
+from leslied.cli.render.record import RecordRenderer
+from leslied.sessions.reading_order import pair_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from leslied.cli.render.options import ToolOutput
+    from leslied.model.record import PlacedRecord, Record
+    from leslied.model.session import SessionSummary, Status, Unit
+
+_CONVERSATION_TYPES = {
+    "user_message",
+    "assistant_message",
+    "tool_use",
+    "tool_result",
+    "error",
+}
+
+
+def render_header(
+    session: SessionSummary, status: Status, home: str, options: RenderOptions
+) -> Iterator[str]:
+    """Yield the title and a summary of the session."""
+    title = sanitize(" ".join((session.title or session.key.session_id).split()))
+    yield from (
+        options.paint(piece, bold=True) for piece in options.wrap(title, options.width)
+    )
+    facts = [
+        session.key.session_id,
+        session.key.agent,
+        format_path(session.cwd, home),
+        session.model,
+        f"{format_time(session.started_at)} to {format_time(session.ended_at)}",
+        status,
+        format_count(session.units, "unit"),
+        format_count(session.tool_calls, "tool call"),
+        f"{format_number(session.usage.output_tokens)} tokens out",
+        format_cost(session.cost) if session.cost.priced else "",
+    ]
+    text = sanitize(" · ".join(fact for fact in facts if fact))
+    yield from (
+        options.paint(piece, dim=True) for piece in options.wrap(text, options.width)
+    )
+
+
+def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
+    """Yield the lines of the units, consuming the units lazily."""
+    lines = (
+        line
+        for unit in units
+        if unit.number or options.is_full or has_conversation(unit)
+        for line in _render_unit(unit, "", RecordRenderer(options), options)
+    )
+    return collapse_gaps(lines) if options.is_rich else lines
+
+
+def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
+    """Yield only the agent's answers, separated by empty lines."""
+    renderer = RecordRenderer(options)
+    is_first = True
+    for unit in units:
+        for placed in unit.entries:
+            lines = list(renderer.render(placed.record, ""))
+            if lines and not is_first:
+                yield ""
+            is_first = is_first and not lines
+            # On a terminal, an answer starts and ends with a gap.
+            yield from lines[1:-1] if options.is_rich else lines
+
+
+def render_record(record: Record, indent: str, *, is_full: bool) -> Iterator[str]:
+    """Yield the lines of a single record; none if the record is not shown."""
+    tool_output: ToolOutput = "whole" if is_full else "short"
+    options = RenderOptions(
+        width=find_terminal_width(),
+        is_full=is_full,
+        include_thinking=is_full,
+        tool_output=tool_output,
+    )
+    return RecordRenderer(options).render(record, indent)
+
+
+def has_conversation(unit: Unit) -> bool:
+    """Return whether the unit has prompts, answers, tool calls or errors."""
+    return any(placed.record.type in _CONVERSATION_TYPES for placed in unit.entries)
+
+
+def _render_unit(
+    unit: Unit, indent: str, renderer: RecordRenderer, options: RenderOptions
+) -> Iterator[str]:
+    yield Gap(indent.rstrip())
+    yield _format_unit_header(unit, indent, options)
+    if options.is_rich:
+        yield Gap(indent.rstrip())
+    inner_indent = indent + (
+        options.paint("  │ ", dim=True) if options.is_rich else "    "
+    )
+    remaining_subagents = list(unit.subagents)
+    for record in _iter_in_reading_order(unit.entries):
+        yield from renderer.render(record, indent)
+        for subagent in _list_started_subagents(record, remaining_subagents):
+            remaining_subagents.remove(subagent)
+            yield from _render_unit(subagent, inner_indent, renderer, options)
+    for subagent in remaining_subagents:
+        yield from _render_unit(subagent, inner_indent, renderer, options)
+
+
+def _list_started_subagents(record: Record, subagents: Sequence[Unit]) -> list[Unit]:
+    """Return the subagents that the record started; none if it is not a call."""
+    call_id = record.tool_call_id if record.type == "tool_use" else ""
+    return [
+        subagent
+        for subagent in subagents
+        if call_id and subagent.summary.spawn_call_id == call_id
+    ]
+
+
+def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
+    if unit.summary.is_subagent:
+        name = unit.summary.description or unit.summary.agent_type
+        facts = [f"subagent {name}".strip(), unit.summary.subagent_id]
+    else:
+        facts = [str(unit.number), unit.chat_id, format_time(unit.started_at)]
+        facts.append(unit.stop_reason)
+        if unit.agent_mode != "agent":
+            facts.append(unit.agent_mode)
+    header = f"── {sanitize(' · '.join(facts))} ──"
+    if options.is_rich:
+        width = options.width_after(indent)
+        header = options.truncate(header, width)
+        header += "─" * (width - measure_width(header))
+    return indent + options.paint(header, dim=True)
+
+
+def _iter_in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
+    """Yield records with each result after its call, also for parallel calls."""
+    for placed, result in pair_results(entries):
+        yield placed.record
+        if result:
+            yield result.record

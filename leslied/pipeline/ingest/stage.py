@@ -1,0 +1,211 @@
+"""The ingest stage: discover, read, decode and commit the entries of sources."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leslied import tail
+from leslied.errors import LesliedError
+from leslied.model.source import Cursor, Shape
+from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Batch, IngestReport
+from leslied.pipeline.ingest.prefetch import can_prefetch, prefetch_batches
+from leslied.pipeline.ingest.source_reader import SourceReader
+from leslied.pipeline.progress import ignore_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from leslied.agents import AgentAdapter
+    from leslied.model.decoded_chunk import DecodedChunk
+    from leslied.model.source import Root, SourceRef
+    from leslied.pipeline.progress import ProgressCallback
+    from leslied.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingest:
+    """The ingest stage of one agent."""
+
+    adapter: AgentAdapter
+    store: Store
+    roots: tuple[Root, ...]
+    limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
+    is_final: bool = False
+    """Whether a last line without a line end is read as complete."""
+    is_excluded: Callable[[str], bool] | None = None
+    """Predicate of a session's folder, true if no content of it may be stored; None if
+    nothing is excluded. A predicate that is true for "" excludes everything."""
+    weight: int = BATCH_WEIGHT
+    """Rows plus kilobytes after which a batch is committed."""
+    failures: Failures = field(default_factory=Failures)
+    on_progress: ProgressCallback = ignore_progress
+    """Called with the bytes read after every commit; the total is known only in an
+    agent's first scan."""
+
+    def scan(self) -> IngestReport:
+        """Ingest all new entries below the roots, each exactly once."""
+        with self.store.track_scan(self.adapter.name):
+            return self._scan()
+
+    def _scan(self) -> IngestReport:
+        agent = self.adapter.name
+        is_first = self.store.is_new_agent(agent)
+        stamps = self.store.load_stamps(agent, is_final=self.is_final)
+        discovery = tail.discover(agent, self.roots, stamps)
+        with self.store.bulk_load(is_enabled=is_first and bool(discovery.sources)):
+            sources = sorted(discovery.sources, key=_is_side_file)
+            read = self._read_all if is_first else self._read_new
+            total = sum(source.stamp.size for source in sources) if is_first else 0
+            report = self.commit(read(sources), total)
+        self._clear_failures(sources, report)
+        self._mark_gone(discovery)
+        report.sources = discovery.count
+        report.errors |= discovery.unreadable
+        report.missing_roots += discovery.missing_roots
+        return report
+
+    def ingest_files(self, paths: Iterable[Path]) -> IngestReport:
+        """Ingest new entries from these files; ignore files that are not sources."""
+        sources = [source for path in paths if (source := self._find_source(path))]
+        sources.sort(key=_is_side_file)
+        report = self.commit(self._read_new(sources))
+        self._clear_failures(sources, report)
+        return report
+
+    def commit(self, batches: Iterable[Batch], total: int = 0) -> IngestReport:
+        """Commit each batch in one transaction; `total` bytes are for progress only."""
+        report = IngestReport()
+        failed_paths: set[Path] = set()
+        for batch in batches:
+            report += batch.report
+            if batch.chunks:
+                self._commit_chunks(batch.chunks, report, failed_paths)
+                self.on_progress(report.bytes_read, total)
+            for path, reason in (batch.report.errors | batch.report.waiting).items():
+                self.store.record_source_error(self.adapter.name, path, reason)
+            for path, reason in batch.report.failures.items():
+                self.failures.record("source", str(path), reason)
+        return report
+
+    def _commit_chunks(
+        self, chunks: list[DecodedChunk], report: IngestReport, failed_paths: set[Path]
+    ) -> None:
+        """Commit the chunks together, or, if that fails unexpectedly, one by one.
+
+        Skip the sources in `failed_paths`, and add those that fail now.
+        """
+        chunks = [chunk for chunk in chunks if chunk.source.path not in failed_paths]
+        try:
+            report.added += self.store.commit(chunks)
+        except LesliedError:
+            raise
+        except Exception:  # noqa: BLE001 - find out which source failed
+            for chunk in chunks:
+                self._commit_alone(chunk, report, failed_paths)
+        report.commits += 1
+
+    def _commit_alone(
+        self, chunk: DecodedChunk, report: IngestReport, failed_paths: set[Path]
+    ) -> None:
+        """Commit one chunk; if that fails unexpectedly, record it for its source."""
+        path = chunk.source.path
+        # A later chunk must not move the cursor past one that was not committed.
+        if path in failed_paths:
+            return
+        try:
+            report.added += self.store.commit([chunk])
+        except LesliedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - any bug ends this source only
+            reason = describe_error(error)
+            report.failures[path] = self.failures.record("source", str(path), reason)
+            failed_paths.add(path)
+
+    def _clear_failures(self, sources: list[SourceRef], report: IngestReport) -> None:
+        """Delete the failures of sources that were read now or no longer exist."""
+        intact_paths = {str(s.path) for s in sources if s.path not in report.failures}
+        for path in self.failures.list_names("source"):
+            was_paused = self.failures.is_paused("source", path)
+            was_read = path in intact_paths and not was_paused
+            if was_read or not os.path.lexists(path):
+                self.failures.clear("source", path)
+
+    def make_source_reader(
+        self, load_saved_state: Callable[[bytes], str] = lambda _: ""
+    ) -> SourceReader:
+        """Return a reader of this agent's sources.
+
+        `load_saved_state` returns the decoder state saved for a log's path.
+        """
+        return SourceReader(
+            adapter=self.adapter,
+            limits=self.limits,
+            is_final=self.is_final,
+            weight=self.weight,
+            is_excluded=self.is_excluded,
+            load_saved_state=load_saved_state,
+            find_source=self._find_source,
+        )
+
+    def _read_all(self, sources: list[SourceRef]) -> Iterator[Batch]:
+        """Read every source from its start, without loading cursors."""
+        batches = self.make_source_reader().read(
+            (source, Cursor()) for source in sources
+        )
+        return prefetch_batches(batches) if can_prefetch(sources) else batches
+
+    def _read_new(self, sources: list[SourceRef]) -> Iterator[Batch]:
+        """Read each source after its cursor; skip those paused by a failure."""
+        reader = self.make_source_reader(self._load_saved_state)
+        return reader.read(
+            (source, self._load_cursor(source))
+            for source in sources
+            if not self.failures.is_paused("source", str(source.path))
+        )
+
+    def _find_source(self, path: Path) -> SourceRef | None:
+        return tail.find_source(self.adapter.name, self.roots, path)
+
+    def _load_saved_state(self, path: bytes) -> str:
+        cursor = self.store.find_cursor(self.adapter.name, path)
+        return cursor.state if cursor else ""
+
+    def _load_cursor(self, source: SourceRef) -> Cursor:
+        """Return the source's saved cursor, or a new one.
+
+        If the file was moved, its cursor is first saved under the new path.
+        """
+        path = os.fsencode(source.path)
+        cursor = self.store.find_cursor(self.adapter.name, path)
+        if cursor is None:
+            self._adopt_moved_file(
+                source, self.store.find_source_path(self.adapter.name, source.stamp)
+            )
+            cursor = self.store.find_cursor(self.adapter.name, path)
+        return cursor or Cursor()
+
+    def _adopt_moved_file(self, source: SourceRef, old_path: bytes) -> None:
+        """Move the cursor from `old_path` if the file was moved to a new folder."""
+        is_same_name = os.path.basename(old_path) == os.fsencode(source.path.name)  # noqa: PTH119
+        if is_same_name and not os.path.lexists(old_path):
+            self.store.move_source(
+                self.adapter.name, old_path, os.fsencode(source.path)
+            )
+
+    def _mark_gone(self, discovery: tail.Discovery) -> None:
+        """Mark sources as gone, except below missing or unreadable folders."""
+        unreadable = tuple(os.fsencode(path) for path in discovery.unreadable)
+        missing = tuple(os.fsencode(path) for path in discovery.missing_roots)
+        unchecked = unreadable + missing
+        gone = [path for path in discovery.gone_paths if not path.startswith(unchecked)]
+        if gone:
+            self.store.mark_gone(self.adapter.name, gone)
+
+
+def _is_side_file(source: SourceRef) -> bool:
+    """Return whether a source may belong to a log, so that it is read after logs."""
+    return source.shape is Shape.DOCUMENT

@@ -1,0 +1,3 @@
+"""Work that runs only on request: prune and rebuild."""
+
+from __future__ import annotations

@@ -1,0 +1,181 @@
+"""Decode archived bytes again and commit their records, for a rebuild."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from leslied import archive, tail
+from leslied.archive import ArchiveError, FrameKind
+from leslied.model.source import Cursor, FileStamp, Shape, SourceRef
+from leslied.pipeline.ingest.batch import IngestReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from leslied.archive import ArchiveFrame
+    from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
+    from leslied.model.record import Record
+    from leslied.model.source import Chunk, RawEntry
+    from leslied.pipeline.ingest.stage import Ingest
+
+
+class ArchiveReplay:
+    """Reader that feeds one agent's archive files to its ingest.
+
+    Archived bytes are decoded as if the original log were growing again.
+    """
+
+    def __init__(self, ingest: Ingest, scratch_file: Path) -> None:
+        self._ingest = ingest
+        self._source_reader = ingest.make_source_reader()
+        self._scratch_file = scratch_file
+        self.report = IngestReport()
+        self._last_cursor: Cursor | None = None
+        self.errors: list[str] = []
+        """Damage that was found; the caller may empty the list."""
+
+    def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
+        """Commit everything in the archive file; return the cursor at its end.
+
+        Return None if nothing could be read. Damage ends a generation early and is
+        added to `errors`.
+        """
+        self._last_cursor = None
+        try:
+            chunks = self._read(source, reader)
+            self.report += self._ingest.commit(self._source_reader.make_batches(chunks))
+        finally:
+            self._scratch_file.unlink(missing_ok=True)
+        return self._last_cursor
+
+    def _read(
+        self, source: SourceRef, reader: archive.ArchiveReader
+    ) -> Iterator[DecodedChunk]:
+        """Yield the decoded chunks of every generation; remember the last cursor."""
+        spills = _ArchivedSpills(reader)
+        state = self._source_reader.load_state(source, Cursor())
+        state |= _load_side_file_state(reader)
+        for generation, frames in reader.list_frames_by_generation().items():
+            last, is_undamaged = self._restore_generation(reader, frames)
+            if last is None:
+                continue
+            stamp = _parse_stamp(last) if is_undamaged else None
+            for chunk in self._read_chunks(
+                source, generation, is_final=last.kind == FrameKind.TAIL
+            ):
+                attributed = _attribute_chunk(chunk, source, stamp)
+                decoded, state = self._source_reader.decode(source, attributed, state)
+                self._last_cursor = decoded.cursor
+                yield spills.restore(decoded)
+            state = {"cwd": state.get("cwd", "")}
+
+    def _read_chunks(
+        self, source: SourceRef, generation: int, *, is_final: bool
+    ) -> Iterable[Chunk]:
+        """Read the scratch file as if it were the source."""
+        status = self._scratch_file.stat()
+        stamp = FileStamp(status.st_dev, status.st_ino, status.st_size, 0, 0)
+        ref = replace(source, path=self._scratch_file, stamp=stamp)
+        limits = self._ingest.limits
+        return tail.read(ref, Cursor(generation=generation), limits, is_final=is_final)
+
+    def _restore_generation(
+        self, reader: archive.ArchiveReader, frames: list[ArchiveFrame]
+    ) -> tuple[ArchiveFrame | None, bool]:
+        """Write a generation's bytes to the scratch file, up to the first damage.
+
+        Return the last frame that was written, and whether the archive is undamaged.
+        """
+        last: ArchiveFrame | None = None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with os.fdopen(os.open(self._scratch_file, flags, 0o600), "wb") as file:
+            for frame in frames:
+                try:
+                    if frame.offset != file.tell():
+                        raise ArchiveError(f"{reader.path}: bytes are missing")  # noqa: TRY301
+                    for data in reader.read_frame(frame):
+                        file.write(data)
+                except ArchiveError as error:
+                    self.errors.append(error.message)
+                    file.truncate(frame.offset)
+                    return last, False
+                last = frame
+        return last, not reader.damaged_offsets
+
+
+class _ArchivedSpills:
+    """Archived tool results whose original files may be gone."""
+
+    def __init__(self, reader: archive.ArchiveReader) -> None:
+        self._reader = reader
+        self._frames: dict[Any, ArchiveFrame] = {
+            frame.metadata.get("spill"): frame
+            for frame in reader.frames
+            if frame.kind == FrameKind.SPILL
+        }
+
+    def restore(self, chunk: DecodedChunk) -> DecodedChunk:
+        """Return the chunk with the archived text of its spilled tool results."""
+        if not self._frames:
+            return chunk
+        return replace(chunk, entries=tuple(map(self._restore_entry, chunk.entries)))
+
+    def _restore_entry(self, entry: DecodedEntry) -> DecodedEntry:
+        records = tuple(map(self._restore_record, entry.records))
+        return structs.replace(entry, records=records)
+
+    def _restore_record(self, record: Record) -> Record:
+        frame = self._frames.get(record.metadata.get("spill"))
+        if frame is None or record.spilled or record.type != "tool_result":
+            return record
+        data = b"".join(self._reader.read_frame(frame))
+        return structs.replace(record, spilled=data.decode(errors="surrogatepass"))
+
+
+def _load_side_file_state(reader: archive.ArchiveReader) -> dict[str, Any]:
+    """Return the newest archived text of the log's side file, as decoder state.
+
+    Return {} if no text was archived.
+    """
+    texts = [
+        frame.metadata["beside"]
+        for frame in reader.frames
+        if "beside" in frame.metadata
+    ]
+    return {"beside": str(texts[-1])} if texts else {}
+
+
+def _attribute_chunk(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -> Chunk:
+    """Return the chunk as if it had been read from the log itself."""
+
+    def attribute(entry: RawEntry) -> RawEntry:
+        return structs.replace(entry, source=source)
+
+    is_last = chunk.cursor.stamp is not None
+    cursor = replace(chunk.cursor, stamp=stamp if is_last else None)
+    return replace(chunk, entries=tuple(map(attribute, chunk.entries)), cursor=cursor)
+
+
+def restore_source(frame: ArchiveFrame) -> SourceRef:
+    """Return the source as it was when the frame was written."""
+    return SourceRef(
+        agent=str(frame.metadata["agent"]),
+        path=_decode_path(frame.metadata["path"]),
+        root=_decode_path(frame.metadata["root"]),
+        shape=Shape(frame.metadata["shape"]),
+        stamp=_parse_stamp(frame),
+    )
+
+
+def _parse_stamp(frame: ArchiveFrame) -> FileStamp:
+    return FileStamp(*frame.metadata["stamp"])
+
+
+def _decode_path(text: str) -> Path:
+    return Path(os.fsdecode(base64.b64decode(text)))

@@ -1,0 +1,214 @@
+"""Delete whole sessions from the store and the archive, if nothing protects them.
+
+Which sessions to delete is decided in `leslied.sessions.retention`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied import sinks, tail
+from leslied.errors import UserError
+from leslied.failpoints import failpoint
+from leslied.sessions import RecordStream, assemble, compute_status
+from leslied.sessions.retention import StorageSizes, has_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from leslied.agents import AgentAdapter
+    from leslied.clock import Clock
+    from leslied.model.output import Transcript
+    from leslied.model.session import ProcessRegistry, SessionSummary
+    from leslied.model.source import Root
+    from leslied.pipeline.stages.archive import Archiver
+    from leslied.sessions.retention import PruneCandidate
+    from leslied.store import Store, StoreReader
+
+_MAX_BATCH_BYTES = 8_000_000
+_MAX_BATCH_SESSIONS = 500
+_SLACK_BYTES = 32_000_000
+"""Free space that is required beyond the estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneGuard:
+    """Checks whether a session must not be pruned. Read-only."""
+
+    reader: StoreReader
+    roots: Mapping[str, tuple[Root, ...]]
+    """Each agent's folders."""
+    live_sessions: set[tuple[str, str]]
+    """Agent and id of sessions with a live process."""
+    clock: Clock
+    include_failed: bool = False
+    """Whether sessions whose last unit failed may be pruned."""
+
+    def find_reason_to_keep(self, session: SessionSummary) -> str:
+        """Return why a session must not be pruned, or ""."""
+        is_live = session.key[:2] in self.live_sessions
+        status = compute_status(session, self.clock.now(), is_live=is_live)
+        if status != "stopped":
+            return status
+        if self._has_unread_log(session):
+            return "unread"
+        if not self.include_failed and self._has_failed(session):
+            return "failed"
+        return ""
+
+    def _has_unread_log(self, session: SessionSummary) -> bool:
+        """Return whether a log of the session has changed since it was read."""
+        for log in self.reader.sizes.list_sources(session.key[:2]):
+            path = Path(os.fsdecode(log.path))
+            ref = tail.find_source(log.agent, self.roots.get(log.agent, ()), path)
+            if ref and not tail.is_unchanged(ref, log.cursor, is_final=False):
+                return True
+        return False
+
+    def _has_failed(self, session: SessionSummary) -> bool:
+        """Return whether the session's last unit failed."""
+        records = self.reader.list_records(session.row, session.units)
+        units = assemble(RecordStream(session, records), [])
+        return bool(units) and has_failed(units[-1])
+
+
+def measure_sizes(reader: StoreReader) -> StorageSizes:
+    """Return the sizes of the store and the archive, in total and by session."""
+    sizes = reader.sizes
+    return StorageSizes(
+        store=sizes.get_used_bytes(),
+        archive=sizes.get_archive_bytes(),
+        store_by_session=sizes.get_store_bytes_by_session(),
+        archive_by_session=sizes.get_archive_bytes_by_session(),
+    )
+
+
+def find_live_sessions(
+    registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]],
+) -> set[tuple[str, str]]:
+    """Return agent and id of every session with a live process."""
+    return {
+        (adapter.name, session_id)
+        for adapter, agent_registries in registries
+        for session_id, is_live in tail.check_session_processes(
+            agent_registries, adapter.parse_live_process
+        ).items()
+        if is_live
+    }
+
+
+@dataclass(slots=True)
+class PruneReport:
+    """Counts of one prune."""
+
+    sessions: int = 0
+    records: int = 0
+    archive_files: int = 0
+    transcripts: int = 0
+    """Number of deleted transcript files."""
+    changed_transcripts: list[str] = field(default_factory=list)
+    """Transcripts that were not deleted because somebody edited them."""
+    store_copies: int = 0
+    """Number of deleted copies of the store, which contain the pruned sessions."""
+    is_store_shrunk: bool = True
+    """Whether the store was vacuumed, which is impossible while it is being read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruner:
+    """Deletes sessions in batches; `finish` then removes their content from disk."""
+
+    store: Store
+    archiver: Archiver
+    include_transcripts: bool = False
+    """Whether to delete the sessions' transcript files, too."""
+    report: PruneReport = field(default_factory=PruneReport)
+
+    def check_free_space(self, remaining_bytes: int) -> None:
+        """Raise UserError if the disk has too little space to vacuum the store.
+
+        `remaining_bytes` is the store's estimated size after the prune.
+        """
+        # Vacuuming writes a copy of the store, and then the whole store to its WAL.
+        needed = 2 * remaining_bytes + _SLACK_BYTES
+        free = shutil.disk_usage(self.store.path.parent).free
+        if free < needed:
+            raise UserError(
+                f"Shrinking the store temporarily needs {needed / 1e6:.0f} MB of disk "
+                f"space, but only {free / 1e6:.0f} MB are free. Nothing was deleted.",
+                "Free some space, or prune more at once. See sizes with: leslied disk",
+            )
+
+    def remove(self, batch: Sequence[PruneCandidate]) -> None:
+        """Delete these sessions from the store in one transaction."""
+        keys = [candidate.session.key[:2] for candidate in batch]
+        if self.include_transcripts:
+            self._remove_transcripts(keys)
+        with self.store.pruner() as pruner:
+            self.report.records += pruner.remove(keys)
+            failpoint("prune.before")
+        failpoint("prune.after")
+        self.report.sessions += len(keys)
+
+    def finish(self) -> None:
+        """Delete archive files, save the manifest, delete store copies, and vacuum."""
+        self.report.archive_files += self.archiver.delete_pruned_files()
+        self.archiver.save_manifest(has_changes=True)
+        for copy in find_store_copies(self.store.path):
+            copy.unlink(missing_ok=True)
+            self.report.store_copies += 1
+        self.report.is_store_shrunk = self.store.vacuum()
+        failpoint("prune.shrunk")
+        if self.report.is_store_shrunk:
+            with self.store.pruner() as pruner:
+                pruner.mark_vacuumed()
+
+    def _remove_transcripts(self, keys: list[tuple[str, str]]) -> None:
+        for key in keys:
+            with self.store.transcripts() as ledger:
+                transcripts = ledger.list_files(*key)
+            for transcript in transcripts:
+                self._remove_transcript(transcript)
+
+    def _remove_transcript(self, transcript: Transcript) -> None:
+        """Delete a transcript unless somebody edited it."""
+        base = Path(os.fsdecode(transcript.folder))
+        data = sinks.read_file(base, transcript.file)
+        if data is None:
+            return
+        if hashlib.sha256(data).digest()[:16] != transcript.digest:
+            self.report.changed_transcripts.append(str(base / transcript.file))
+            return
+        sinks.remove_file(base, transcript.file)
+        self.report.transcripts += 1
+
+
+def make_batches(
+    candidates: Sequence[PruneCandidate],
+) -> Iterator[list[PruneCandidate]]:
+    """Yield the candidates in groups that fit one transaction."""
+    batch: list[PruneCandidate] = []
+    size = 0
+    for candidate in candidates:
+        batch.append(candidate)
+        size += candidate.size
+        if size >= _MAX_BATCH_BYTES or len(batch) >= _MAX_BATCH_SESSIONS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def find_store_copies(store: Path) -> list[Path]:
+    """Return the copies of the store that a rebuild or a migration left beside it."""
+    suffixes = ("before-rebuild*", "form*")
+    return sorted(
+        path
+        for suffix in suffixes
+        for path in store.parent.glob(f"{store.name}.{suffix}")
+    )

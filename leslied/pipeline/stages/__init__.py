@@ -1,0 +1,3 @@
+"""The stages after ingest, one module each; `pipeline.flow` lists them in order."""
+
+from __future__ import annotations

@@ -1,0 +1,291 @@
+"""The asset index stage: list the assets of each thread and of each project.
+
+`thread_assets` does the work for one thread; this module decides which threads are due
+and writes the two index files of a project.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.codec import encode_time
+from leslied.pipeline.failures import Failures
+from leslied.pipeline.progress import ignore_progress
+from leslied.pipeline.stages.thread_assets import ThreadAssets, compute_thread_stamp
+from leslied.sessions import compute_status
+from leslied.sinks._thread_index import (
+    MAX_THREADS,
+    IndexPageOptions,
+    render_index,
+    render_page,
+)
+from leslied.store.ledgers.assets import IndexedThread
+from leslied.threads.assets import has_thread_folder, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from leslied.clock import Clock
+    from leslied.model.session import SessionSummary, Status
+    from leslied.pipeline.progress import ProgressCallback
+    from leslied.store import Store, StoreReader
+    from leslied.store.ledgers.assets import WatchedThread
+
+_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_PLAN_BYTES = 1_000_000
+
+
+@dataclass(slots=True)
+class AssetIndexReport:
+    """Counts and errors of one run."""
+
+    threads: int = 0
+    files_written: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    """Reasons of failures, by session id or project folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetIndex:
+    """The asset index stage, for threads that settled or whose assets changed."""
+
+    store: Store
+    reader: StoreReader
+    redact: Callable[[str], str]
+    clock: Clock
+    zone: tzinfo | None = None
+    """Time zone of the times in `INDEX.md`; None means the machine's own."""
+    agent_titles: Mapping[str, str] = field(default_factory=dict)
+    """Display name of each agent."""
+    plan_folders: Sequence[Path] = ()
+    """Folders where agents store plans."""
+    live_sessions: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions with a live process; updated by `StopDetection`."""
+    failures: Failures = field(default_factory=Failures)
+    on_progress: ProgressCallback = ignore_progress
+    """Called twice for a thread: when its changes are saved and when it is indexed."""
+
+    def scan(
+        self, newest_limit: int = 500, others_limit: int = 100
+    ) -> AssetIndexReport:
+        """Index all due threads and those whose assets or status changed.
+
+        The `newest_limit` newest threads are checked for changes at each scan; the
+        others in turn, `others_limit` at each scan.
+        """
+        with self.store.assets() as ledger:
+            watched = ledger.list_watched(newest_limit, others_limit)
+            unfinished = ledger.list_unfinished()
+        due = [thread.session for thread in watched if _has_changed(thread)]
+        for row, status in unfinished:
+            session = self.reader.find_session_by_row(row)
+            if session and self._compute_status(session) != status:
+                due.append(row)
+        if due:
+            with self.store.assets() as ledger:
+                ledger.mark_due(due, is_due=True)
+        return self.run()
+
+    def run(self, limit: int = 1_000_000) -> AssetIndexReport:
+        """Index about `limit` due threads, and their projects."""
+        report = AssetIndexReport()
+        with self.store.assets() as ledger:
+            # Threads that failed stay due; they must not crowd out the others.
+            failed_count = len(self.failures.list_names("asset index"))
+            due = ledger.list_due(limit + failed_count)
+        if not due:
+            return report
+        due = self._record_changes(due, report)
+        # Threads without files have the folder "" and need no index.
+        rows_by_folder: dict[str, list[int]] = {"": []}
+        for number, row in enumerate(due, 1):
+            session = self.reader.find_session_by_row(row)
+            folder = session.folder if session else ""
+            if (
+                session
+                and folder
+                and not self._attempt(self._index_thread, session, report)
+            ):
+                continue
+            rows_by_folder.setdefault(folder, []).append(row)
+            self.on_progress(len(due) + number, 2 * len(due))
+        # Threads stay due until now, so that a crash cannot skip a project's index.
+        finished = [
+            row
+            for folder, folder_rows in rows_by_folder.items()
+            if not folder or self._write_project_index(folder, report)
+            for row in folder_rows
+        ]
+        with self.store.assets() as ledger:
+            ledger.mark_due(finished, is_due=False)
+        return report
+
+    def _attempt(
+        self,
+        work: Callable[[SessionSummary, AssetIndexReport], None],
+        session: SessionSummary,
+        report: AssetIndexReport,
+    ) -> bool:
+        """Call `work(session, report)` unless it is paused; return if it succeeded."""
+        name, bound_work = session.key.session_id, partial(work, session, report)
+        return self.failures.attempt("asset index", name, bound_work, report.errors)
+
+    def _record_changes(self, due: list[int], report: AssetIndexReport) -> list[int]:
+        """Save the file changes of the due sessions; return the threads to index.
+
+        These are the due threads whose changes could be saved, and other threads whose
+        assets were changed by one of the due sessions.
+        """
+        changed_rows: set[int] = set()
+        saved_rows: list[int] = []
+
+        def save(session: SessionSummary, _: AssetIndexReport) -> None:
+            changed_rows.update(self._make_thread_assets(session).record_changes())
+
+        for number, row in enumerate(due, 1):
+            session = self.reader.find_session_by_row(row)
+            if session and session.folder:
+                if not self._attempt(save, session, report):
+                    continue
+                self.on_progress(number, 2 * len(due))
+            saved_rows.append(row)
+        return [*saved_rows, *sorted(changed_rows.difference(due))]
+
+    def _index_thread(self, session: SessionSummary, report: AssetIndexReport) -> None:
+        """Write a thread's index, and save its summary for the project's index."""
+        report.threads += 1
+        if not has_thread_folder(Path(session.folder), session.thread_id):
+            # Somebody deleted the folder: do not create it again.
+            self._save(IndexedThread(session=session.row, status="stopped"))
+            return
+        with self.store.assets() as ledger:
+            previous = ledger.load_thread(session.row)
+        try:
+            assets = self._make_thread_assets(session).run(previous.fingerprints_json)
+        except SinkError as error:
+            report.errors[session.key.session_id] = error.message
+            self._save(msgspec.structs.replace(previous, stamp=b""))
+            return
+        report.files_written += assets.files_written
+        status = self._compute_status(session)
+        summary = _summarize_thread(
+            session, self.redact(session.title), status, assets.index
+        )
+        thread = IndexedThread(
+            session=session.row,
+            status=status,
+            stamp=assets.stamp,
+            fingerprints_json=assets.fingerprints_json,
+            summary_json=msgspec.json.encode(summary).decode(),
+        )
+        self._save(thread)
+
+    def _make_thread_assets(self, session: SessionSummary) -> ThreadAssets:
+        return ThreadAssets(
+            store=self.store,
+            reader=self.reader,
+            session=session,
+            roots=_find_roots(session.folder, session.cwd),
+            redact=self.redact,
+            read_plan=self._read_plan,
+        )
+
+    def _save(self, thread: IndexedThread) -> None:
+        with self.store.assets() as ledger:
+            ledger.save_thread(thread)
+
+    def _write_project_index(self, folder: str, report: AssetIndexReport) -> bool:
+        """Write a project's two index files; return False after an unexpected error."""
+
+        def work() -> None:
+            try:
+                self._write_index(folder, report)
+            except SinkError as error:
+                report.errors[folder] = error.message
+
+        return self.failures.attempt("asset index", folder, work, report.errors)
+
+    def _write_index(self, folder: str, report: AssetIndexReport) -> None:
+        base, folder_bytes = Path(folder), os.fsencode(folder)
+        with self.store.assets() as ledger:
+            summaries = ledger.list_summaries(folder_bytes, MAX_THREADS)
+            total = ledger.count_summaries(folder_bytes)
+        threads = [msgspec.json.decode(summary) for summary in summaries]
+        if not threads:
+            return
+        options = IndexPageOptions(
+            total=total, zone=self.zone, titles=self.agent_titles
+        )
+        for file, data in (
+            (".leslie/index.json", render_index(threads, total)),
+            (".leslie/INDEX.md", render_page(threads, options)),
+        ):
+            if read_text(base, file, _MAX_INDEX_BYTES) != data.decode():
+                sinks.write_file(base, file, data)
+                report.files_written += 1
+
+    def _compute_status(self, session: SessionSummary) -> Status:
+        is_live = session.key[:2] in self.live_sessions
+        return compute_status(session, self.clock.now(), is_live=is_live)
+
+    def _read_plan(self, path: str) -> str | None:
+        """Return the text of a plan, or None if it is not in a plan folder."""
+        folder, _, name = path.rpartition("/")
+        if Path(folder) not in self.plan_folders:
+            return None
+        return read_text(Path(folder), name, _MAX_PLAN_BYTES)
+
+
+def _has_changed(watched: WatchedThread) -> bool:
+    """Return whether assets changed since they were indexed; False without a folder."""
+    if not has_thread_folder(Path(watched.folder), watched.thread_id):
+        return False
+    roots = _find_roots(watched.folder, watched.cwd)
+    return compute_thread_stamp(roots, watched.thread_id) != watched.stamp
+
+
+def _find_roots(folder: str, cwd: str) -> list[Path]:
+    """Return the thread's output folder and, if different, the project's folder."""
+    base, project = Path(folder), sinks.find_project(cwd)
+    return [base] if project in (None, base) else [base, project]
+
+
+def _summarize_thread(
+    session: SessionSummary, title: str, status: Status, index: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a thread's entry in the project's index."""
+    return {
+        "id": session.thread_id,
+        "title": title or None,
+        "agent": session.key.agent,
+        "session_id": session.key.session_id,
+        "status": status,
+        "started_at": encode_time(session.started_at),
+        "ended_at": encode_time(session.ended_at),
+        "prompts": session.units,
+        "tool_calls": session.tool_calls,
+        "assets": [_summarize_asset(asset) for asset in index["assets"]],
+        "progress": index["progress"],
+    }
+
+
+def _summarize_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an asset's entry in the project's index; files are only counted."""
+    names = ("type", "path", "form", "collected", "title", "updated_at")
+    summary = {name: asset[name] for name in names if name in asset}
+    if asset["form"] == "folder":
+        files = asset["files"]
+        summary["files"] = len(files) + asset.get("left_out", 0)
+        summary["updated_at"] = max(
+            (file["updated_at"] for file in files), default=None
+        )
+    return summary

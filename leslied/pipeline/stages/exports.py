@@ -1,0 +1,164 @@
+"""The exports stage: write stopped sessions in the configured export formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta, timezone
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.model.record import SessionKey
+from leslied.model.session import Session
+from leslied.model.stats import Cost
+from leslied.pipeline.failures import Failures
+from leslied.prices import load_prices
+from leslied.queries import UsageStats
+from leslied.redact.session import redact_session
+from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
+from leslied.sessions.status import STOPPED_AFTER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from leslied.clock import Clock
+    from leslied.model.output import Artifact
+    from leslied.model.session import SessionSummary
+    from leslied.store import DueSession, Store, StoreReader
+
+
+@dataclass(slots=True)
+class ExportsReport:
+    """Counts and errors of one run."""
+
+    sessions: int = 0
+    files_written: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    has_more: bool = False
+    """Whether due sessions are left for the next run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exports:
+    """The exports stage."""
+
+    store: Store
+    reader: StoreReader
+    redact: Callable[[str], str]
+    clock: Clock
+    formats: tuple[str, ...] = ()
+    failures: Failures = field(default_factory=Failures)
+    live_sessions: set[tuple[str, str]] = field(default_factory=set)
+    """Agent and id of sessions with a live process; updated by `StopDetection`."""
+
+    def run(self, *, limit: int = 1_000_000) -> ExportsReport:
+        """Export stopped sessions that are new or grew since their last export.
+
+        Export at most `limit` of them. The files are written to the thread's
+        `.meta/exports` folder.
+        """
+        report = ExportsReport()
+        if not self.formats:
+            return report
+        formats_key = " ".join(self.formats)
+        quiet_since = self.clock.now() - STOPPED_AFTER
+        with self.store.exports() as ledger:
+            due = ledger.list_due(formats_key, int(quiet_since.timestamp() * 1e6))
+        finished: list[DueSession] = []
+        for session in due:
+            if len(finished) >= limit:
+                report.has_more = True
+                break
+            work = partial(self._try_export, session, report, finished)
+            self.failures.attempt("export", session.session_id, work, report.errors)
+        if finished:
+            with self.store.exports() as ledger:
+                ledger.mark_exported(finished, formats_key)
+        return report
+
+    def _try_export(
+        self, due: DueSession, report: ExportsReport, finished: list[DueSession]
+    ) -> None:
+        """Export a session if it has stopped, and add it to `finished`."""
+        main = self.reader.find_session(SessionKey(due.agent, due.session_id))
+        is_live = (due.agent, due.session_id) in self.live_sessions
+        now = self.clock.now()
+        if main is None or compute_status(main, now, is_live=is_live) != "stopped":
+            return
+        try:
+            self._write_exports(main, report)
+        except SinkError as error:
+            report.errors[due.session_id] = error.message
+            return
+        report.sessions += 1
+        finished.append(due)
+
+    def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
+        session = redact_session(self._load_session(main), self.redact)
+        folder = f".leslie/threads/{main.thread_id}/.meta/exports"
+        for format_name in self.formats:
+            for artifact in _render(format_name, session):
+                sinks.write_artifact(Path(main.folder), _prefix_paths(folder, artifact))
+                report.files_written += 1
+
+    def _load_session(self, main: SessionSummary) -> Session:
+        """Return the session with all of its units, subagents and costs."""
+        children = self.reader.list_children(main)
+        units = assemble(
+            RecordStream(main, tuple(self.reader.list_records(main.row))),
+            [RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children],
+        )
+        with self.store.exports() as ledger:
+            offset = ledger.get_utc_offset(main.row)
+        return Session(
+            summary=self._include_subagents(main),
+            units=tuple(self.reader.add_transcript_paths(unit) for unit in units),
+            status="stopped",
+            cost_usd=self._find_cost(main) or find_reported_cost(units),
+            zone=timezone(timedelta(minutes=offset)),
+        )
+
+    def _find_cost(self, main: SessionSummary) -> float | None:
+        """Return the cost as `leslied list` shows it, in US dollars, or None.
+
+        Each message counts once, at the prices of its day.
+        """
+        rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
+        costs = UsageStats(self.reader.usage, load_prices()).sum_session_costs(rows)
+        return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
+
+    def _include_subagents(self, main: SessionSummary) -> SessionSummary:
+        """Return the summary as `leslied list` shows it, with subagents included.
+
+        Tokens and the end of the session include theirs.
+        """
+        subagents = self.reader.list_subagents(main.key)
+        ends = [s.ended_at for s in (main, *subagents) if s.ended_at]
+        return structs.replace(
+            main,
+            usage=self.reader.sum_usage([main.row, *(s.row for s in subagents)]),
+            subagents=len(subagents),
+            ended_at=max(ends, default=None),
+        )
+
+
+def _render(format_name: str, session: Session) -> Iterator[Artifact]:
+    """Yield the files of an export; raise SinkError for any error in the sink."""
+    try:
+        yield from sinks.load_sinks()[format_name].render(session)
+    except Exception as error:
+        # A bug in one sink must not end the run.
+        raise SinkError(f"the {format_name} export failed: {error!r}") from error
+
+
+def _prefix_paths(folder: str, artifact: Artifact) -> Artifact:
+    """Return the artifact with all of its paths below the folder."""
+    return replace(
+        artifact,
+        path=f"{folder}/{artifact.path}",
+        replaces=tuple(f"{folder}/{name}" for name in artifact.replaces),
+    )

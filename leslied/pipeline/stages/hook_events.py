@@ -1,0 +1,140 @@
+"""The hook events stage: read logs that hooks name, mark ended sessions as stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied.errors import StoreUnusable
+from leslied.hooks import inbox, injection_state, spool
+from leslied.hooks.files import remove_file
+from leslied.hooks.thread import AGENT
+from leslied.pipeline.failures import Failures
+from leslied.pipeline.ingest.batch import IngestReport
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leslied.clock import Clock
+    from leslied.pipeline.ingest.stage import Ingest
+    from leslied.pipeline.stages.stop_detection import StopDetection
+
+_MAX_ATTEMPTS = 3
+"""Attempts after which an event that fails unexpectedly is dropped."""
+
+
+@dataclass(slots=True)
+class HookEventsReport:
+    """Counts and errors of one run."""
+
+    events: int = 0
+    dropped: list[str] = field(default_factory=list)
+    """Names of spool files that could not be used and were removed."""
+    stopped: int = 0
+    """Sessions that were marked as stopped."""
+    ingest: IngestReport = field(default_factory=IngestReport)
+    errors: dict[str, str] = field(default_factory=dict)
+    """Names of spool files whose event failed unexpectedly, and why."""
+    unknown_folders: set[Path] = field(default_factory=set)
+    """Folders of named logs that are not below any agent's root."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvents:
+    """The hook events stage. Without hooks there is no spool and nothing to do."""
+
+    data_dir: Path
+    ingests: Sequence[Ingest]
+    stop_detection: StopDetection
+    clock: Clock
+    failures: Failures = field(default_factory=Failures)
+
+    @property
+    def spool_dir(self) -> Path:
+        """Return the folder of pending hook events."""
+        return self.data_dir / spool.FOLDER
+
+    def run(self) -> HookEventsReport:
+        """Read the logs that hooks named, and mark ended sessions as stopped.
+
+        A file whose event fails unexpectedly stays in the spool until it succeeds or
+        has failed too often. No entry is lost then: the next scan reads the log.
+        """
+        now_ns = int(self.clock.now().timestamp() * 1e9)
+        spooled = spool.read_events(str(self.data_dir), now_ns)
+        report = HookEventsReport(dropped=spooled.dropped)
+        events = {
+            path: event
+            for path, event in zip(spooled.paths, spooled.events, strict=True)
+            if not self.failures.is_paused("hook event", Path(path).name)
+        }
+        if not events:
+            return report
+        report.events = len(events)
+        try:
+            self._process(list(events.values()), report, now_ns)
+        except StoreUnusable:
+            raise
+        except Exception:  # noqa: BLE001 - find out which event failed
+            processed = [
+                path
+                for path, event in events.items()
+                if self._process_alone(path, event, report, now_ns)
+            ]
+        else:
+            processed = list(events)
+        for path in processed:
+            remove_file(path)
+        return report
+
+    def _process_alone(
+        self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int
+    ) -> bool:
+        """Process one event; return whether its file is no longer needed."""
+        name = Path(path).name
+        errors: dict[str, str] = {}
+        work = partial(self._process, [event], report, now_ns)
+        if self.failures.attempt("hook event", name, work, errors):
+            return True
+        report.errors |= errors
+        if self.failures.count_attempts("hook event", name) < _MAX_ATTEMPTS:
+            return False
+        self.failures.clear("hook event", name)
+        report.dropped.append(name)
+        return True
+
+    def _process(
+        self, events: list[dict[str, str]], report: HookEventsReport, now_ns: int
+    ) -> None:
+        """Ingest the logs that the events name, and mark ended sessions as stopped."""
+        self._ingest_named_logs(events, report)
+        ended_ids = [
+            event["session_id"]
+            for event in events
+            if event["hook_event_name"] == "SessionEnd" and "session_id" in event
+        ]
+        if ended_ids:
+            report.stopped += self.stop_detection.mark_ended(AGENT, ended_ids)
+            injection_state.delete_old(str(self.data_dir), now_ns)
+            inbox.delete_old(str(self.data_dir), now_ns)
+
+    def _ingest_named_logs(
+        self, events: list[dict[str, str]], report: HookEventsReport
+    ) -> None:
+        keys = ("transcript_path", "agent_transcript_path")
+        logs = {event.get(key, "") for event in events for key in keys}
+        paths = [Path(log) for log in sorted(logs) if _is_absolute_path(log)]
+        roots = [root.path for ingest in self.ingests for root in ingest.roots]
+        for path in paths:
+            if not any(path.is_relative_to(root) for root in roots):
+                report.unknown_folders.add(path.parent)
+        for ingest in self.ingests:
+            if ingest.adapter.name == AGENT:
+                report.ingest += ingest.ingest_files(paths)
+
+
+def _is_absolute_path(text: str) -> bool:
+    """Return whether the untrusted text can be an absolute path."""
+    return text.startswith("/") and "\0" not in text

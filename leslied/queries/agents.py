@@ -1,0 +1,68 @@
+"""State of each agent: its log files on disk and its sources in the store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.codec import encode_time
+from leslied.tail import check_freshness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leslied.agents import AgentAdapter
+    from leslied.model.source import Root
+    from leslied.store import StoreReader
+
+
+def list_agents(
+    agent_roots: Iterable[tuple[AgentAdapter, list[Root]]], reader: StoreReader | None
+) -> list[dict[str, Any]]:
+    """Return the JSON form of these agents, also of those never used here.
+
+    `reader` is None if there is no store yet.
+    """
+    summaries = (
+        {agent["name"]: agent for agent in reader.summarize_agents()} if reader else {}
+    )
+    return [
+        _agent_to_dict(adapter, roots, summaries.get(adapter.name, {}))
+        for adapter, roots in agent_roots
+    ]
+
+
+def _agent_to_dict(
+    adapter: AgentAdapter, roots: list[Root], summary: dict[str, Any]
+) -> dict[str, Any]:
+    paths, looked_ns = summary.get("paths", ()), summary.get("looked_ns", 0)
+    freshness = check_freshness(adapter.name, roots, paths, looked_ns)
+    newest_source_at = _from_ns(freshness.newest_ns)
+    newest_ingested_at = _from_ns(summary.get("newest_ingested_ns"))
+    lag_seconds = None
+    if newest_source_at and newest_ingested_at:
+        lag_seconds = max((newest_source_at - newest_ingested_at).total_seconds(), 0.0)
+    return {
+        "name": adapter.name,
+        "title": adapter.title,
+        "found": len(freshness.missing_roots) < len(roots),
+        "roots": [
+            {"path": str(root.path), "exists": root.path not in freshness.missing_roots}
+            for root in roots
+        ],
+        "logs": freshness.count,
+        "sources": summary.get("sources", 0),
+        "sessions": summary.get("sessions", 0),
+        "last_seen_at": encode_time(_from_ns(summary.get("last_seen_ns"))),
+        "newest_source_at": encode_time(newest_source_at),
+        "newest_ingested_at": encode_time(newest_ingested_at),
+        "lag_seconds": lag_seconds,
+        "rejected": summary.get("rejected", 0),
+        "gone": summary.get("gone", 0),
+        "waiting": summary.get("waiting", 0),
+        "unreadable": summary.get("unreadable", 0) + len(freshness.unreadable),
+    }
+
+
+def _from_ns(value: int | None) -> datetime | None:
+    return datetime.fromtimestamp(value / 1e9, UTC) if value else None

@@ -1,0 +1,104 @@
+"""The two sides of a comparison and their metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.codec import session_to_dict
+from leslied.model.difference import FieldDifference
+
+if TYPE_CHECKING:
+    from leslied.model.session import SessionSummary, Status, Unit
+    from leslied.queries import ResolvedId
+
+
+_SESSION_ONLY_FIELDS = (
+    "units",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "cost_usd",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSide:
+    """One side of a comparison: a session, or one unit or subagent of it."""
+
+    target: ResolvedId
+    session: SessionSummary
+    units: tuple[Unit, ...]
+    status: Status
+
+    @property
+    def part(self) -> str:
+        """Return the id of the compared unit or subagent; empty for a session."""
+        if self.target.unit is not None and self.units:
+            return self.units[0].chat_id
+        return self.target.subagent
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the session's JSON form with the id of the compared part."""
+        data = session_to_dict(self.session, self.status, self.session.cwd)
+        return data | {"part": self.part or None}
+
+
+def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
+    """Pair the metadata of both sides field by field, including equal fields."""
+    metadata_b = _collect_metadata(b)
+    return [
+        FieldDifference(name, value, metadata_b[name])
+        for name, value in _collect_metadata(a).items()
+    ]
+
+
+def _collect_metadata(side: DiffSide) -> dict[str, Any]:
+    session = side.session
+    metadata: dict[str, Any] = {
+        "session": session.key.session_id,
+        "part": None,
+        "title": session.title or None,
+        "agent": session.key.agent,
+        "model": session.model or None,
+        "project": session.cwd or None,
+        "started_at": session.started_at,
+        "duration_seconds": _measure_duration(session),
+        "units": session.units,
+        "tool_calls": session.tool_calls,
+        "subagents": session.subagents,
+        "input_tokens": session.usage.input_tokens,
+        "output_tokens": session.usage.output_tokens,
+        "cache_read_tokens": session.usage.cache_read_tokens,
+        "cache_write_tokens": session.usage.cache_write_tokens,
+        "cost_usd": session.cost,
+        "status": side.status,
+    }
+    if side.part and side.units:
+        metadata |= {"part": side.part, **_collect_part_metadata(side.units[0])}
+    return metadata
+
+
+def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
+    """Return the fields whose values for a unit or subagent differ from its session's.
+
+    Those that exist only for a whole session, such as its tokens, are None.
+    """
+    records = [placed.record for placed in unit.entries]
+    models = dict.fromkeys(record.model for record in records if record.model)
+    return {
+        **dict.fromkeys(_SESSION_ONLY_FIELDS),
+        "title": unit.summary.description or unit.prompt or None,
+        "model": ", ".join(models) or None,
+        "started_at": unit.started_at,
+        "duration_seconds": _measure_duration(unit),
+        "tool_calls": unit.tool_calls,
+        "subagents": len(unit.subagents),
+    }
+
+
+def _measure_duration(session_or_unit: SessionSummary | Unit) -> float | None:
+    if session_or_unit.started_at is None or session_or_unit.ended_at is None:
+        return None
+    return (session_or_unit.ended_at - session_or_unit.started_at).total_seconds()

@@ -1,0 +1,149 @@
+"""Search of entries, and snippets of the text of each hit."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from leslied.model.record import MAIN
+from leslied.queries.agent_names import check_agents
+from leslied.store import MAX_RANKED, compile_fts_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from leslied.model.query import Query, Term
+    from leslied.model.record import SessionKey
+    from leslied.store import Match, StoreReader
+
+_CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
+_MAX_FOLDED_CHARACTERS = 200_000
+
+SearchMode = Literal["newest", "rank", "substring"]
+
+
+class SearchHit(Struct, frozen=True, kw_only=True):
+    """An entry that matches a query, with a snippet of its text."""
+
+    key: SessionKey
+    chat_id: str
+    entry_id: str
+    type: str
+    tool_name: str
+    at: datetime | None
+    snippet: str
+    score: float | None
+
+    @property
+    def show_id(self) -> str:
+        """The id for `leslied show`: of the subagent, the unit, or else the session."""
+        if self.key.source != MAIN:
+            return self.key.subagent_id
+        return self.chat_id or self.key.session_id
+
+
+class SearchResult(Struct, frozen=True):
+    """Hits of a search, and notes for the user."""
+
+    hits: tuple[SearchHit, ...]
+    notes: tuple[str, ...]
+
+
+def search_entries(
+    reader: StoreReader,
+    query: Query,
+    mode: SearchMode,
+    limit: int,
+    *,
+    quiet_us: int,
+    redact: Callable[[str], str],
+) -> SearchResult:
+    """Return up to `limit` entries that match the query.
+
+    Sessions without entries since `quiet_us` count as stopped. `redact` is applied to
+    the whole text before a snippet is cut out, because it would not recognize a part of
+    a secret. Raise UserError for an unknown agent.
+    """
+    check_agents(reader, query.filters)
+    notes = [*query.notes, *_describe_unsearchable_terms(query, mode)]
+    if not query.filters and not _has_words(query, mode):
+        return SearchResult((), (*notes, "The query contains no word to search for."))
+    search = reader.search(query, quiet_us, is_substring=mode == "substring")
+    matches = search.list_best(limit) if mode == "rank" else search.list_newest(limit)
+    if mode == "rank" and search.is_truncated:
+        notes.append(f"Only the newest {MAX_RANKED:,} hits were ranked.")
+    hits = tuple(_make_hit(match, query.terms, redact) for match in matches)
+    return SearchResult(hits, tuple(notes))
+
+
+def _has_words(query: Query, mode: SearchMode) -> bool:
+    """Return whether the query contains a word that this mode can search for."""
+    words = query.words
+    if mode == "substring":
+        return bool(words.parts or words.excluded)
+    return any(map(compile_fts_query, (*words.parts, *words.excluded)))
+
+
+def _describe_unsearchable_terms(query: Query, mode: SearchMode) -> list[str]:
+    """Return notes about terms that the full-text index cannot contain."""
+    if mode == "substring":
+        return []
+    return [
+        f"{term.text!r} has no letter or digit. To search for any characters, "
+        "use --substring."
+        for term in query.terms
+        if not compile_fts_query(term)
+    ]
+
+
+def _make_hit(
+    match: Match, terms: Sequence[Term], redact: Callable[[str], str]
+) -> SearchHit:
+    return SearchHit(
+        key=match.key,
+        chat_id=match.chat_id,
+        entry_id=match.entry_id,
+        type=match.type,
+        tool_name=redact(match.tool_name),
+        at=match.at,
+        snippet=make_snippet(redact(match.text), [term.text for term in terms]),
+        score=match.score,
+    )
+
+
+def make_snippet(text: str, terms: Sequence[str]) -> str:
+    """Return the text around the first occurrence of any term, as one line.
+
+    If no term occurs, return the beginning of the text.
+    """
+    folded = fold_text(text)
+    positions = [folded.find(fold_text(term)) for term in terms]
+    first = min((position for position in positions if position >= 0), default=0)
+    start, end = max(first - _CHARACTERS_BEFORE, 0), first + _CHARACTERS_AFTER
+    line = " ".join(text[start:end].split())
+    prefix = "…" if start else ""
+    suffix = "…" if end < len(text) else ""
+    return f"{prefix}{line}{suffix}"
+
+
+def fold_text(text: str) -> str:
+    """Return the text in lower case and without accents.
+
+    Each character keeps its position. Long texts that are not ASCII are truncated.
+    """
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_fold_character, text[:_MAX_FOLDED_CHARACTERS]))
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    """Return one character in lower case, without accents."""
+    # Decomposition would reduce each Korean syllable to its first consonant.
+    if "\uac00" <= character <= "\ud7a3":
+        return character
+    return unicodedata.normalize("NFD", character)[0].lower()[0]

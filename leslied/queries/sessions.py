@@ -1,0 +1,143 @@
+"""Lists of sessions, with the totals of their subagents and their costs."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from leslied.model.query import Selection
+from leslied.model.record import SessionKey, Usage
+from leslied.model.stats import Cost
+from leslied.queries.agent_names import check_agents
+from leslied.store import SessionGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from leslied.model.session import SessionSummary
+    from leslied.store import StoreReader
+
+ALL_SESSIONS = Selection()
+
+
+def list_sessions(
+    reader: StoreReader,
+    selection: Selection = ALL_SESSIONS,
+    *,
+    with_subagents: bool = False,
+    with_costs: bool = False,
+) -> list[SessionSummary]:
+    """Return the selected sessions in order; totals include their subagents.
+
+    With `with_subagents`, subagents are sorted among the sessions by their own tokens,
+    cost or time; in any other order they follow their session. Raise UserError for an
+    unknown agent.
+    """
+    check_agents(reader, selection.filters)
+    # In reverse order, an old subagent of a recent session can come first, so the
+    # limit must not exclude that session.
+    is_limited_after_sorting = with_subagents and selection.is_reversed
+    groups = reader.select_sessions(
+        replace(selection, limit=None) if is_limited_after_sorting else selection
+    )
+    streams = reader.list_sessions(None if selection == ALL_SESSIONS else groups)
+    if with_costs or selection.order == "cost":
+        streams = add_costs(reader, streams)
+    members_by_group: dict[tuple[str, str], list[SessionSummary]] = {}
+    for stream in streams:
+        members_by_group.setdefault(stream.key[:2], []).append(stream)
+    sessions: list[SessionSummary] = []
+    for group in groups:
+        members = members_by_group[group[:2]]
+        sessions += _merge_group(members, with_subagents=with_subagents)
+    return _sort_sessions(sessions, selection)[: selection.limit]
+
+
+def load_session_summary(
+    reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
+) -> SessionSummary:
+    """Return one session; its totals include its subagents."""
+    members = reader.list_sessions([SessionGroup(agent, session_id)])
+    if with_costs:
+        members = add_costs(reader, members)
+    return _merge_group(members, with_subagents=False)[0]
+
+
+def _merge_group(
+    members: list[SessionSummary], *, with_subagents: bool
+) -> list[SessionSummary]:
+    """Return the main session with its totals, followed by subagents if requested."""
+    subagents = [session for session in members if session.is_subagent]
+    mains = [session for session in members if not session.is_subagent]
+    if mains:
+        main = mains[0]
+    else:
+        # The log of the main session is missing.
+        main = _make_main_from_subagent(min(subagents, key=attrgetter("row")))
+    total = _add_subagent_totals(main, subagents) if subagents else main
+    return [total, *subagents] if with_subagents else [total]
+
+
+def _make_main_from_subagent(subagent: SessionSummary) -> SessionSummary:
+    """Return a main session with the subagent's fields and no usage of its own."""
+    key = SessionKey(*subagent.key[:2])
+    return replace(subagent, key=key, usage=Usage(), cost=Cost(), tool_calls=0)
+
+
+def _sort_sessions(
+    sessions: list[SessionSummary], selection: Selection
+) -> list[SessionSummary]:
+    """Sort by values that the store cannot sort by: totals, and times of subagents."""
+    match selection.order:
+        case "tokens":
+            sessions.sort(key=lambda s: _count_tokens(s.usage), reverse=True)
+        case "cost":
+            sessions.sort(key=lambda s: s.cost.pico, reverse=True)
+        case "recent":
+            sessions.sort(key=lambda s: s.recency[0], reverse=True)
+        case _:
+            return sessions
+    return sessions[::-1] if selection.is_reversed else sessions
+
+
+def _count_tokens(usage: Usage) -> int:
+    cache_tokens = usage.cache_read_tokens + usage.cache_write_tokens
+    return usage.input_tokens + usage.output_tokens + cache_tokens
+
+
+def add_costs(
+    reader: StoreReader, sessions: Iterable[SessionSummary]
+) -> list[SessionSummary]:
+    """Return the sessions with the cost of their own messages, without subagents."""
+    from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed
+    from leslied.queries import UsageStats  # noqa: PLC0415
+
+    sessions = list(sessions)
+    # For an empty list of streams, the costs of all streams would be computed.
+    if not sessions:
+        return sessions
+    stats = UsageStats(reader.usage, load_prices())
+    costs = stats.sum_session_costs([session.row for session in sessions])
+    return [
+        replace(session, cost=costs.get(session.row, Cost())) for session in sessions
+    ]
+
+
+def _add_subagent_totals(
+    main: SessionSummary, subagents: list[SessionSummary]
+) -> SessionSummary:
+    """Return the session with the sums and the latest end of all its streams."""
+    members = [main, *subagents]
+    usage = sum((s.usage for s in members), Usage())
+    cost = reduce(Cost.plus, (s.cost for s in members))
+    end_times = [s.ended_at for s in members if s.ended_at]
+    return replace(
+        main,
+        usage=usage,
+        cost=cost,
+        subagents=len(subagents),
+        ended_at=max(end_times, default=None),
+    )

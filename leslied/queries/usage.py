@@ -1,0 +1,297 @@
+"""Sums of tokens and costs over messages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from leslied.model.record import Usage
+from leslied.model.stats import Cost, PriceBreaks, UsageSummary
+from leslied.prices import PriceTable, Tariff, find_price_breaks
+from leslied.queries.local_days import find_offsets, format_day, to_time
+from leslied.queries.usage_blocks import UsageBlock, split_into_blocks
+from leslied.store import UsageFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from leslied.model.stats import Grouping, ToolCall, UsageBucket
+    from leslied.store import UsageQueries
+    from leslied.store.read.usage_queries import StreamInfo
+
+_MAX_LISTED_STREAMS = 500
+"""For more streams than this, the costs of all streams are computed."""
+SessionName = tuple[str, str]
+"""Agent and session id."""
+GroupKey = int | str | SessionName | None
+"""Number of a day or week, a name, or a session; None for messages without a group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageSelection:
+    """Selection of the messages and tool calls to count."""
+
+    agent: str = ""
+    since_us: int | None = None
+    until_us: int | None = None
+    session_id: str = ""
+    sessions: frozenset[SessionName] | None = None
+    """The selected sessions; None selects all."""
+
+
+@dataclass(slots=True)
+class _UsageAccumulator:
+    """Running totals of a group of messages."""
+
+    usage: Usage = field(default_factory=Usage)
+    messages: int = 0
+    cost: Cost = field(default_factory=Cost)
+    models: dict[str, None] = field(default_factory=dict)
+    agents: dict[str, None] = field(default_factory=dict)
+    sessions: set[int] = field(default_factory=set)
+    times: list[int] = field(default_factory=list)
+
+    def add(self, bucket: UsageBucket, cost: Cost) -> None:
+        """Add the messages of a bucket; the caller adds to `sessions`."""
+        self.usage += bucket.usage
+        self.messages += bucket.messages
+        self.cost = self.cost.plus(cost)
+        self.models[bucket.model] = None
+        self.agents[bucket.agent] = None
+        if bucket.first_us is not None and bucket.last_us is not None:
+            self.times += (bucket.first_us, bucket.last_us)
+
+    def make_summary(self, key: str | None) -> UsageSummary:
+        """Return the totals; `key` names the group."""
+        return UsageSummary(
+            key=key,
+            agent=next(iter(self.agents)) if len(self.agents) == 1 else "",
+            usage=self.usage,
+            messages=self.messages,
+            sessions=len(self.sessions),
+            cost=self.cost,
+            models=tuple(sorted(filter(None, self.models))),
+            first_at=to_time(min(self.times, default=None)),
+            last_at=to_time(max(self.times, default=None)),
+        )
+
+
+class UsageStats:
+    """Usage statistics of the store, at the prices of a table.
+
+    A stream is a session or a subagent, identified by its row id in the store. Streams
+    and prices are read once and cached. Days are those of the time zone `zone`; None
+    stands for the local zone.
+    """
+
+    def __init__(
+        self, queries: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
+    ) -> None:
+        self._queries = queries
+        self._prices = prices
+        self._zone = zone
+
+    def sum_groups(
+        self, by: Grouping, selection: UsageSelection
+    ) -> tuple[list[UsageSummary], UsageSummary]:
+        """Return a summary for each group, and the total.
+
+        Days, weeks and months are in chronological order, other groups start with the
+        highest cost.
+        """
+        accumulators: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
+        with_sessions = by in ("session", "project") or selection.sessions is not None
+        store_filter = self._make_store_filter(selection)
+        for bucket in self._queries.group_usage(
+            by, store_filter, self._price_breaks, with_sessions=with_sessions
+        ):
+            if not with_sessions or self.is_included(bucket.session, selection):
+                key = self._get_group_key(by, bucket)
+                accumulators[key].add(bucket, self.compute_cost(bucket))
+                if with_sessions:
+                    accumulators[key].sessions.add(self._get_parent(bucket.session))
+        if not with_sessions:
+            for key, stream in self._queries.list_owners(by, store_filter):
+                accumulators[key].sessions.add(self._get_parent(stream))
+        return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
+
+    def sum_all(self, selection: UsageSelection) -> UsageSummary:
+        """Return the total of the selected messages; sessions are not counted."""
+        accumulator = _UsageAccumulator()
+        for bucket in self._queries.group_usage(
+            "agent",
+            self._make_store_filter(selection),
+            self._price_breaks,
+            with_sessions=False,
+        ):
+            accumulator.add(bucket, self.compute_cost(bucket))
+        return accumulator.make_summary(None)
+
+    def sum_blocks(
+        self, selection: UsageSelection
+    ) -> tuple[list[UsageBlock], UsageSummary]:
+        """Return the five-hour blocks, earliest first, and the total."""
+        blocks: list[UsageBlock] = []
+        accumulators = []
+        for start, messages in split_into_blocks(self._list_messages(selection)):
+            accumulator = _UsageAccumulator()
+            for message in messages:
+                accumulator.add(message, self.compute_cost(message))
+                accumulator.sessions.add(self._get_parent(message.session))
+            accumulators.append(accumulator)
+            blocks.append(
+                UsageBlock(start, accumulator.make_summary(start.isoformat()))
+            )
+        return blocks, _sum_all(accumulators)
+
+    def sum_session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
+        """Return the cost of each stream's own messages, by row id.
+
+        The result may contain other streams, with incomplete costs.
+        """
+        costs: dict[int, Cost] = defaultdict(Cost)
+        # An empty tuple selects all streams, which is faster than a long list.
+        store_filter = UsageFilter(
+            streams=tuple(streams) if len(streams) <= _MAX_LISTED_STREAMS else ()
+        )
+        for bucket in self._queries.group_usage(
+            "session", store_filter, self._price_breaks, with_sessions=True
+        ):
+            costs[bucket.session] = costs[bucket.session].plus(
+                self.compute_cost(bucket)
+            )
+        return costs
+
+    def compute_cost(self, bucket: UsageBucket) -> Cost:
+        """Return the cost of a bucket; without a known price, count it as unpriced."""
+        tariff = self._tariffs.get(bucket.model)
+        if tariff is None:
+            return Cost(unpriced=bucket.messages)
+        pico = tariff.compute_cost(bucket.usage, bucket.size, bucket.first_us)
+        return Cost(pico, priced=bucket.messages)
+
+    def _list_messages(self, selection: UsageSelection) -> list[UsageBucket]:
+        """Return the selected messages that have a time, earliest first."""
+        messages = self._queries.list_messages(self._make_store_filter(selection))
+        return [
+            message
+            for message in messages
+            if self.is_included(message.session, selection)
+        ]
+
+    def list_calls(self, selection: UsageSelection) -> list[ToolCall]:
+        """Return the selected tool calls."""
+        calls = self._queries.list_tool_calls(self._make_store_filter(selection))
+        return [call for call in calls if self.is_included(call.session, selection)]
+
+    def is_included(self, stream: int, selection: UsageSelection) -> bool:
+        """Return whether the stream belongs to a selected session."""
+        return (
+            selection.sessions is None or self.get_session(stream) in selection.sessions
+        )
+
+    def get_session(self, stream: int) -> SessionName:
+        """Return the agent and the id of the session that a stream belongs to."""
+        return self._streams[stream][:2]
+
+    @cached_property
+    def projects(self) -> Mapping[SessionName, str]:
+        """Working directory of each session.
+
+        If the main log is missing, it is the directory of a subagent.
+        """
+        projects: dict[SessionName, str] = {}
+        for stream in self._streams.values():
+            if stream.is_main or stream[:2] not in projects:
+                projects[stream[:2]] = stream.cwd
+        return projects
+
+    def list_unpriced_models(self, total: UsageSummary) -> list[str]:
+        """Return the models of a total that have no known price."""
+        return [model for model in total.models if self._tariffs.get(model) is None]
+
+    def _get_parent(self, stream: int) -> int:
+        """Return the row id of a subagent's session, or of the session itself."""
+        return self._parents.get(stream, stream)
+
+    @cached_property
+    def _parents(self) -> Mapping[int, int]:
+        """Row id of each subagent's session, by the subagent's row id."""
+        return self._queries.find_parents()
+
+    @cached_property
+    def _streams(self) -> Mapping[int, StreamInfo]:
+        return self._queries.list_streams()
+
+    @cached_property
+    def _tariffs(self) -> Mapping[str, Tariff | None]:
+        return {
+            model: self._prices.find_tariff(model)
+            for model in self._queries.list_models()
+        }
+
+    @cached_property
+    def _price_breaks(self) -> PriceBreaks:
+        return find_price_breaks(filter(None, self._tariffs.values()))
+
+    def _make_store_filter(self, selection: UsageSelection) -> UsageFilter:
+        first, last = self._queries.get_time_range()
+        return UsageFilter(
+            selection.agent,
+            selection.since_us,
+            selection.until_us,
+            selection.session_id,
+            utc_offsets=find_offsets(first, last, self._zone),
+        )
+
+    def _get_group_key(self, by: Grouping, bucket: UsageBucket) -> GroupKey:
+        """Return the key of a bucket's group; the store does not know projects."""
+        if by == "session":
+            return self.get_session(bucket.session)
+        if by == "project":
+            return self.projects.get(self.get_session(bucket.session)) or None
+        return bucket.key
+
+
+def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
+    """Return the total; a session in several groups counts once."""
+    total = _UsageAccumulator()
+    for accumulator in accumulators:
+        total.usage += accumulator.usage
+        total.messages += accumulator.messages
+        total.cost = total.cost.plus(accumulator.cost)
+        total.models |= accumulator.models
+        total.agents |= accumulator.agents
+        total.sessions |= accumulator.sessions
+        total.times += accumulator.times
+    return total.make_summary(None)
+
+
+def _sort_summaries(
+    by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator]
+) -> list[UsageSummary]:
+    """Return the summaries by time, or else by cost, tokens and name."""
+    summaries = [
+        accumulator.make_summary(_format_key(by, key))
+        for key, accumulator in accumulators.items()
+    ]
+    if by in ("day", "week", "month"):
+        return sorted(summaries, key=lambda summary: summary.key or "")
+    return sorted(
+        summaries,
+        key=lambda summary: (-summary.cost.pico, -summary.tokens, summary.key or ""),
+    )
+
+
+def _format_key(by: Grouping, key: GroupKey) -> str | None:
+    """Return the name of a group: a date, a session id or another text."""
+    if isinstance(key, tuple):
+        _, session_id = key
+        return session_id
+    if isinstance(key, int):
+        # Week 0 starts on the Monday three days before 1970-01-01.
+        return format_day(7 * key - 3 if by == "week" else key)
+    return key or None

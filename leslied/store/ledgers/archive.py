@@ -1,0 +1,211 @@
+"""Ledger of the archiver: which sources are due, and how far each is archived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leslied.store.columns import select_in_batches
+from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
+from leslied.store.write.tombstones import PRUNED
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+    from leslied.model.source import Cursor
+
+_COLUMNS = "source, generation, offset, finished, number, newest, file, size"
+_PREFIXED_CURSOR_COLUMNS = ", ".join(
+    "o." + column for column in CURSOR_COLUMNS.split(", ")
+)
+_NO_PLACEMENT = 2**53
+"""Sort key of a source without placements: other sources have all of its entries."""
+_FIRST_PLACEMENT = (
+    f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_NO_PLACEMENT})"
+)
+FEED_CHECKPOINT_KEY = "archived_placement"
+"""Key in `meta` of the last placement that was added to the table `feed`."""
+UNKNOWN_SIZE = -1
+"""`size` if there is no archive file, or if its content is not as expected."""
+PENDING_DELETION = -2
+"""`size` of an archive file that must be deleted because its session was pruned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveCursor:
+    """Position up to which a source is archived."""
+
+    source: int
+    generation: int
+    offset: int
+    finished: int
+    number: int
+    """Number of the generation in the archive file.
+
+    It can differ from `generation`, because archive files can outlive the store.
+    """
+    newest: int
+    """Placement up to which results in separate files are archived."""
+    file: str
+    size: int
+    """Size of the archive file in bytes, or UNKNOWN_SIZE, or PENDING_DELETION."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueSource:
+    """Source with bytes that are not archived yet."""
+
+    source: int
+    agent: str
+    path: bytes
+    first_placement: int
+    """The source's first placement in any session; sorts sources by time of reading."""
+    cursor: Cursor
+    archive_cursor: ArchiveCursor | None
+
+
+class ArchiveLedger:
+    """Read and write the state of the archive; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def update_feeds(self) -> None:
+        """Add new placements to `feed`, the table of each source's sessions."""
+        query = "SELECT value FROM meta WHERE key = ?"
+        row = self._db.execute(query, (FEED_CHECKPOINT_KEY,)).fetchone()
+        self._db.execute(
+            "INSERT OR IGNORE INTO feed SELECT source, session, min(id) "
+            "FROM placement WHERE id > ? GROUP BY source, session",
+            (int(row[0]) if row else 0,),
+        )
+        self._db.execute(
+            "INSERT OR REPLACE INTO meta "
+            "SELECT ?, CAST(ifnull(max(id), 0) AS TEXT) FROM placement",
+            (FEED_CHECKPOINT_KEY,),
+        )
+
+    def list_due(self, quiet_us: int) -> list[int]:
+        """List existing sources with unarchived bytes and only inactive sessions.
+
+        A session is inactive if it is settled, stopped, or quiet since `quiet_us`. A
+        source without sessions must be unchanged since `quiet_us`.
+        """
+        rows = self._db.execute(
+            f"SELECT o.id, {_FIRST_PLACEMENT} first "
+            "FROM source o LEFT JOIN archived a ON a.source = o.id "
+            "WHERE NOT o.is_gone AND (o.offset > 0 OR o.finished > 0) "
+            "AND (a.source IS NULL OR (a.generation, a.offset, a.finished) <> "
+            "(o.generation, o.offset, o.finished)) AND NOT EXISTS "
+            "(SELECT 1 FROM feed f JOIN session s ON s.id = f.session "
+            "WHERE f.source = o.id AND s.is_dirty AND s.stopped_us IS NULL "
+            "AND ifnull(s.ended_us, 0) > :quiet) AND (ifnull(o.mtime_ns, 0) / 1000 "
+            "<= :quiet OR EXISTS (SELECT 1 FROM feed f WHERE f.source = o.id)) "
+            "ORDER BY first, o.path",
+            {"quiet": quiet_us},
+        )
+        return [row[0] for row in rows]
+
+    def load_sources(self, sources: Iterable[int]) -> list[DueSource]:
+        """Load these sources with both of their cursors, sorted by first placement."""
+        archived_columns = ", ".join("a." + column for column in _COLUMNS.split(", "))
+        rows = select_in_batches(
+            self._db,
+            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, "
+            f"{_PREFIXED_CURSOR_COLUMNS}, {archived_columns} "
+            "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
+            sources,
+        )
+        cursor_end = 4 + len(CURSOR_COLUMNS.split(", "))
+        due = [
+            DueSource(
+                source=row[0],
+                agent=row[1],
+                path=row[2],
+                first_placement=row[3],
+                cursor=unpack_cursor(row[4:cursor_end]),
+                archive_cursor=(
+                    ArchiveCursor(*row[cursor_end:]) if row[cursor_end] else None
+                ),
+            )
+            for row in rows
+        ]
+        return sorted(due, key=lambda source: (source.first_placement, source.path))
+
+    def is_excluded(self, source: int) -> bool:
+        """Return whether entries of this source were skipped for an excluded folder."""
+        query = "SELECT 1 FROM noise WHERE source = ? AND kind = 'excluded'"
+        return self._db.execute(query, (source,)).fetchone() is not None
+
+    def is_pruned(self, source: int) -> bool:
+        """Return whether any entry of this source was pruned."""
+        query = "SELECT 1 FROM noise WHERE source = ? AND kind = ?"
+        return self._db.execute(query, (source, PRUNED)).fetchone() is not None
+
+    def list_pending_deletions(self) -> list[tuple[int, str]]:
+        """List the archive files that must be deleted, as (source, file)."""
+        query = "SELECT source, file FROM archived WHERE size = ?"
+        return self._db.execute(query, (PENDING_DELETION,)).fetchall()
+
+    def mark_deleted(self, sources: Iterable[int]) -> None:
+        """Record that the archive files of these sources are deleted."""
+        self._db.executemany(
+            f"UPDATE archived SET file = '', size = {UNKNOWN_SIZE} WHERE source = ?",
+            [(source,) for source in sources],
+        )
+
+    def list_spills(self, source: int, after: int) -> list[tuple[str, str]]:
+        """List results that the agent stored in separate files, as (metadata, text).
+
+        Only results placed after the placement `after` are listed; the metadata is
+        JSON.
+        """
+        rows = self._db.execute(
+            "SELECT r.metadata, r.spilled FROM feed f JOIN placement p "
+            "ON p.session = f.session AND p.source = f.source AND p.id > ? "
+            "JOIN record r ON r.entry = p.entry AND r.is_current "
+            "WHERE f.source = ? AND r.type = 'tool_result' AND r.spilled <> '' "
+            "ORDER BY p.id",
+            (after, source),
+        )
+        return rows.fetchall()
+
+    def get_newest_placement(self) -> int:
+        """Return the id of the newest placement in the store, or 0."""
+        return int(
+            self._db.execute("SELECT ifnull(max(id), 0) FROM placement").fetchone()[0]
+        )
+
+    def save(self, archive_cursor: ArchiveCursor) -> None:
+        """Save how far a source is archived."""
+        values = {name: getattr(archive_cursor, name) for name in _COLUMNS.split(", ")}
+        placeholders = ", ".join(f":{name}" for name in values)
+        self._db.execute(
+            f"INSERT OR REPLACE INTO archived ({_COLUMNS}) VALUES ({placeholders})",
+            values,
+        )
+
+    def iter_files(self) -> Iterator[tuple[int, str, int]]:
+        """Yield (source, archive file, expected size in bytes)."""
+        query = "SELECT source, file, size FROM archived WHERE size >= 0"
+        yield from self._db.execute(query)
+
+    def invalidate(self, source: int) -> None:
+        """Make the source due again, because its archive file has changed."""
+        self._db.execute(
+            f"UPDATE archived SET offset = -1, size = {UNKNOWN_SIZE}, newest = 0 "
+            "WHERE source = ?",
+            (source,),
+        )
+
+    def is_taken(self, file: str, source: int) -> bool:
+        """Return whether an archive file belongs to a source other than `source`."""
+        query = "SELECT 1 FROM archived WHERE file = ? AND source <> ?"
+        return self._db.execute(query, (file, source)).fetchone() is not None
+
+    def find_source_id(self, agent: str, path: bytes) -> int:
+        """Return the row id of a source, or 0."""
+        query = "SELECT id FROM source WHERE agent = ? AND path = ?"
+        row = self._db.execute(query, (agent, path)).fetchone()
+        return int(row[0]) if row else 0

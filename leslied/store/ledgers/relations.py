@@ -1,0 +1,223 @@
+"""Ledger of thread relations: due threads, parents of forks, and renamed threads."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.record import MAIN
+from leslied.store.read.ownership import Ownership
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+
+class DueThread(NamedTuple):
+    """Thread that may need an update in the relations file of its project."""
+
+    session: int
+    agent: str
+    session_id: str
+    digest: bytes
+    """Hash of what was last written about the thread; empty if it must be rewritten."""
+
+
+class ThreadMove(NamedTuple):
+    """Thread with a new id; files under the old id may still exist."""
+
+    session: int
+    old_id: str
+    new_id: str
+    folder: bytes
+    files: list[str]
+    """Paths under the old id, relative to the folder."""
+
+
+class RelationsLedger:
+    """Read and write the state of relations; the caller holds the transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def list_due(self) -> list[DueThread]:
+        """List threads whose files changed, or that were not over when last written."""
+        rows = self._db.execute(
+            "SELECT s.id, s.agent, s.session_id, d.told FROM thread_due d "
+            "JOIN session s ON s.id = d.session ORDER BY s.id"
+        )
+        return [DueThread(*row) for row in rows]
+
+    def mark_written(self, session: int, digest: bytes, *, is_over: bool) -> None:
+        """Save the hash of what was written about a thread.
+
+        With `is_over`, nothing more is expected: the thread is no longer due.
+        """
+        if is_over:
+            query = "DELETE FROM thread_due WHERE session = ?"
+            self._db.execute(query, (session,))
+        else:
+            query = "UPDATE thread_due SET told = ? WHERE session = ?"
+            self._db.execute(query, (digest, session))
+
+    def mark_due(self, sessions: Iterable[int]) -> None:
+        """Mark these threads as due, except threads without files."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO thread_due (session) "
+            "SELECT id FROM session WHERE id = ? AND folder <> x''",
+            [(session,) for session in sessions],
+        )
+
+    def count_shared_entries(self, session: int) -> dict[int, int]:
+        """Return how many entries each other main session shares with this one."""
+        rows = self._db.execute(
+            "SELECT o.session, count(*) FROM placement p JOIN placement o "
+            "ON o.entry = p.entry AND o.session <> p.session "
+            "JOIN session s ON s.id = o.session AND s.source = ? "
+            "WHERE p.session = ? GROUP BY o.session",
+            (MAIN, session),
+        )
+        return dict(rows.fetchall())
+
+    def find_parent(self, session: int) -> int:
+        """Return the session that this one was forked from, or 0.
+
+        Use the parent that the log names, else the older session that shares the most
+        entries.
+        """
+        logged_parent = self._find_logged_parent(session)
+        if logged_parent:
+            return logged_parent
+        shared = self.count_shared_entries(session)
+        ownership = Ownership(self._db)
+        older_sessions = [
+            other for other in shared if _is_older(ownership, other, session)
+        ]
+        return max(
+            older_sessions,
+            key=lambda s: (shared[s], ownership.get_first_unshared_us(s), s),
+            default=0,
+        )
+
+    def get_thread(self, session: int) -> tuple[str, bytes]:
+        """Return the thread id of a session and the folder that contains `.leslie`."""
+        query = "SELECT thread_id, folder FROM session WHERE id = ?"
+        row = self._db.execute(query, (session,)).fetchone()
+        return (row[0], bytes(row[1])) if row else ("", b"")
+
+    def _find_logged_parent(self, session: int) -> int:
+        """Return the parent that the log names, or 0.
+
+        Agents whose forks do not share entry ids write the parent into the log.
+        """
+        row = self._db.execute(
+            "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
+            "JOIN session s ON s.id = p.session JOIN session o ON o.agent = s.agent "
+            "AND o.source = ?1 AND o.id <> s.id "
+            "AND o.session_id = json_extract(r.metadata, '$.forked_from') "
+            "WHERE p.session = ?2 AND p.unit <= 1 AND r.type = 'system_event' "
+            "AND r.metadata LIKE '%forked_from%' LIMIT 1",
+            (MAIN, session),
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def list_relations_files(self) -> dict[bytes, str]:
+        """Return the stamps of relations files that leslied wrote, by folder."""
+        rows = self._db.execute("SELECT folder, stamp FROM relations_file")
+        return dict(rows.fetchall())
+
+    def record_relations_file(self, folder: bytes, stamp: str) -> None:
+        """Save the stamp of a folder's relations file."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO relations_file VALUES (?, ?)", (folder, stamp)
+        )
+
+    def find_claimed_threads(
+        self, folder: bytes, claims: Iterable[tuple[str, str]]
+    ) -> list[tuple[int, str, str]]:
+        """Find threads of a folder that Leslie claims under another thread id.
+
+        `claims` has (session id, thread id). Skip claims of a thread id that is in use,
+        and threads that were moved before. Return (session, old thread id, new thread
+        id).
+        """
+        renames: list[tuple[int, str, str]] = []
+        for session_id, thread_id in claims:
+            renames += self._db.execute(
+                "SELECT id, thread_id, ?2 FROM session WHERE session_id = ?1 "
+                "AND source = 'main' AND folder = ?3 AND thread_id <> ?2 "
+                "AND NOT EXISTS (SELECT 1 FROM session WHERE thread_id = ?2) "
+                "AND id NOT IN (SELECT session FROM thread_move)",
+                (session_id, thread_id, folder),
+            )
+        return renames
+
+    def list_transcript_files(self, session: int) -> list[tuple[int, int, str]]:
+        """List transcripts of a thread and its subagents, as (session, unit, path)."""
+        rows = self._db.execute(
+            "SELECT t.session, t.unit, t.file FROM transcript t "
+            "JOIN session c ON c.id = t.session JOIN session m ON m.agent = c.agent "
+            "AND m.session_id = c.session_id WHERE m.id = ? ORDER BY t.file",
+            (session,),
+        )
+        return rows.fetchall()
+
+    def move_thread(
+        self, session: int, thread_id: str, files: list[tuple[int, int, str, str]]
+    ) -> None:
+        """Change a thread's id and make its files due under new paths.
+
+        `files` has (session, unit, old path, new path). The old paths are stored until
+        `mark_moved`.
+        """
+        old_id, _ = self.get_thread(session)
+        self._db.execute(
+            "UPDATE session SET thread_id = ?, is_dirty = 1 WHERE id = ?",
+            (thread_id, session),
+        )
+        self._db.executemany(
+            "UPDATE transcript SET file = ?, digest = x'', "
+            "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
+            "WHERE session = ? AND unit = ?",
+            [(new_path, stream, unit) for stream, unit, _, new_path in files],
+        )
+        old_paths = json.dumps([old_path for _, _, old_path, _ in files])
+        self._db.execute(
+            "INSERT OR REPLACE INTO thread_move VALUES (?, ?, ?)",
+            (session, old_id, old_paths),
+        )
+
+    def list_moves(self) -> list[ThreadMove]:
+        """List threads whose files under the old id may still exist."""
+        rows = self._db.execute(
+            "SELECT s.id, m.thread_id, s.thread_id, s.folder, m.files "
+            "FROM thread_move m JOIN session s ON s.id = m.session "
+            "WHERE m.files <> ''"
+        )
+        return [
+            ThreadMove(session, old_id, new_id, folder, json.loads(files))
+            for session, old_id, new_id, folder, files in rows
+        ]
+
+    def mark_moved(self, session: int) -> None:
+        """Record that no file remains under the old id. A thread is moved only once."""
+        self._db.execute(
+            "UPDATE thread_move SET files = '' WHERE session = ?", (session,)
+        )
+
+
+def _is_older(ownership: Ownership, candidate: int, session: int) -> bool:
+    """Return whether the candidate is older than a session that shares entries.
+
+    Of two sessions with the same entries, the one that was read first is older. A
+    session contained in the other is older; else the one with the earlier first
+    unshared entry.
+    """
+    if ownership.has_same_entries(candidate, session):
+        return candidate < session
+    if ownership.is_contained(candidate, session):
+        return True
+    if ownership.is_contained(session, candidate):
+        return False
+    candidate_start = (ownership.get_first_unshared_us(candidate), candidate)
+    return candidate_start < (ownership.get_first_unshared_us(session), session)

@@ -1,0 +1,3 @@
+"""The read side of the store: read-only queries over sessions and records."""
+
+from __future__ import annotations

@@ -1,0 +1,104 @@
+"""Change feed: new records and stopped sessions, for readers that poll."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.record import MAIN, PlacedRecord, SessionKey
+from leslied.store.connection import translate_sqlite_errors
+from leslied.store.read.record_query import (
+    IS_VISIBLE,
+    SELECT_RECORDS,
+    unpack_placed_record,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+_BATCH_SIZE = 500
+
+
+class ChangeFeed:
+    """Queries for new records of all sessions.
+
+    The records have no sequence number; `get_sequence` computes it.
+    """
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self.path = path
+
+    @translate_sqlite_errors
+    def get_data_version(self) -> int:
+        """Return a number that changes with every commit of another connection.
+
+        Comparing it is the cheapest way to poll.
+        """
+        return self._fetch_int("PRAGMA data_version")
+
+    @translate_sqlite_errors
+    def get_newest_placement(self) -> int:
+        """Return the id of the newest placement, or 0."""
+        return self._fetch_int("SELECT ifnull(max(id), 0) FROM placement")
+
+    @translate_sqlite_errors
+    def list_after(self, placement: int) -> list[PlacedRecord]:
+        """Return the next batch of records after a placement; empty at the end."""
+        query = (
+            f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_VISIBLE} "
+            f"ORDER BY p.id LIMIT {_BATCH_SIZE}"
+        )
+        rows = self._db.execute(query, (placement,)).fetchall()
+        return [unpack_placed_record(row, 0) for row in rows]
+
+    @translate_sqlite_errors
+    def list_last(
+        self, count: int, types: Sequence[str], sessions: Collection[int] | None = None
+    ) -> list[PlacedRecord]:
+        """List the last `count` records of these types, in order.
+
+        `sessions` restricts the list to streams with these row ids.
+        """
+        placeholders = ", ".join("?" * len(types))
+        ids = ", ".join(f"{row:d}" for row in sessions or ())
+        condition = "" if sessions is None else f"AND p.session IN ({ids})"
+        rows = self._db.execute(
+            f"{SELECT_RECORDS} WHERE r.type IN ({placeholders}) AND {IS_VISIBLE} "
+            f"{condition} ORDER BY p.id DESC LIMIT ?",
+            (*types, count),
+        ).fetchall()
+        return [unpack_placed_record(row, 0) for row in reversed(rows)]
+
+    @translate_sqlite_errors
+    def list_streams(self) -> dict[int, SessionKey]:
+        """Return the key of every stream that has entries, by row id."""
+        rows = self._db.execute(
+            "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
+        )
+        return {row[0]: SessionKey(*row[1:]) for row in rows}
+
+    @translate_sqlite_errors
+    def get_sequence(self, placed: PlacedRecord) -> int:
+        """Return the position of the record in its stream, counted from 1."""
+        return self._fetch_int(
+            "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
+            "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
+            f"AND p.id <= ? AND {IS_VISIBLE}",
+            *placed.record.session,
+            placed.placement,
+        )
+
+    @translate_sqlite_errors
+    def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
+        """List (session, time at which it stopped) of sessions stopped after a time."""
+        rows = self._db.execute(
+            "SELECT agent, session_id, stopped_us FROM session "
+            f"WHERE source = '{MAIN}' AND stopped_us > ? ORDER BY stopped_us",
+            (since_us,),
+        )
+        return [(SessionKey(*row[:2]), row[2]) for row in rows]
+
+    def _fetch_int(self, query: str, *values: Any) -> int:
+        return int(self._db.execute(query, values).fetchone()[0])

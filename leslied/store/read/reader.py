@@ -1,0 +1,389 @@
+"""Read-only access to sessions, records and source state."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
+
+from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
+from leslied.store.connection import open_reader, translate_sqlite_errors
+from leslied.store.ledgers.failures import FailureLedger
+from leslied.store.read.agents import summarize_agents
+from leslied.store.read.change_feed import ChangeFeed
+from leslied.store.read.record_query import (
+    IS_VISIBLE,
+    SELECT_RECORDS,
+    unpack_placed_record,
+)
+from leslied.store.read.search import Search
+from leslied.store.read.session_queries import (
+    find_entries_by_prefix,
+    find_sessions_by_prefix,
+    list_agent_names,
+    select_sessions,
+)
+from leslied.store.read.session_summary import SUMMARY_COLUMNS, unpack_summary
+from leslied.store.read.unit_ids import (
+    find_chat_id,
+    find_unit_zero_by_prefix,
+    find_units_by_prefix,
+)
+from leslied.store.read.usage_queries import UsageQueries
+from leslied.store.read.usage_totals import UsageTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from pathlib import Path
+
+    from leslied.model.failure import Failure
+    from leslied.model.query import Query, Selection
+    from leslied.model.session import SessionSummary, Unit
+    from leslied.store.read.session_queries import SessionGroup
+    from leslied.store.read.size_queries import SizeQueries
+
+_MAX_GROUP_QUERIES = 500
+"""For more groups than this, one query over all sessions is faster."""
+_PREFIX_CHARACTERS = 8
+"""Ids that have this many first characters in common are similar."""
+_BATCH_SIZE = 500
+"""Values in one query; SQLite limits the number of placeholders."""
+
+
+class StoreReader:
+    """Read-only connection to the store. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = open_reader(path)
+        self._totals = UsageTotals(self._db)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    @translate_sqlite_errors
+    def select_sessions(self, selection: Selection) -> list[SessionGroup]:
+        """Return the selected sessions, in the selected order."""
+        return select_sessions(self._db, selection)
+
+    @translate_sqlite_errors
+    def list_similar_ids(self, ids: Collection[str]) -> list[str]:
+        """List ids of sessions and subagents that begin like one of these ids."""
+        prefixes = json.dumps(sorted({text[:_PREFIX_CHARACTERS] for text in ids}))
+        rows = self._db.execute(
+            "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
+            "SELECT session_id, source FROM session WHERE entries > 0 AND "
+            f"(substr(session_id, 1, {_PREFIX_CHARACTERS}) IN start OR "
+            f"substr(source, instr(source, ':') + 1, {_PREFIX_CHARACTERS}) IN start)",
+            (prefixes,),
+        )
+        similar_ids: list[str] = []
+        for row in rows:
+            key = SessionKey("", *row)
+            similar_ids += filter(None, (key.session_id, key.subagent_id))
+        return similar_ids
+
+    @translate_sqlite_errors
+    def list_sessions(
+        self, groups: Sequence[SessionGroup] | None = None
+    ) -> list[SessionSummary]:
+        """List the sessions and subagents that have entries, last active first.
+
+        `groups` restricts the list to these sessions and their subagents.
+        """
+        rows = self._load_summary_rows(groups)
+        usage = self._totals.get_by_stream([row[0] for row in rows])
+        sessions = [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
+        sessions.sort(key=lambda session: session.recency, reverse=True)
+        return sessions
+
+    def _load_summary_rows(
+        self, groups: Sequence[SessionGroup] | None
+    ) -> list[tuple[Any, ...]]:
+        query = f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0"
+        if groups is not None and len(groups) <= _MAX_GROUP_QUERIES:
+            group_query = f"{query} AND agent = ? AND session_id = ?"
+            results = (self._db.execute(group_query, group) for group in groups)
+            return [row for rows in results for row in rows]
+        rows = self._db.execute(query).fetchall()
+        if groups is None:
+            return rows
+        selected_groups = set(groups)
+        return [row for row in rows if row[1:3] in selected_groups]
+
+    @property
+    def usage(self) -> UsageQueries:
+        """Queries over tokens and tool calls."""
+        return UsageQueries(self._db, self.path)
+
+    @property
+    def change_feed(self) -> ChangeFeed:
+        """Feed of new records and stopped sessions."""
+        return ChangeFeed(self._db, self.path)
+
+    @property
+    def sizes(self) -> SizeQueries:
+        """Queries over sizes in bytes."""
+        from leslied.store.read.size_queries import SizeQueries  # noqa: PLC0415 - rare
+
+        return SizeQueries(self._db, self.path)
+
+    @translate_sqlite_errors
+    def find_session(self, key: SessionKey) -> SessionSummary | None:
+        """Find a session or subagent; return None if it has no entries.
+
+        The usage in the summary is empty.
+        """
+        row = self._db.execute(
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            "AND agent = ? AND session_id = ? AND source = ?",
+            key,
+        ).fetchone()
+        return unpack_summary(row, Usage()) if row else None
+
+    @translate_sqlite_errors
+    def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
+        """List the subagents with this session id, in the order they were first read.
+
+        The usage in the summaries is empty.
+        """
+        rows = self._db.execute(
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            "AND source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
+            key[:2],
+        )
+        return [unpack_summary(row, Usage()) for row in rows]
+
+    @translate_sqlite_errors
+    def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
+        """List the subagents of a session.
+
+        Include subagents with another session id that a call of the session spawned.
+        """
+        calls = (
+            "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
+            "WHERE p.session = ? AND r.type = 'tool_use'"
+        )
+        rows = self._db.execute(
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
+            "AND source <> 'main' AND agent = ? AND (session_id = ? "
+            f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
+            (parent.key.agent, parent.key.session_id, parent.row),
+        ).fetchall()
+        usage = self._totals.get_by_stream([row[0] for row in rows])
+        return [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
+
+    @translate_sqlite_errors
+    def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
+        """List the current records of a stream or unit, with sequence numbers."""
+        unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
+        query = (
+            f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
+            "ORDER BY p.id"
+        )
+        rows = self._db.execute(query, (session,)).fetchall()
+        first_sequence = 1
+        if unit:
+            first_sequence += self._count_records_before(session, unit)
+        return [
+            unpack_placed_record(row, sequence)
+            for sequence, row in enumerate(rows, first_sequence)
+        ]
+
+    @translate_sqlite_errors
+    def find_session_by_row(self, row: int) -> SessionSummary | None:
+        """Find the stream with this row id; return None if it has no entries.
+
+        The usage in the summary is empty.
+        """
+        values = self._db.execute(
+            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
+            (row,),
+        ).fetchone()
+        return unpack_summary(values, Usage()) if values else None
+
+    @translate_sqlite_errors
+    def list_tool_calls(
+        self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
+    ) -> list[PlacedRecord]:
+        """List a unit's calls of these tools or with one of these words in the input.
+
+        Include the results of these calls, and events that set the working directory.
+        The records have no sequence number.
+        """
+        word_condition = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
+        tool_placeholders = ", ".join("?" * len(tools))
+        call_condition = (
+            f"r.type = 'tool_use' AND (r.tool_name IN ({tool_placeholders}) "
+            f"OR {word_condition})"
+        )
+        unit_condition = f"p.session = ? AND p.unit = ? AND {IS_VISIBLE}"
+        rows = self._db.execute(
+            f"{SELECT_RECORDS} WHERE {unit_condition} AND ({call_condition} "
+            "OR r.type = 'system_event' AND instr(r.metadata, '\"cwd\"'))",
+            (session, unit, *tools, *words),
+        ).fetchall()
+        records = [unpack_placed_record(row, 0) for row in rows]
+        ids = [
+            placed.record.tool_call_id
+            for placed in records
+            if placed.record.type == "tool_use"
+        ]
+        results_query = (
+            f"{SELECT_RECORDS} WHERE {unit_condition} AND r.type = 'tool_result' "
+            "AND r.tool_call_id"
+        )
+        for start in range(0, len(ids), _BATCH_SIZE):
+            batch = ids[start : start + _BATCH_SIZE]
+            placeholders = ", ".join("?" * len(batch))
+            query = f"{results_query} IN ({placeholders})"
+            rows = self._db.execute(query, (session, unit, *batch)).fetchall()
+            records += [unpack_placed_record(row, 0) for row in rows]
+        return sorted(records, key=lambda placed: placed.placement)
+
+    @translate_sqlite_errors
+    def find_chat_id(self, session: SessionSummary, unit: int) -> str:
+        """Return the chat id of a unit, or "" if the unit has no visible entry.
+
+        Unit 0 of a subagent is the whole subagent.
+        """
+        return find_chat_id(self._db, session.key, session.row, unit)
+
+    @translate_sqlite_errors
+    def find_transcript_paths(self, session: int) -> dict[int, str]:
+        """Return the paths of a stream's existing transcripts, by unit."""
+        rows = self._db.execute(
+            "SELECT unit, folder, file FROM transcript "
+            "WHERE session = ? AND newest > 0 AND NOT is_removed",
+            (session,),
+        )
+        return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
+
+    def add_transcript_paths(self, unit: Unit) -> Unit:
+        """Return the unit and its subagents with the paths of their transcripts."""
+        path = self.find_transcript_paths(unit.summary.row).get(unit.number, "")
+        subagents = tuple(self.add_transcript_paths(child) for child in unit.subagents)
+        return replace(unit, transcript=path, subagents=subagents)
+
+    def _count_records_before(self, session: int, unit: int) -> int:
+        query = (
+            "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
+            f"WHERE p.session = ? AND p.unit < ? AND {IS_VISIBLE}"
+        )
+        return self._count(query, (session, unit))
+
+    @translate_sqlite_errors
+    def search(
+        self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
+    ) -> Search:
+        """Return a prepared search; its methods return matches.
+
+        Sessions without entries since `quiet_us` count as stopped. With `is_substring`,
+        terms also match inside words.
+        """
+        return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
+
+    @translate_sqlite_errors
+    def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
+        """Find streams whose session, thread or subagent id has this prefix.
+
+        Return (key of the stream, thread id).
+        """
+        return find_sessions_by_prefix(self._db, prefix)
+
+    @translate_sqlite_errors
+    def find_units_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
+        """Find units by prefix of their chat id; unit 0 is not searched.
+
+        Return (row id of the stream, unit, chat id).
+        """
+        return find_units_by_prefix(self._db, prefix)
+
+    @translate_sqlite_errors
+    def find_unit_zero_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
+        """Find subagents and units before the first prompt by prefix of their chat id.
+
+        Return (row id of the stream, 0, chat id).
+        """
+        return find_unit_zero_by_prefix(self._db, prefix)
+
+    @translate_sqlite_errors
+    def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
+        """Find entries by prefix of their id, which is hexadecimal.
+
+        Return (key of the first stream that contains the entry, entry id).
+        """
+        return find_entries_by_prefix(self._db, prefix)
+
+    @translate_sqlite_errors
+    def list_agent_names(self) -> list[str]:
+        """List the agents that have sessions."""
+        return list_agent_names(self._db)
+
+    @translate_sqlite_errors
+    def summarize_agents(self) -> list[dict[str, Any]]:
+        """Return one summary per agent: counts, source paths and times of activity."""
+        return summarize_agents(self._db)
+
+    @translate_sqlite_errors
+    def check_integrity(self) -> str:
+        """Return up to three descriptions of damage in one line, or "" if intact."""
+        rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
+        damage = "; ".join(row[0] for row in rows)
+        return "" if damage == "ok" else damage
+
+    @translate_sqlite_errors
+    def count_rows(self) -> dict[str, int]:
+        """Return the numbers of records, sessions, subagents, noise and rejections."""
+        queries = {
+            "records": "SELECT count(*) FROM record WHERE is_current",
+            "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
+            f"AND source = '{MAIN}'",
+            "subagents": "SELECT count(*) FROM session WHERE entries > 0 "
+            f"AND source <> '{MAIN}'",
+            "noise": "SELECT count(*) FROM noise",
+            "rejected": "SELECT count(*) FROM rejected",
+        }
+        return {name: self._count(query, ()) for name, query in queries.items()}
+
+    @translate_sqlite_errors
+    def list_rejected(self, limit: int) -> list[dict[str, Any]]:
+        """List up to `limit` rejected entries with their position and the reason."""
+        rows = self._db.execute(
+            "SELECT s.agent, s.path, j.offset, j.length, j.reason FROM rejected j "
+            "JOIN source s ON s.id = j.source ORDER BY s.path, j.offset LIMIT ?",
+            (limit,),
+        )
+        names = ("agent", "path", "offset", "length", "reason")
+        rejected = [dict(zip(names, row, strict=True)) for row in rows]
+        return [{**item, "path": os.fsdecode(item["path"])} for item in rejected]
+
+    @translate_sqlite_errors
+    def list_source_errors(self) -> list[tuple[str, str]]:
+        """List (path, reason) of existing sources that could not be read.
+
+        A reason that starts with `WAITING` is not an error: the source is held back.
+        """
+        rows = self._db.execute(
+            "SELECT path, trouble FROM source WHERE trouble <> '' AND NOT is_gone"
+        )
+        return [(os.fsdecode(path), reason) for path, reason in rows]
+
+    @translate_sqlite_errors
+    def list_failures(self) -> list[Failure]:
+        """List work that failed unexpectedly and is tried again later."""
+        return FailureLedger(self._db).list()
+
+    def _count(self, query: str, values: Iterable[Any]) -> int:
+        return int(self._db.execute(query, tuple(values)).fetchone()[0])
+
+    @translate_sqlite_errors
+    def sum_usage(self, sessions: Collection[int]) -> Usage:
+        """Return the total tokens of these streams."""
+        totals = self._totals.get_by_stream(sessions)
+        return sum((totals[row] for row in sessions if row in totals), Usage())

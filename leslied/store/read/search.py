@@ -1,0 +1,295 @@
+"""Full-text and substring search over messages, thinking, tool calls and results."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from leslied.model.query import AllOf, AnyOf, Term
+from leslied.model.record import MAIN, SessionKey
+from leslied.store.columns import from_us
+from leslied.store.connection import translate_sqlite_errors
+from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
+from leslied.store.read.filter_sql import (
+    ALWAYS_TRUE,
+    compile_entry_filters,
+    compile_stream_filters,
+    compile_tool_filters,
+    escape_like,
+)
+from leslied.store.read.record_query import IS_VISIBLE
+from leslied.store.read.unit_ids import find_chat_id
+from leslied.store.write.sanitize import replace_surrogates
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+    from datetime import datetime
+    from pathlib import Path
+
+    from leslied.model.query import Query, QueryPart
+
+MAX_RANKED = 10_000
+"""If more records match, only this many of the newest are ranked."""
+_MAX_SCORED_ROWID_SPAN = 50_000
+"""Matches whose row ids are further apart than this are not scored."""
+_MAX_PRESELECTED = 5_000
+"""Up to this number of candidate records, the search is restricted to them."""
+_TEXT_COLUMNS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
+_SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
+_MAX_LIMIT = 2**62
+"""Larger limits may not fit into SQLite's integers."""
+_SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """One matching record, with its whole text."""
+
+    key: SessionKey
+    chat_id: str
+    """Chat id of the record's unit or subagent; empty before the first prompt."""
+    entry_id: str
+    type: str
+    tool_name: str
+    at: datetime | None
+    text: str
+    score: float | None
+    """Relevance; higher is better. None if it was not computed."""
+
+
+class Search:
+    """One search query, compiled to SQL.
+
+    Sessions without entries since `quiet_us` count as stopped. With `is_substring`,
+    terms also match inside words.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        path: Path,
+        query: Query,
+        quiet_us: int,
+        *,
+        is_substring: bool,
+    ) -> None:
+        self._db = db
+        self.path = path
+        self._query = query
+        self._fts_query = "" if is_substring else compile_fts_query(query.words)
+        self._conditions: list[str] = ["r.is_current"]
+        self._values: list[Any] = []
+        if is_substring:
+            self._add_condition(*_compile_like(query.words))
+        elif not self._fts_query:
+            self._add_exclusions(query.words.excluded)
+        if not self._fts_query:
+            self._add_condition(f"r.type IN ({_SEARCHED_TYPES})")
+        self._add_condition(*compile_entry_filters(query.filters))
+        if any(item.key == "tool" and not item.is_negated for item in query.filters):
+            self._narrow_to_tools()
+        self._is_narrowed = False
+        """Whether the filters restrict the search to some sessions."""
+        self._placement_sql, self._placement_values = self._compile_placement(quiet_us)
+        self.is_truncated = False
+        """Whether there were too many matches to rank all of them."""
+
+    @translate_sqlite_errors
+    def list_newest(self, limit: int) -> list[Match]:
+        """Return the latest matching records; their score may be None."""
+        match_condition = f"AND r.id IN ({_SELECT_MATCHES})" if self._fts_query else ""
+        match_values = [self._fts_query] if self._fts_query else []
+        values = (*self._placement_values, *self._values, *match_values)
+        # The index over time makes SQLite walk back in time and stop at the limit.
+        rows = self._db.execute(
+            f"SELECT r.id, {self._placement_sql} AS first_placement "
+            "FROM record r INDEXED BY record_time "
+            f"WHERE {' AND '.join(self._conditions)} {match_condition} "
+            "AND first_placement IS NOT NULL "
+            "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
+            (*values, min(limit, _MAX_LIMIT)),
+        ).fetchall()
+        scores = self._score([record_id for record_id, _ in rows])
+        return [
+            self._load_match(record_id, placement, scores.get(record_id))
+            for record_id, placement in rows
+        ]
+
+    @translate_sqlite_errors
+    def list_best(self, limit: int) -> list[Match]:
+        """Return the most relevant records; the latest if the query has no words."""
+        if not self._fts_query:
+            return self.list_newest(limit)
+        conditions, values = list(self._conditions), list(self._values)
+        if self._is_narrowed:
+            conditions.append(f"{self._placement_sql} IS NOT NULL")
+            values += self._placement_values
+        # Rank the newest matches; one more than MAX_RANKED shows that there are others.
+        rows = self._db.execute(
+            "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
+            "FROM record_text t CROSS JOIN record r ON r.id = t.rowid "
+            f"WHERE record_text MATCH ? AND {' AND '.join(conditions)} "
+            f"ORDER BY t.rowid DESC LIMIT {MAX_RANKED + 1}) "
+            f"SELECT r.id, {self._placement_sql} AS first_placement, r.score, "
+            "(SELECT count(*) FROM w) "
+            "FROM w r WHERE first_placement IS NOT NULL ORDER BY r.score LIMIT ?",
+            (self._fts_query, *values, *self._placement_values, min(limit, _MAX_LIMIT)),
+        ).fetchall()
+        self.is_truncated = any(count > MAX_RANKED for *_, count in rows)
+        return [
+            self._load_match(record_id, placement, -score)
+            for record_id, placement, score, _ in rows
+        ]
+
+    def _score(self, record_ids: list[int]) -> dict[int, float]:
+        """Return scores by record id; {} if the ids are too far apart to be fast."""
+        if not self._fts_query or not record_ids:
+            return {}
+        first, last = min(record_ids), max(record_ids)
+        if last - first > _MAX_SCORED_ROWID_SPAN:
+            return {}
+        rows = self._db.execute(
+            "SELECT rowid, -bm25(record_text) FROM record_text "
+            "WHERE record_text MATCH ? AND rowid BETWEEN ? AND ?",
+            (self._fts_query, first, last),
+        )
+        return dict(rows.fetchall())
+
+    def _add_condition(self, condition: str, values: Iterable[Any] = ()) -> None:
+        self._conditions.append(condition)
+        self._values += values
+
+    def _add_exclusions(self, parts: Iterable[QueryPart]) -> None:
+        """Exclude the records that match any of the parts."""
+        excluded = compile_fts_query(AnyOf(tuple(parts)))
+        if excluded:
+            self._add_condition(f"r.id NOT IN ({_SELECT_MATCHES})", [excluded])
+
+    def _compile_placement(self, quiet_us: int) -> tuple[str, list[Any]]:
+        """Compile SQL for the record's first placement in a matching stream.
+
+        If filters restrict the streams, restrict the search to them too.
+        """
+        where, values = compile_stream_filters(self._query.filters, quiet_us)
+        if where != ALWAYS_TRUE:
+            self._is_narrowed = True
+            self._narrow_to_streams(where, values)
+        first_placement = (
+            "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
+            f"WHERE p.entry = r.entry AND {IS_VISIBLE} AND {where})"
+        )
+        return first_placement, values
+
+    def _narrow_to_streams(self, where: str, values: list[Any]) -> None:
+        """Search only the entries of matching streams if there are few entries."""
+        rows = self._db.execute(
+            f"SELECT s.id, s.entries FROM session s WHERE {where}", values
+        ).fetchall()
+        if sum(entries for _, entries in rows) < _MAX_PRESELECTED:
+            ids = ", ".join(f"{session:d}" for session, _ in rows)
+            self._add_condition(
+                "r.id IN (SELECT n.id FROM placement q JOIN record n "
+                f"ON n.entry = q.entry WHERE q.session IN ({ids}))"
+            )
+
+    def _narrow_to_tools(self) -> None:
+        """Search only calls and results of matching tools if there are few calls."""
+        where, values = compile_tool_filters(self._query.filters)
+        calls = f"FROM record c WHERE c.type = 'tool_use' AND {where}"
+        (count,) = self._db.execute(f"SELECT count(*) {calls}", values).fetchone()
+        if count < _MAX_PRESELECTED:
+            self._add_condition(
+                f"r.id IN (SELECT c.id {calls} UNION ALL SELECT x.id FROM record x "
+                "WHERE x.type = 'tool_result' AND x.tool_call_id IN "
+                f"(SELECT c.tool_call_id {calls}))",
+                values * 2,
+            )
+
+    def _load_match(self, record_id: int, placement: int, score: float | None) -> Match:
+        row = self._db.execute(
+            "SELECT s.agent, s.session_id, s.source, p.session, p.unit, r.entry_id, "
+            "r.type, r.created_us, r.utc_offset, r.spilled, r.content, r.tool_input, "
+            "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "
+            "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name) "
+            "FROM placement p JOIN record r ON r.id = ? "
+            "JOIN session s ON s.id = p.session WHERE p.id = ?",
+            (record_id, placement),
+        ).fetchone()
+        key = SessionKey(*row[:3])
+        return Match(
+            key=key,
+            chat_id=self._find_chat_id(key, *row[3:5]),
+            entry_id=row[5].hex(),
+            type=row[6],
+            tool_name=row[12],
+            at=from_us(row[7], row[8]) if row[7] is not None else None,
+            text=row[9] or row[10] or f"{row[12]} {extract_strings(row[11])}",
+            score=score,
+        )
+
+    def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:
+        """Return the chat id of a unit or subagent; "" before the first prompt."""
+        has_chat_id = unit or key.source != MAIN
+        return find_chat_id(self._db, key, session, unit) if has_chat_id else ""
+
+
+def compile_fts_query(part: QueryPart) -> str:
+    """Compile a query to FTS5 syntax; return "" if it contains no word."""
+    match part:
+        case Term():
+            return _quote(part)
+        case AnyOf():
+            alternatives = filter(None, map(compile_fts_query, part.parts))
+            return _parenthesize(" OR ".join(alternatives))
+        case AllOf():
+            required = _parenthesize(
+                " AND ".join(filter(None, map(compile_fts_query, part.parts)))
+            )
+            excluded = compile_fts_query(AnyOf(part.excluded)) if required else ""
+            return f"({required} NOT {excluded})" if excluded else required
+
+
+def _parenthesize(text: str) -> str:
+    return f"({text})" if text else ""
+
+
+def _quote(term: Term) -> str:
+    """Quote a term as an FTS5 phrase; return "" if it has no letter or digit."""
+    body = space_cjk(replace_surrogates(term.text))
+    if not any(character.isalnum() for character in body):
+        return ""
+    escaped = body.replace('"', '""').replace("\0", " ")
+    return f'"{escaped}"{"*" if term.is_prefix else ""}'
+
+
+def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
+    """Compile a query to LIKE conditions; return the SQL and its values."""
+    match part:
+        case Term():
+            # Arguments are stored as JSON, in which a quote has a backslash.
+            text = replace_surrogates(part.text) + "*" * part.is_prefix
+            spellings = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
+            conditions = [
+                f"{column} LIKE ? ESCAPE '\\'"
+                for column in _TEXT_COLUMNS
+                for _ in spellings
+            ]
+            patterns = [f"%{escape_like(spelling)}%" for spelling in spellings]
+            return f"({' OR '.join(conditions)})", patterns * len(_TEXT_COLUMNS)
+        case AnyOf():
+            return _join_like(part.parts, " OR ", "0")
+        case AllOf():
+            required, values = _join_like(part.parts, " AND ", "1")
+            excluded, excluded_values = _join_like(part.excluded, " OR ", "0")
+            return f"({required} AND NOT {excluded})", [*values, *excluded_values]
+
+
+def _join_like(
+    parts: Iterable[QueryPart], operator: str, if_empty: str
+) -> tuple[str, list[str]]:
+    """Join the conditions of the parts; without any parts, use the SQL `if_empty`."""
+    conditions = [_compile_like(part) for part in parts]
+    sql = operator.join(condition for condition, _ in conditions) or if_empty
+    return f"({sql})", [value for _, values in conditions for value in values]

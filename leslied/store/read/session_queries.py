@@ -1,0 +1,122 @@
+"""Select and order sessions without loading their summaries; find ids by prefix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.query import Selection
+from leslied.model.record import SessionKey
+from leslied.store.read.filter_sql import (
+    SESSION_GROUPS_WITH_MAIN,
+    compile_session_list_filters,
+)
+from leslied.store.read.record_query import IS_VISIBLE
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+_LAST_ACTIVE = "ifnull(ifnull(f.ended_us, m.started_us), 0)"
+_TITLE = "CASE WHEN m.title <> '' THEN m.title ELSE m.first_prompt END COLLATE NOCASE"
+_ORDERS = {
+    "recent": f"{_LAST_ACTIVE} DESC",
+    "started": "ifnull(m.started_us, 0) DESC",
+    "title": f"{_TITLE} = '', {_TITLE}",
+    "project": f"m.cwd = '', m.cwd, {_LAST_ACTIVE} DESC",
+    "units": "m.units DESC",
+    "tools": "m.tool_calls DESC",
+}
+_MAX_LIMIT = 2**62
+"""Larger limits may not fit into SQLite's integers."""
+
+
+class SessionGroup(NamedTuple):
+    """A session with its subagents."""
+
+    agent: str
+    session_id: str
+
+
+def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
+    """Return the selected sessions in order.
+
+    If the store cannot sort in the selected order, return all of them; the caller sorts
+    and limits.
+    """
+    # If only the limit is set, the last active sessions are found without grouping.
+    if selection.limit and selection == Selection(
+        limit=selection.limit, quiet_us=selection.quiet_us
+    ):
+        return _select_latest(db, selection.limit)
+    where, values = compile_session_list_filters(selection.filters, selection.quiet_us)
+    order = _ORDERS.get(selection.order, _ORDERS["recent"])
+    limit = selection.limit if selection.order in _ORDERS else None
+    # In reverse order, the limit applies to the reversed list.
+    sql_limit = -1 if limit is None or selection.is_reversed else limit
+    rows = db.execute(
+        f"SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where} "
+        f"ORDER BY {order}, f.agent DESC, f.session_id DESC LIMIT ?",
+        (*values, min(sql_limit, _MAX_LIMIT)),
+    )
+    groups = [SessionGroup(*row) for row in rows]
+    return groups[::-1][:limit] if selection.is_reversed else groups
+
+
+def _select_latest(db: sqlite3.Connection, limit: int) -> list[SessionGroup]:
+    """Return the last active sessions; a subagent's activity counts for its session."""
+    # A session has one row, and one more for each of its subagents.
+    row_limit = min(4 * limit, _MAX_LIMIT)
+    while True:
+        rows = db.execute(
+            "SELECT agent, session_id FROM session WHERE entries > 0 "
+            "ORDER BY ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, "
+            "session_id DESC LIMIT ?",
+            (row_limit,),
+        ).fetchall()
+        groups = dict.fromkeys(rows)
+        if len(groups) >= limit or len(rows) < row_limit:
+            return [SessionGroup(*row) for row in groups][:limit]
+        row_limit *= 4
+
+
+def list_agent_names(db: sqlite3.Connection) -> list[str]:
+    """List the agents that have sessions."""
+    rows = db.execute("SELECT DISTINCT agent FROM session ORDER BY agent")
+    return [agent for (agent,) in rows]
+
+
+def find_sessions_by_prefix(
+    db: sqlite3.Connection, prefix: str
+) -> list[tuple[SessionKey, str]]:
+    """Find streams whose session, thread or subagent id has this prefix.
+
+    Return (key of the stream, thread id).
+    """
+    length = len(prefix)
+    rows = db.execute(
+        "SELECT agent, session_id, source, thread_id FROM session WHERE entries > 0 "
+        "AND (substr(session_id, 1, ?) = ? OR substr(thread_id, 1, ?) = ? "
+        "OR substr(source, instr(source, ':') + 1, ?) = ?)",
+        (length, prefix) * 3,
+    )
+    return [(SessionKey(*row[:3]), row[3]) for row in rows]
+
+
+def find_entries_by_prefix(
+    db: sqlite3.Connection, prefix: str
+) -> list[tuple[SessionKey, str]]:
+    """Find entries by prefix of their id, which is hexadecimal.
+
+    Return (key of the first stream that contains the entry, entry id).
+    """
+    lowest_id = bytes.fromhex(prefix.ljust(32, "0"))
+    highest_id = bytes.fromhex(prefix.ljust(32, "f"))
+    rows = db.execute(
+        "SELECT s.agent, s.session_id, s.source, r.entry_id FROM record r "
+        "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
+        "WHERE r.is_current = 1 AND r.entry_id BETWEEN ? AND ? "
+        f"AND {IS_VISIBLE} GROUP BY r.entry_id "
+        "HAVING p.id = min(p.id)",
+        (lowest_id, highest_id),
+    )
+    return [(SessionKey(*row[:3]), row[3].hex()) for row in rows]

@@ -1,0 +1,339 @@
+"""Run SQL queries of users over stable views, read-only and with a time limit.
+
+Four safeguards: the file is opened read-only, `query_only` protects temporary tables,
+the authorizer allows only reading, and a progress handler stops long queries.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from leslied.errors import LesliedError, UserError
+from leslied.store.connection import make_unusable_error, translate_sqlite_errors
+from leslied.store.fts_text import truncate_text
+from leslied.store.read.reader import StoreReader
+from leslied.store.read.record_pages import (
+    find_newest_placements,
+    find_placements,
+    load_records,
+    split_pages,
+)
+from leslied.store.read.session_order import SessionOrder, add_sequence_and_tool
+from leslied.store.read.views import SESSION_LIST_TABLE, SESSIONS, VIEWS
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from leslied.clock import Clock
+    from leslied.model.record import PlacedRecord
+    from leslied.store.read.record_pages import RecordFilter
+
+    Rows = Iterable[Sequence[Any]]
+
+SQL_TIMEOUT_SECONDS: float = 10
+"""Default time limit of a query."""
+
+_FETCH_SIZE = 256
+_STEPS_PER_DEADLINE_CHECK = 10_000
+"""Instructions of SQLite's virtual machine between two checks of the deadline."""
+_MAX_BYTES = 2**28
+"""Largest text, blob or row that a query may produce."""
+_READ_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_BANNED_FUNCTIONS = {
+    "load_extension",
+    "fts3_tokenizer",
+    "readfile",
+    "writefile",
+    "edit",
+}
+_UNUSABLE_STORE_CODES = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+}
+_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError)
+_VIEWS_HINT = "See the views and their columns: leslied sql --views"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlResult:
+    """Result of a query: column names and an iterator that fetches the rows."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+class SqlReader(StoreReader):
+    """Reader that also runs SQL; `load_sessions` returns rows of view `sessions`."""
+
+    def __init__(
+        self, path: Path, clock: Clock, load_sessions: Callable[[], Rows]
+    ) -> None:
+        super().__init__(path)
+        self._clock = clock
+        self._load_sessions = load_sessions
+        self._session_orders: dict[int, SessionOrder] = {}
+        self._deadline = inf
+        self._has_views = False
+
+    def execute(
+        self,
+        query: str,
+        values: Sequence[Any] = (),
+        timeout: float = SQL_TIMEOUT_SECONDS,
+    ) -> SqlResult:
+        """Run one SELECT; raise UserError if it is invalid or exceeds the timeout.
+
+        `timeout` is in seconds. Fetching the rows of the result can raise as well.
+        """
+        _check_query_text(query)
+        self._session_orders.clear()
+        with self._time_limit(inf):
+            self._prepare_views(query)
+        start = self._clock.monotonic()
+        with self._time_limit(timeout):
+            cursor = self._db.execute(query, values)
+        if cursor.description is None:
+            raise UserError("The query is empty.", _VIEWS_HINT)
+        names = [column[0] for column in cursor.description]
+        remaining_seconds = timeout - (self._clock.monotonic() - start)
+        rows = self._fetch(cursor, remaining_seconds)
+        return SqlResult(tuple(_make_unique_names(names)), rows)
+
+    def _fetch(
+        self, cursor: sqlite3.Cursor, remaining_seconds: float
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows; time between two fetches does not count as query time."""
+        while True:
+            start = self._clock.monotonic()
+            with self._time_limit(remaining_seconds):
+                rows = cursor.fetchmany(_FETCH_SIZE)
+            remaining_seconds -= self._clock.monotonic() - start
+            if not rows:
+                return
+            yield from rows
+
+    @contextmanager
+    def _time_limit(self, seconds: float) -> Iterator[None]:
+        """Limit the time of queries in this context; translate their errors."""
+        self._deadline = self._clock.monotonic() + seconds
+        try:
+            yield
+        except _QUERY_ERRORS as error:
+            raise self._translate_error(error) from error
+        finally:
+            self._deadline = inf
+
+    def clear_cache(self) -> None:
+        """Clear the cached orders of streams."""
+        self._session_orders.clear()
+
+    def iter_pages(self, record_filter: RecordFilter) -> Iterator[list[PlacedRecord]]:
+        """Yield pages of matching records with sequence numbers, in order of reading.
+
+        No transaction is open between two pages. Records that are added meanwhile come
+        at the end.
+        """
+        after = 0
+        while placements := self._find_placements(record_filter, after):
+            yield from map(self._load_page, split_pages(placements))
+            after = placements[-1]
+
+    def iter_newest_pages(
+        self, record_filter: RecordFilter
+    ) -> Iterator[list[PlacedRecord]]:
+        """Yield pages of matching records, latest first; those without a time last."""
+        yield from map(
+            self._load_page, split_pages(self._find_newest_placements(record_filter))
+        )
+
+    @translate_sqlite_errors
+    def _find_placements(self, record_filter: RecordFilter, after: int) -> array[int]:
+        return find_placements(self._db, record_filter, after)
+
+    @translate_sqlite_errors
+    def _find_newest_placements(self, record_filter: RecordFilter) -> array[int]:
+        return find_newest_placements(self._db, record_filter)
+
+    @translate_sqlite_errors
+    def _load_page(self, placements: array[int]) -> list[PlacedRecord]:
+        page = []
+        for session, placed in load_records(self._db, placements):
+            order = self.get_session_order(session)
+            if order.find_sequence(placed.placement) is None:
+                # The record was added after the order was cached.
+                del self._session_orders[session]
+                order = self.get_session_order(session)
+            page.append(add_sequence_and_tool(placed, order))
+        return page
+
+    def _prepare_views(self, query: str) -> None:
+        """Create the views on first use; load the sessions if the query needs them."""
+        # SQL cannot compute a table name, so a query over the view contains its name.
+        uses_sessions = re.search(SESSIONS.name, query, re.IGNORECASE)
+        if self._has_views and not uses_sessions:
+            return
+        self._db.set_authorizer(None)
+        self._db.execute("PRAGMA query_only = 0")
+        try:
+            if not self._has_views:
+                self._make_views()
+            if uses_sessions:
+                self._fill_sessions_table()
+        finally:
+            self._db.execute("PRAGMA query_only = 1")
+            self._db.set_authorizer(_authorize)
+
+    def _make_views(self) -> None:
+        db = self._db
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        db.create_function("cut_words", 2, _truncate, deterministic=True)
+        db.create_function("sequence_of", 2, self._find_sequence)
+        db.create_function("neighbour_of", 3, self._find_neighbour)
+        db.create_function("call_of", 2, self._find_call_tool)
+        db.create_function("answer_of", 2, self._find_first_result)
+        db.create_function("chat_of", 2, self._find_chat_id)
+        columns = [column.name for column in SESSIONS.columns]
+        db.execute(f"CREATE TEMP TABLE {SESSION_LIST_TABLE} ({', '.join(columns)})")
+        db.execute(
+            f"CREATE INDEX temp.session_list_id ON {SESSION_LIST_TABLE} (session_id)"
+        )
+        for view in VIEWS:
+            db.execute(view.create_sql)
+        # First use of a virtual table writes its schema, which is forbidden later.
+        for table in ("json_each('')", "json_tree('')", "record_text"):
+            db.execute(f"SELECT 1 FROM {table} LIMIT 0")
+        db.set_progress_handler(self._is_past_deadline, _STEPS_PER_DEADLINE_CHECK)
+        self._has_views = True
+
+    def _fill_sessions_table(self) -> None:
+        rows = list(self._load_sessions())
+        placeholders = ", ".join("?" * len(SESSIONS.columns))
+        self._db.execute("BEGIN")
+        self._db.execute(f"DELETE FROM {SESSION_LIST_TABLE}")
+        self._db.executemany(
+            f"INSERT INTO {SESSION_LIST_TABLE} VALUES ({placeholders})", rows
+        )
+        self._db.execute("COMMIT")
+
+    def _is_past_deadline(self) -> bool:
+        return self._clock.monotonic() > self._deadline
+
+    def get_session_order(self, session: int) -> SessionOrder:
+        """Return the order of a stream, cached until `execute` or `clear_cache`."""
+        if session not in self._session_orders:
+            self._session_orders[session] = SessionOrder(self._db, session)
+        return self._session_orders[session]
+
+    def _find_sequence(self, session: int, placement: int) -> int | None:
+        return self.get_session_order(session).find_sequence(placement)
+
+    def _find_neighbour(self, session: int, placement: int, step: int) -> int | None:
+        return self.get_session_order(session).find_neighbour(placement, step)
+
+    def _find_call_tool(self, session: int, call_id: str) -> str | None:
+        return self.get_session_order(session).call_tools.get(call_id) or None
+
+    def _find_first_result(self, session: int, call_id: str) -> int | None:
+        return self.get_session_order(session).first_results.get(call_id)
+
+    def _find_chat_id(self, session: int, unit: int) -> str | None:
+        return self.get_session_order(session).chat_ids.get(unit)
+
+    def _translate_error(self, error: Exception) -> LesliedError:
+        """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""
+        message = str(error).strip().rstrip(".")
+        # The low byte of SQLite's extended error code is the primary code.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE_STORE_CODES:
+            return make_unusable_error(self.path, error)
+        if message == "interrupted" and not self._is_past_deadline():
+            raise KeyboardInterrupt
+        if message == "interrupted":
+            return UserError(
+                "The query took too long and was stopped.",
+                "Narrow it with a session_id or a LIMIT, or allow more time: "
+                "--timeout 60",
+            )
+        return _make_query_error(message)
+
+
+def _authorize(action: int, arg1: str | None, arg2: str | None, *_: Any) -> int:
+    """Allow reading and deny everything else.
+
+    SQLite passes a function's name in `arg2`, and a pragma's name in `arg1` and its
+    value in `arg2`.
+    """
+    if action == sqlite3.SQLITE_FUNCTION:
+        is_allowed = (arg2 or "").lower() not in _BANNED_FUNCTIONS
+    elif action == sqlite3.SQLITE_PRAGMA:
+        # The reader uses this pragma to check whether its cached totals are valid.
+        is_allowed = arg1 == "data_version" and arg2 is None
+    else:
+        is_allowed = action in _READ_ACTIONS
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def _check_query_text(query: str) -> None:
+    """Raise UserError if the query is empty or has characters that are not text."""
+    if not query.strip().strip(";"):
+        raise UserError("The query is empty.", _VIEWS_HINT)
+    if "\0" in query or any("\ud800" <= char <= "\udfff" for char in query):
+        raise UserError(
+            "The query contains a character that is not valid text.",
+            "Write it in UTF-8, without NUL bytes.",
+        )
+
+
+def _make_query_error(message: str) -> UserError:
+    """Return the error for a message of SQLite about the query."""
+    if match := re.match(r"no such table: (.*)", message, re.DOTALL):
+        views = ", ".join(view.name for view in VIEWS)
+        return UserError(f"There is no view {match[1]!r}.", f"The views are: {views}")
+    if match := re.match(r"no such column: (.*)", message, re.DOTALL):
+        return UserError(f"There is no column {match[1]!r}.", _VIEWS_HINT)
+    if "one statement at a time" in message:
+        return UserError(
+            "The query has more than one statement.", "Run one SELECT at a time."
+        )
+    if "bindings" in message:
+        return UserError(
+            "The number of values differs from the number of `?` in the query.",
+            "Pass one value for each `?`, or write the value into the query.",
+        )
+    if any(word in message for word in ("authoriz", "prohibited", "readonly")):
+        return UserError(
+            f"Only reading is allowed ({message}).",
+            "Use SELECT, WITH or VALUES. Nothing was changed.",
+        )
+    if "syntax error" in message or "incomplete input" in message:
+        return UserError(f"SQLite cannot parse the query: {message}.", _VIEWS_HINT)
+    return UserError(f"The query failed: {message}.", _VIEWS_HINT)
+
+
+def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
+    """Yield the names, a repeated `n` as `n_2`, so that each name is unique."""
+    original_names = set(names)
+    yielded_names: set[str] = set()
+    for name in names:
+        number, unique = 2, name
+        while unique in yielded_names or (unique != name and unique in original_names):
+            unique, number = f"{name}_{number}", number + 1
+        yielded_names.add(unique)
+        yield unique
+
+
+def _truncate(text: str | None, limit: int) -> str | None:
+    """Implement the SQL function `cut_words`."""
+    return truncate_text(text, limit) if text else text

@@ -1,0 +1,280 @@
+"""Queries over tokens and tool calls, grouped, for statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from leslied.model.record import MAIN, Usage
+from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
+from leslied.store.connection import translate_sqlite_errors
+from leslied.store.read.ownership import Ownership
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from leslied.model.stats import Grouping
+
+_DAY_US = 86_400_000_000
+_COUNTS = Usage.__struct_fields__
+_REQUEST_TOKENS = (
+    "CASE WHEN is_sum THEN 0 "
+    "ELSE input_tokens + cache_read_tokens + cache_write_tokens END"
+)
+"""SQL for the input tokens of a request; 0 if the row sums several requests."""
+_SUMS = ", ".join(f"CAST(total({name}) AS INTEGER)" for name in _COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageFilter:
+    """Conditions on messages and calls, and the UTC offsets of local time."""
+
+    agent: str = ""
+    since_us: int | None = None
+    until_us: int | None = None
+    """Exclusive upper bound."""
+    session_id: str = ""
+    """Only messages and calls first read in this session or a subagent of it."""
+    streams: tuple[int, ...] = ()
+    """Only messages that one of these streams contains; ignored for calls."""
+    utc_offsets: tuple[tuple[int, int], ...] = ((0, 0),)
+    """UTC offsets as (valid from, offset in microseconds), the earliest first."""
+
+    def to_sql(self, time_column: str, agent_column: str) -> tuple[str, list[Any]]:
+        """Return the WHERE clause over these columns, and its values."""
+        conditions = {
+            f"{agent_column} = ?": self.agent or None,
+            f"{time_column} >= ?": self.since_us,
+            f"{time_column} < ?": self.until_us,
+            "session IN (SELECT id FROM session WHERE session_id = ?)": (
+                self.session_id or None
+            ),
+        }
+        active = {sql: value for sql, value in conditions.items() if value is not None}
+        stream_conditions = [self._streams_sql] if self.streams else []
+        where = " AND ".join([*active, *stream_conditions]) or "1"
+        return where, list(active.values())
+
+    @property
+    def _streams_sql(self) -> str:
+        """SQL for whether one of the streams contains a message."""
+        ids = ", ".join(f"{stream:d}" for stream in self.streams)
+        in_streams = f"session IN ({ids})"
+        shared = f"SELECT usage FROM usage_share WHERE {in_streams}"
+        return f"({in_streams} OR id IN ({shared}))"
+
+    @property
+    def local_us_sql(self) -> str:
+        """SQL for a message's local time, in microseconds."""
+        (_, first_offset), *later_offsets = self.utc_offsets
+        offset_sql = str(first_offset)
+        for start, offset in later_offsets:
+            offset_sql = (
+                f"CASE WHEN created_us >= {start:d} THEN {offset:d} "
+                f"ELSE {offset_sql} END"
+            )
+        return f"(created_us + {offset_sql})"
+
+
+class StreamInfo(NamedTuple):
+    """Agent, session and working directory of a stream."""
+
+    agent: str
+    session_id: str
+    is_main: bool
+    cwd: str
+
+
+class UsageQueries:
+    """Usage queries in which each message and each call counts once."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self.path = path
+
+    @translate_sqlite_errors
+    def group_usage(
+        self,
+        by: Grouping,
+        usage_filter: UsageFilter,
+        price_breaks: PriceBreaks,
+        *,
+        with_sessions: bool,
+    ) -> list[UsageBucket]:
+        """Total the messages by group, model and price band.
+
+        `price_breaks` are the limits between price bands. With `with_sessions`, also
+        group by session; otherwise the session of a bucket is 0.
+        """
+        session = self._owner_sql if with_sessions else "0"
+        where, values = usage_filter.to_sql("created_us", "agent")
+        bands = "".join(f", {band}" for band in _price_band_sql(price_breaks))
+        rows = self._db.execute(
+            f"SELECT {_group_sql(by, usage_filter)}, {session}, agent, model, "
+            f"count(*), max({_REQUEST_TOKENS}), min(created_us), max(created_us), "
+            f"{_SUMS} FROM usage WHERE {where} GROUP BY 1, 2, 3, 4{bands}",
+            values,
+        )
+        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
+
+    @translate_sqlite_errors
+    def list_messages(self, usage_filter: UsageFilter) -> list[UsageBucket]:
+        """List every message that has a time, the earliest first."""
+        where, values = usage_filter.to_sql("created_us", "agent")
+        rows = self._db.execute(
+            f"SELECT NULL, {self._owner_sql}, agent, model, 1, {_REQUEST_TOKENS}, "
+            f"created_us, created_us, {', '.join(_COUNTS)} FROM usage "
+            f"WHERE created_us IS NOT NULL AND {where} ORDER BY created_us, id",
+            values,
+        )
+        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
+
+    @translate_sqlite_errors
+    def list_owners(
+        self, by: Grouping, usage_filter: UsageFilter
+    ) -> list[tuple[Any, int]]:
+        """List (group, stream) for every stream that owns messages of the group."""
+        where, values = usage_filter.to_sql("created_us", "agent")
+        return self._db.execute(
+            f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} "
+            f"FROM usage WHERE {where}",
+            values,
+        ).fetchall()
+
+    @translate_sqlite_errors
+    def list_models(self) -> list[str]:
+        """List every model that has messages."""
+        rows = self._db.execute("SELECT DISTINCT model FROM usage")
+        return [row[0] for row in rows]
+
+    @translate_sqlite_errors
+    def get_time_range(self) -> tuple[int, int]:
+        """Return the times of the first and the last message; 0 if there is none."""
+        # Two queries, because SQLite answers each from one end of the index.
+        first, last = (
+            self._db.execute(f"SELECT {function}(created_us) FROM usage").fetchone()[0]
+            for function in ("min", "max")
+        )
+        return first or 0, last or 0
+
+    @translate_sqlite_errors
+    def find_parents(self) -> dict[int, int]:
+        """Return the row id of each subagent's session, by the subagent's row id.
+
+        If the session's log is missing, its first subagent takes its place.
+        """
+        same_session = (
+            "FROM session o WHERE o.agent = s.agent AND o.session_id = s.session_id"
+        )
+        rows = self._db.execute(
+            "SELECT s.id, ifnull("
+            f"(SELECT o.id {same_session} AND o.source = '{MAIN}'), "
+            f"(SELECT min(o.id) {same_session})) "
+            f"FROM session s WHERE s.source <> '{MAIN}'"
+        )
+        return dict(rows.fetchall())
+
+    @translate_sqlite_errors
+    def list_streams(self) -> dict[int, StreamInfo]:
+        """Return every session and subagent, by row id."""
+        rows = self._db.execute(
+            f"SELECT id, agent, session_id, source = '{MAIN}', cwd FROM session"
+        )
+        return {
+            row[0]: StreamInfo(row[1], row[2], bool(row[3]), row[4]) for row in rows
+        }
+
+    @translate_sqlite_errors
+    def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
+        """List every tool call with its outcome; copies in forks count once."""
+        calls = self._query_entries("tool_use", "r.tool_name, r.entry_id", usage_filter)
+        is_error_sql = (
+            "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
+        )
+        # Filter results by agent only: the result of a call may come after `until_us`.
+        # Keys are (first session, call id), values are (time, is_error).
+        results = {
+            row[:2]: row[2:]
+            for row in self._query_entries(
+                "tool_result", is_error_sql, UsageFilter(usage_filter.agent)
+            )
+        }
+        return [_make_tool_call(row, results.get(row[:2])) for row in calls]
+
+    def _query_entries(
+        self, record_type: str, columns: str, usage_filter: UsageFilter
+    ) -> Iterable[tuple[Any, ...]]:
+        """Select (first session, call id, time, *columns) of entries of a type."""
+        where, values = usage_filter.to_sql("r.created_us", "s.agent")
+        return self._db.execute(
+            f"SELECT min(p.session), r.tool_call_id, r.created_us, {columns} "
+            "FROM record r JOIN placement p ON p.entry = r.entry "
+            "JOIN session s ON s.id = p.session "
+            f"WHERE r.type = '{record_type}' AND r.is_current AND {where} "
+            "AND (p.is_copy = 0 OR s.originals = 0) GROUP BY r.id",
+            values,
+        )
+
+    @cached_property
+    def _owner_sql(self) -> str:
+        """SQL for the stream that a message counts for."""
+        if not self._db.execute("SELECT 1 FROM usage_share LIMIT 1").fetchone():
+            return "session"
+        owners = Ownership(self._db).owners
+        self._db.create_function("owner_of", 1, owners.get, deterministic=True)
+        shared = "id IN (SELECT usage FROM usage_share)"
+        return f"CASE WHEN {shared} THEN owner_of(id) ELSE session END"
+
+
+def _make_tool_call(row: tuple[Any, ...], result: tuple[Any, ...] | None) -> ToolCall:
+    """Make a tool call from rows of the call and of its result, if there is one."""
+    session, _, called_us, tool, entry_id = row
+    result_us, is_error = result or (None, None)
+    has_times = result_us is not None and called_us is not None
+    duration_us = result_us - called_us if has_times else None
+    if duration_us is not None and duration_us < 0:
+        duration_us = None
+    return ToolCall(
+        session=session,
+        tool=tool,
+        entry_id=entry_id,
+        created_us=called_us,
+        duration_us=duration_us,
+        is_answered=result is not None,
+        is_failed=bool(is_error),
+    )
+
+
+def _group_sql(by: Grouping, usage_filter: UsageFilter) -> str:
+    """Return SQL for the key of a message's group; NULL if the store cannot group."""
+    match by:
+        case "day":
+            return f"{usage_filter.local_us_sql} / {_DAY_US}"
+        case "week":
+            # The first day of 1970 was a Thursday; weeks begin on Monday.
+            return f"({usage_filter.local_us_sql} / {_DAY_US} + 3) / 7"
+        case "month":
+            return (
+                f"strftime('%Y-%m', {usage_filter.local_us_sql} / 1000000, 'unixepoch')"
+            )
+        case "model" | "agent":
+            return by
+        case _:
+            return "NULL"
+
+
+def _price_band_sql(price_breaks: PriceBreaks) -> Iterable[str]:
+    """Yield SQL expressions whose values together identify a message's price band."""
+    if price_breaks.sizes:
+        yield " + ".join(
+            f"({_REQUEST_TOKENS} > {size:d})" for size in price_breaks.sizes
+        )
+    if price_breaks.times:
+        yield " + ".join(f"(created_us >= {time:d})" for time in price_breaks.times)
+    if price_breaks.hours:
+        yield " + ".join(
+            f"(created_us % {_DAY_US} >= {hour:d})" for hour in price_breaks.hours
+        )

@@ -1,0 +1,134 @@
+"""Source rows of one transaction: cursors, noise, rejections, line occurrences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.source import Noise
+from leslied.store.columns import pack_path
+from leslied.store.cursors import CURSOR_COLUMNS, pack_cursor
+from leslied.store.write.tombstones import PRUNED
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
+    from leslied.model.source import Cursor
+
+_ASSIGNMENTS = ", ".join(
+    f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", ")
+)
+_PLACEHOLDERS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
+_SAVE_CURSOR = (
+    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
+    f"ON CONFLICT DO UPDATE SET {_ASSIGNMENTS}, trouble = '', is_gone = 0 RETURNING id"
+)
+
+
+class SourceRows:
+    """Save cursors and gather noise, rejections and occurrences until `write`."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._occurrences: dict[tuple[int, bytes], int] = {}
+        self._noise: list[tuple[Any, ...]] = []
+        self._rejected: list[tuple[Any, ...]] = []
+
+    def save(self, chunk: DecodedChunk) -> int:
+        """Save the cursor and gather noise and rejections; return the source's row id.
+
+        On a new generation, delete the noise, rejections and line counts of the old
+        one.
+        """
+        cursor, path = chunk.cursor, pack_path(chunk.source.path)
+        key = (chunk.source.agent, path)
+        self._delete_outdated(key, cursor)
+        (source,) = self._db.execute(
+            _SAVE_CURSOR, (*key, *pack_cursor(cursor))
+        ).fetchone()
+        location = (source, cursor.generation)
+        for noise in chunk.noise:
+            self.add_noise(*location, noise)
+        self._rejected += [
+            (*location, r.offset, r.length, r.reason, r.digest, r.head)
+            for r in chunk.rejected
+        ]
+        return int(source)
+
+    def add_noise(self, source: int, generation: int, noise: Noise) -> None:
+        """Gather an entry that was recognized and is not stored as a record."""
+        location = (source, generation, noise.offset, noise.length)
+        self._noise.append((*location, noise.kind))
+
+    def discard_rejected(self, source: int, chunk: DecodedChunk) -> None:
+        """Replace the chunk's rejections by noise, so that no content remains."""
+        location = (source, chunk.cursor.generation)
+        positions = {(*location, rejection.offset) for rejection in chunk.rejected}
+        self._rejected = [row for row in self._rejected if row[:3] not in positions]
+        for rejection in chunk.rejected:
+            self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
+
+    def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
+        """Count the entry's line; return how often its generation has it so far."""
+        key = (source, entry.line_digest)
+        times = self._occurrences.get(key)
+        if times is None:
+            row = self._db.execute(
+                "SELECT times FROM occurrence WHERE source = ? AND line_digest = ?", key
+            ).fetchone()
+            times = row[0] if row else 0
+        # An incomplete line will be read again once it is complete.
+        if entry.is_complete:
+            self._occurrences[key] = times + 1
+        return int(times) + 1
+
+    def write(self) -> None:
+        """Write everything that was gathered."""
+        executemany = self._db.executemany
+        executemany("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
+        executemany(
+            "INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)",
+            self._rejected,
+        )
+        executemany(
+            "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
+            [(*key, times) for key, times in self._occurrences.items()],
+        )
+
+    def _delete_outdated(self, key: tuple[str, bytes], cursor: Cursor) -> None:
+        """Delete noise and rejections that reading up to `cursor` replaces.
+
+        `key` has the agent and the path of the source.
+        """
+        row = self._db.execute(
+            "SELECT id, generation, offset, finished FROM source "
+            "WHERE agent = ? AND path = ?",
+            key,
+        ).fetchone()
+        if row is None:
+            return
+        source, generation, offset, finished = row
+        had_incomplete_line = finished >= 0
+        has_moved = (offset, finished) != (cursor.offset, cursor.finished)
+        if generation != cursor.generation:
+            self._delete_generation(source)
+        elif had_incomplete_line and has_moved:
+            self._delete_tail(source, offset)
+
+    def _delete_tail(self, source: int, offset: int) -> None:
+        """Delete noise and rejections of an incomplete last line that is read again."""
+        for table in ("noise", "rejected"):
+            self._db.execute(
+                f"DELETE FROM {table} WHERE source = ? AND offset >= ?",
+                (source, offset),
+            )
+
+    def _delete_generation(self, source: int) -> None:
+        """Delete what was stored or gathered about the source's old generation."""
+        for table in ("noise", "rejected", "occurrence"):
+            self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
+        self._occurrences = {
+            key: times for key, times in self._occurrences.items() if key[0] != source
+        }
+        self._noise = [row for row in self._noise if row[0] != source]
+        self._rejected = [row for row in self._rejected if row[0] != source]

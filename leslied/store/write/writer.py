@@ -1,0 +1,352 @@
+"""The store's only writer: commits records together with the cursor of their source."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from leslied.errors import StoreUnusable
+from leslied.failpoints import failpoint
+from leslied.store.columns import pack_path, to_us
+from leslied.store.connection import (
+    begin_bulk_load,
+    end_bulk_load,
+    lock_store,
+    open_writer,
+    translate_sqlite_errors,
+    vacuum,
+    write_lock_info,
+)
+from leslied.store.cursors import CURSOR_COLUMNS, to_signed, unpack_cursor, unpack_stamp
+from leslied.store.ledgers.archive import ArchiveLedger
+from leslied.store.ledgers.assets import AssetLedger
+from leslied.store.ledgers.exports import ExportLedger
+from leslied.store.ledgers.failures import FailureLedger
+from leslied.store.ledgers.metadata import MetadataLedger
+from leslied.store.ledgers.relations import RelationsLedger
+from leslied.store.ledgers.transcripts import TranscriptLedger
+from leslied.store.read.agents import record_scan
+from leslied.store.write.prune import SessionPruner
+from leslied.store.write.sanitize import sanitize_chunk
+from leslied.store.write.transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from leslied.clock import Clock
+    from leslied.model.decoded_chunk import DecodedChunk
+    from leslied.model.source import Cursor, FileStamp
+
+
+@dataclass(slots=True)
+class CommitReport:
+    """Numbers of records and placements that a commit added."""
+
+    records: int = 0
+    placements: int = 0
+
+    def __iadd__(self, other: CommitReport) -> Self:
+        """Add the numbers of another report."""
+        self.records += other.records
+        self.placements += other.placements
+        return self
+
+
+class Store:
+    """The only writer of the store. While it is open, no other process can write."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.path = path
+        self._clock = clock
+        self._lock = lock_store(path)
+        try:
+            self._db = open_writer(path)
+            self._record_creation()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def write_lock_info(self, text: str) -> None:
+        """Write a text that other processes can read while this store is open."""
+        write_lock_info(self._lock, text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Empty the write-ahead log if possible, close the file, release the lock."""
+        try:
+            if self._db.total_changes:
+                # A long reader can block the checkpoint; a later one does the work.
+                self._db.execute("PRAGMA busy_timeout = 200")
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error:
+            pass
+        finally:
+            self._db.close()
+            os.close(self._lock)
+
+    @translate_sqlite_errors
+    def load_stamps(
+        self, agent: str, *, is_final: bool = False
+    ) -> dict[bytes, FileStamp]:
+        """Return the file stamps of the agent's sources, by path.
+
+        With `is_final`, omit sources that have an unread incomplete last line.
+        """
+        complete_condition = "AND size IN (offset, finished)" if is_final else ""
+        rows = self._db.execute(
+            "SELECT path, dev, inode, size, mtime_ns, ctime_ns FROM source "
+            f"WHERE agent = ? {complete_condition}",
+            (agent,),
+        )
+        return {row[0]: unpack_stamp(row[1:]) for row in rows}
+
+    @translate_sqlite_errors
+    def find_source_path(self, agent: str, stamp: FileStamp) -> bytes:
+        """Return the path under which this file was read before, or b""."""
+        row = self._db.execute(
+            "SELECT path FROM source WHERE agent = ? AND inode = ? AND dev = ?",
+            (agent, to_signed(stamp.inode), to_signed(stamp.dev)),
+        ).fetchone()
+        return bytes(row[0]) if row else b""
+
+    @translate_sqlite_errors
+    def find_cursor(self, agent: str, path: bytes) -> Cursor | None:
+        """Return the cursor of a source, or None if it was never read."""
+        query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
+        row = self._db.execute(query, (agent, path)).fetchone()
+        return unpack_cursor(row) if row else None
+
+    def commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
+        """Store all chunks, each with its cursor, in one transaction.
+
+        Lone surrogates, which SQLite cannot store, are replaced.
+        """
+        try:
+            return self._commit(chunks)
+        except UnicodeEncodeError:
+            return self._commit([sanitize_chunk(chunk) for chunk in chunks])
+
+    def _commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
+        observed_us = to_us(self._clock.now())
+        with self._transaction():
+            transaction = Transaction(self._db, observed_us)
+            for chunk in chunks:
+                transaction.add(chunk)
+            records, placements = transaction.finish()
+            failpoint("commit.before")
+        failpoint("commit.after")
+        return CommitReport(records, placements)
+
+    def record_source_error(self, agent: str, path: Path, reason: str) -> None:
+        """Save why a source could not be read. Its records are not affected."""
+        values = (agent, pack_path(path), reason)
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO source (agent, path, trouble) VALUES (?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET trouble = excluded.trouble "
+                "WHERE trouble <> excluded.trouble",
+                values,
+            )
+
+    @contextmanager
+    def track_scan(self, agent: str) -> Iterator[None]:
+        """Save when the scan that runs in this context started.
+
+        The scan covers all sources of the agent. If it changes nothing in the store,
+        save nothing.
+        """
+        start_us = to_us(self._clock.now())
+        changes_before = self._db.total_changes
+        yield
+        if self._db.total_changes != changes_before:
+            with self._transaction():
+                record_scan(self._db, agent, start_us)
+
+    def mark_gone(self, agent: str, paths: Iterable[bytes]) -> None:
+        """Record that these files no longer exist. Their records remain."""
+        with self._transaction():
+            self._db.executemany(
+                "UPDATE source SET is_gone = 1 "
+                "WHERE agent = ? AND path = ? AND is_gone = 0",
+                [(agent, path) for path in paths],
+            )
+
+    def move_source(self, agent: str, old: bytes, new: bytes) -> None:
+        """Change the path of a source whose file was moved; its cursor remains.
+
+        Do nothing if there is a source with the new path.
+        """
+        with self._transaction():
+            self._db.execute(
+                "UPDATE OR IGNORE source SET path = ?, is_gone = 0 "
+                "WHERE agent = ? AND path = ?",
+                (new, agent, old),
+            )
+
+    @contextmanager
+    def transcripts(self) -> Iterator[TranscriptLedger]:
+        """Yield the ledger of transcripts, in one transaction."""
+        with self._transaction():
+            yield TranscriptLedger(self._db)
+
+    def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
+        """Mark sessions and subagents as stopped; return how many were newly marked."""
+        with self._transaction():
+            result = self._db.executemany(
+                "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
+                "AND session_id = ? AND stopped_us IS NULL AND entries > 0",
+                [
+                    (to_us(self._clock.now()), agent, session_id)
+                    for session_id in session_ids
+                ],
+            )
+        return result.rowcount
+
+    @translate_sqlite_errors
+    def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
+        """Mark exactly these sessions of the agent as live: a process works on them."""
+        ids_json = json.dumps(sorted(session_ids))
+        changed_rows = self._db.execute(
+            "SELECT id FROM session WHERE agent = ?1 AND is_live "
+            "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
+            "SELECT s.id FROM json_each(?2) JOIN session s ON s.agent = ?1 "
+            "AND s.session_id = value WHERE NOT s.is_live",
+            (agent, ids_json),
+        ).fetchall()
+        if changed_rows:
+            with self._transaction():
+                self._db.executemany(
+                    "UPDATE session SET is_live = NOT is_live WHERE id = ?",
+                    changed_rows,
+                )
+
+    @contextmanager
+    def archive(self) -> Iterator[ArchiveLedger]:
+        """Yield the ledger of the archive, in one transaction."""
+        with self._transaction():
+            yield ArchiveLedger(self._db)
+
+    @contextmanager
+    def relations(self) -> Iterator[RelationsLedger]:
+        """Yield the ledger of relations, in one transaction."""
+        with self._transaction():
+            yield RelationsLedger(self._db)
+
+    @contextmanager
+    def assets(self) -> Iterator[AssetLedger]:
+        """Yield the ledger of the asset index, in one transaction."""
+        with self._transaction():
+            yield AssetLedger(self._db)
+
+    @contextmanager
+    def exports(self) -> Iterator[ExportLedger]:
+        """Yield the ledger of exports, in one transaction."""
+        with self._transaction():
+            yield ExportLedger(self._db)
+
+    @contextmanager
+    def failures(self) -> Iterator[FailureLedger]:
+        """Yield the ledger of failed work, in one transaction."""
+        with self._transaction():
+            yield FailureLedger(self._db)
+
+    @contextmanager
+    def metadata(self) -> Iterator[MetadataLedger]:
+        """Yield the ledger of session metadata, in one transaction."""
+        with self._transaction():
+            yield MetadataLedger(self._db)
+
+    @contextmanager
+    def pruner(self) -> Iterator[SessionPruner]:
+        """Yield the pruner of sessions, in one transaction."""
+        # Overwrite deleted rows with zeros instead of leaving their bytes in the file.
+        self._db.execute("PRAGMA secure_delete = ON")
+        with self._transaction():
+            yield SessionPruner(self._db)
+
+    def vacuum(self) -> bool:
+        """Rewrite the file without deleted content.
+
+        This temporarily needs free space of twice the file's size. Return False if
+        another process still reads the old content. Raise StoreUnusable on failure.
+        """
+        try:
+            return vacuum(self._db)
+        except sqlite3.Error as error:
+            raise StoreUnusable(
+                f"The store at {self.path} cannot be compacted: {error}.",
+                "The sessions are deleted, but the file may still contain their text. "
+                "Free some space, then run the same command again.",
+            ) from error
+
+    def mark_all_stopped(self) -> int:
+        """Mark every session as stopped now; return how many were not stopped."""
+        with self._transaction():
+            result = self._db.execute(
+                "UPDATE session SET stopped_us = ? "
+                "WHERE stopped_us IS NULL AND entries > 0",
+                (to_us(self._clock.now()),),
+            )
+        return result.rowcount
+
+    @contextmanager
+    def bulk_load(self, *, is_enabled: bool = True) -> Iterator[None]:
+        """Make commits fast during a large import, and durable again afterwards.
+
+        Commits that a power loss destroys are read again from the logs.
+        """
+        if not is_enabled:
+            yield
+            return
+        begin_bulk_load(self._db)
+        try:
+            yield
+        finally:
+            end_bulk_load(self._db)
+
+    @translate_sqlite_errors
+    def _record_creation(self) -> None:
+        """Save the creation time of a new store; older sessions are not exported."""
+        query = "SELECT 1 FROM meta WHERE key = 'created_us'"
+        if self._db.execute(query).fetchone() is None:
+            self._db.execute(
+                "INSERT INTO meta VALUES ('created_us', ?)",
+                (str(to_us(self._clock.now())),),
+            )
+
+    @translate_sqlite_errors
+    def is_new_agent(self, agent: str) -> bool:
+        """Return whether no source of the agent was ever read."""
+        query = "SELECT 1 FROM source WHERE agent = ? LIMIT 1"
+        return self._db.execute(query, (agent,)).fetchone() is None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Commit what the context writes; on any error, roll back and raise.
+
+        SQLite's errors are raised as StoreUnusable.
+        """
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise StoreUnusable(
+                    f"The store at {self.path} cannot be written: {error}.",
+                    "Nothing was lost. Free some space or check the disk, "
+                    "then run: leslied sync",
+                ) from error
+            raise

@@ -1,0 +1,263 @@
+"""Tests of tables, JSON envelopes and formatted values."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import click
+import pytest
+from rich.cells import cell_len
+
+from leslied.cli.render.output import (
+    emit,
+    find_color_setting,
+    format_ago,
+    format_bytes,
+    format_number,
+    format_path,
+    format_source_errors,
+    format_table,
+    sanitize,
+    shorten_ids,
+)
+
+
+@pytest.fixture(autouse=True)
+def no_columns(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_logs_that_wait_for_the_same_reason_share_a_line():
+    waiting = [(f"/logs/{n}", "waiting: no folder") for n in range(3)]
+
+    lines = format_source_errors([*waiting, ("/logs/x", "cannot be opened")])
+
+    assert lines == [
+        "/logs/x: cannot be opened",
+        "/logs/0 and 2 other logs: waiting: no folder",
+    ]
+
+
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
+def test_every_control_character_is_made_visible(code: int):
+    text = sanitize(f"a{chr(code)}b")
+
+    assert chr(code) not in text or chr(code) in "\n\t"
+
+
+@pytest.mark.parametrize(
+    "mark", "\u202a\u202e\u2066\u2069\u200e\u200f\u061c\ufeff\u2028"
+)
+def test_bidirectional_characters_are_made_visible(mark: str):
+    assert sanitize(f"a{mark}b") == f"a<U+{ord(mark):04X}>b"
+
+
+def test_ordinary_text_of_any_script_is_unchanged():
+    text = "héllo 日本語 שלום 🎉 a\tb\nc"
+
+    assert sanitize(text) == text
+
+
+def test_columns_with_wide_characters_are_aligned():
+    lines = list(format_table(("A", "B"), [("日本", "x"), ("ab", "y")], stretch=1))
+
+    assert lines[1:] == ["日本  x", "ab    y"]
+
+
+def test_a_long_title_is_cut():
+    lines = list(format_table(("ID", "TITLE"), [("1", "x" * 500)], stretch=1))
+
+    assert max(map(len, lines)) <= 120
+    assert lines[1].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0, "0 s ago"), (90, "1 min ago"), (7200, "2 h ago")]
+)
+def test_ages_are_formatted_in_one_unit(seconds: int, expected: str):
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+
+    assert format_ago(now - timedelta(seconds=seconds), now) == expected
+
+
+def test_numbers_and_sizes_are_abbreviated():
+    assert [format_number(n) for n in (950, 12_345, 3_400_000)] == [
+        "950",
+        "12k",
+        "3.4M",
+    ]
+    assert [format_bytes(n) for n in (5, 2_000, 3.5e6, 2e9)] == [
+        "5 B",
+        "2.0 KB",
+        "3.5 MB",
+        "2.0 GB",
+    ]
+
+
+def test_the_home_folder_is_abbreviated():
+    assert format_path("/home/dev/app", "/home/dev") == "~/app"
+    assert format_path("/home/developer", "/home/dev") == "/home/developer"
+
+
+def test_an_id_is_shortened_to_a_unique_prefix():
+    ids = ["01a1e1f8-e3b4-7d00", "01a1e1f8-dc68-7391", "ses_short", "b632662f-2db8"]
+
+    assert shorten_ids(ids, []) == {
+        "01a1e1f8-e3b4-7d00": "01a1e1f8-e",
+        "01a1e1f8-dc68-7391": "01a1e1f8-d",
+        "ses_short": "ses_shor",
+        "b632662f-2db8": "b632662f",
+    }
+
+
+def test_an_id_that_is_a_prefix_of_another_is_not_cut():
+    assert shorten_ids(["abcdefgh", "abcdefghij"], []) == {
+        "abcdefgh": "abcdefgh",
+        "abcdefghij": "abcdefghi",
+    }
+
+
+def test_a_short_id_is_also_unique_among_ids_that_are_not_shown():
+    assert shorten_ids(["01a1e1f8-e3b4"], ["01a1e1f8-e111"]) == {
+        "01a1e1f8-e3b4": "01a1e1f8-e3",
+    }
+
+
+def test_an_empty_list_of_ids_gives_no_short_ids():
+    assert shorten_ids([], []) == {}
+
+
+TITLES = [
+    "plain",
+    "日本語のタイトルはとても長いので、どこかで切られるはずです",
+    "👨‍👩‍👧‍👦 family",
+    "👩🏽‍💻 codes 👍🏽",
+    "🏳️‍🌈 and 🇩🇪",
+    "cafe\u0301 e\u0301e\u0301e\u0301",
+    "❤️ ☀️ 1️⃣",
+    "क्‍ष नमस्ते",
+    "tab\tand\nline",
+    "x" * 200,
+]
+HEADERS = ("ID", "AGENT", "WHEN", "TITLE", "TOOLS", "OUT")
+DROPPABLE = ("OUT", "TOOLS", "AGENT", "WHEN")
+
+
+def make_rows() -> list[tuple[str, ...]]:
+    return [
+        (f"{n:08x}", "claude-code", "2026-11-16 10:00", title, "340", "12k")
+        for n, title in enumerate(TITLES)
+    ]
+
+
+@pytest.fixture
+def columns(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> int:
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return request.param
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120], indirect=True)
+def test_every_line_of_a_table_fits_and_its_columns_are_aligned(columns: int):
+    lines = list(
+        format_table(
+            (*HEADERS, "END"),
+            [(*row, "|") for row in make_rows()],
+            stretch=3,
+            right_aligned=("TOOLS", "OUT"),
+            droppable=DROPPABLE,
+        )
+    )
+
+    widths = {cell_len(line) for line in lines[1:]}
+    assert len(widths) == 1
+    assert widths.pop() <= columns
+
+
+@pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
+def test_droppable_columns_are_dropped_in_order(columns: int):
+    header = next(
+        iter(format_table(HEADERS, make_rows(), stretch=3, droppable=DROPPABLE))
+    )
+
+    expected = {
+        40: ["ID", "TITLE"],
+        60: ["ID", "WHEN", "TITLE"],
+        120: list(HEADERS),
+    }
+    assert click.unstyle(header).split() == expected[columns]
+
+
+@pytest.mark.parametrize("columns", [40], indirect=True)
+def test_the_first_column_and_numbers_are_never_cut(columns: int):
+    row = ("thread-0123456789", "a long word of an agent", "title", "1234567")
+    names = ("THREAD", "AGENT", "TITLE", "OUT")
+    _, line = format_table(names, [row], stretch=2, right_aligned=("OUT",))
+
+    assert line.split()[0] == "thread-0123456789"
+    assert line.split()[-1] == "1234567"
+
+
+def test_a_pipe_gets_every_column():
+    header = next(
+        iter(format_table(HEADERS, make_rows(), stretch=3, droppable=DROPPABLE))
+    )
+
+    assert click.unstyle(header).split() == list(HEADERS)
+
+
+@pytest.mark.parametrize(
+    ("environ", "color"),
+    [
+        ({}, None),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, None),
+        ({"TERM": "dumb"}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"CLICOLOR_FORCE": "1", "TERM": "dumb"}, True),
+        ({"FORCE_COLOR": "0"}, None),
+        ({"NO_COLOR": "0", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_environment_variables_turn_colours_on_and_off(
+    environ: dict[str, str], *, color: bool | None
+):
+    assert find_color_setting(environ) is color
+
+
+def test_without_a_stretch_column_the_widest_columns_are_cut_equally():
+    rows = [["short", "a" * 200, "b" * 200]]
+
+    _, line = format_table(["one", "two", "three"], rows, stretch=None)
+
+    first, second, third = line.split("  ")
+    assert len(line) <= 120
+    assert first == "short"
+    assert second.endswith("…")
+    assert abs(len(second) - len(third)) <= 1
+
+
+def test_columns_keep_a_minimum_width_even_if_lines_do_not_fit():
+    names = [f"name{number}" for number in range(20)]
+
+    _, line = format_table(names, [["x" * 50] * 20], stretch=None)
+
+    assert {len(cell) for cell in line.split("  ")} == {12}
+
+
+def test_json_escapes_control_characters_without_changing_the_value(
+    capfdbinary: pytest.CaptureFixture[bytes],
+):
+    hostile = {"a": "\x1b]0;x\x07 \x9b31m \u202e \x7f ok"}
+    deep: dict = {}
+    for _ in range(600):
+        deep = {"a": deep}
+
+    for data in (hostile, {"deep": deep, "b": "\udcff"}):
+        emit(data, list, as_json=True)
+        out = capfdbinary.readouterr().out.decode()
+
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
+    emit(hostile, list, as_json=True)
+    assert json.loads(capfdbinary.readouterr().out)["data"] == hostile

@@ -1,0 +1,142 @@
+"""Test prefetching batches in a real second process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leslied.errors import LesliedError, SourceError
+from leslied.pipeline import ingest, prefetch
+from leslied.pipeline.ingest.batch import Batch
+from leslied.store import StoreReader
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def prefetching_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Prefetch at every first sync; return a list that gets one pid per prefetch."""
+    pids: list[int] = []
+
+    def record_and_prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
+        pids.append(os.getpid())
+        return prefetch.prefetch_batches(batches)
+
+    monkeypatch.setattr(ingest, "can_prefetch", lambda _: True)
+    monkeypatch.setattr(ingest, "prefetch_batches", record_and_prefetch)
+    return pids
+
+
+def read_store(path: Path) -> list[object]:
+    with StoreReader(path) as reader:
+        return [
+            (session.title, session.usage, list(reader.list_records(session.row)))
+            for session in reader.list_sessions()
+        ]
+
+
+def test_prefetching_stores_the_same_as_one_process(
+    claude: ClaudeHome, tmp_path: Path, prefetching_pids: list[int]
+):
+    builder = ClaudeLogBuilder()
+    claude.write(
+        builder.prompt("hello 日本"),
+        builder.call("Bash", {"command": "ls"}, "toolu_1"),
+        builder.result("toolu_1", "a.txt"),
+        builder.answer("lone \ud800 half"),
+        {"type": "custom-title", "customTitle": "One", "sessionId": "x"},
+    )
+    with claude.log().open("ab") as log:
+        log.write(b'{"torn\n')
+    report = claude.sync()
+    prefetched = read_store(claude.store_path)
+    again = claude.sync()
+    claude.store_path = tmp_path / "other" / "store.db"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, "can_prefetch", lambda _: False)
+        report_without_prefetch = claude.sync()
+
+    assert len(prefetching_pids) == 1
+    assert again.entries == 0
+    assert (report, prefetched) == (
+        report_without_prefetch,
+        read_store(claude.store_path),
+    )
+
+
+def test_a_source_that_cannot_be_read_is_reported(
+    claude: ClaudeHome, prefetching_pids: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    path = claude.write(ClaudeLogBuilder().prompt("hello"))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise SourceError("cannot be opened")
+
+    monkeypatch.setattr("leslied.tail.read", refuse)
+
+    report = claude.sync()
+
+    assert prefetching_pids
+    assert report.errors == {path: "cannot be opened"}
+    with StoreReader(claude.store_path) as reader:
+        assert reader.list_source_errors() == [(str(path), "cannot be opened")]
+
+
+def test_an_error_in_the_second_process_is_raised_in_the_first():
+    def fail() -> Iterator[Batch]:
+        yield Batch()
+        raise LesliedError("broken")
+
+    batches = prefetch.prefetch_batches(fail())
+    next(batches)
+
+    with pytest.raises(LesliedError, match="broken"):
+        next(batches)
+
+
+def test_the_error_for_a_killed_process_names_the_next_command():
+    def die() -> Iterator[Batch]:
+        yield Batch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    batches = prefetch.prefetch_batches(die())
+    next(batches)
+
+    with pytest.raises(LesliedError) as raised:
+        next(batches)
+
+    assert "leslied sync" in raised.value.hint
+
+
+def test_no_process_is_left_when_the_caller_stops_early():
+    def repeat() -> Iterator[Batch]:
+        while True:
+            yield Batch()
+
+    batches = prefetch.prefetch_batches(repeat())
+    next(batches)
+
+    batches.close()
+
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_second_process_has_no_file_of_the_first_open(tmp_path: Path):
+    with (tmp_path / "lock").open("w") as lock:
+
+        def count_open_files() -> Iterator[Batch]:
+            open_files = Path("/proc/self/fd").iterdir()
+            yield Batch(weight=sum(str(fd.resolve()) == lock.name for fd in open_files))
+
+        (batch,) = prefetch.prefetch_batches(count_open_files())
+
+    assert batch.weight == 0

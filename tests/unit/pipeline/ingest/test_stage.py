@@ -1,0 +1,115 @@
+"""Test the ingest stage on real files and a real store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leslied import tail
+from leslied.store import StoreReader
+from leslied.store.write.transaction import Transaction
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+
+
+def test_a_second_sync_decodes_nothing(claude: ClaudeHome):
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("hello"), builder.answer("hi"))
+    first = claude.sync()
+
+    second = claude.sync()
+
+    assert (first.entries, first.added.records) == (2, 3)
+    assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
+
+
+def test_only_appended_bytes_are_read(claude: ClaudeHome):
+    builder = ClaudeLogBuilder()
+    claude.write(*[builder.prompt("x" * 5000) for _ in range(100)])
+    claude.sync()
+    claude.write(line := builder.prompt("one more"))
+
+    report = claude.sync()
+
+    assert report.entries == 1
+    assert report.bytes_read < 1000
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+        assert session.units == 101
+        assert [p.record.native_id for p in reader.list_records(session.row)][-1] == (
+            line["uuid"]
+        )
+
+
+def test_a_final_read_of_incomplete_logs_continues_from_their_cursors(
+    claude: ClaudeHome,
+):
+    title = {"type": "custom-title", "customTitle": "One", "sessionId": "x"}
+    claude.write(title, title)
+    with claude.log().open("ab") as log:
+        log.write(b'{"type": "custom-title", "customTitle": "Tw')
+    first = claude.sync()
+
+    final = claude.sync(is_final=True)
+
+    assert first.added.placements == 2
+    assert final.added.placements == 0
+
+
+def test_a_source_that_fails_unexpectedly_does_not_stop_the_others(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    builder, other_builder = (
+        ClaudeLogBuilder(),
+        ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
+    )
+    bad = claude.write(builder.prompt("one"))
+    claude.write(
+        other_builder.prompt("two"),
+        name=f"-home-dev-app/{other_builder.session_id}.jsonl",
+    )
+
+    read = tail.read
+
+    def fail_for_bad_source(source: Any, *args: Any, **options: Any) -> Any:
+        if source.path == bad:
+            raise ZeroDivisionError
+        return read(source, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tail, "read", fail_for_bad_source)
+        report = claude.sync()
+
+    assert report.entries == 1
+    assert report.failures[bad].startswith("unexpected ZeroDivisionError")
+    assert claude.sync().entries == 1
+
+
+def test_a_failing_commit_affects_only_its_source_and_moves_no_cursor(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    builder, other_builder = (
+        ClaudeLogBuilder(),
+        ClaudeLogBuilder("22222222-2222-4333-8444-555555555555"),
+    )
+    bad = claude.write(builder.prompt("one"), builder.prompt("two"))
+    claude.write(
+        other_builder.prompt("two"),
+        name=f"-home-dev-app/{other_builder.session_id}.jsonl",
+    )
+    add = Transaction.add
+
+    def fail_for_bad_source(transaction: Transaction, chunk: Any) -> None:
+        if chunk.source.path == bad:
+            raise ZeroDivisionError
+        add(transaction, chunk)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "add", fail_for_bad_source)
+        report = claude.sync()
+    again = claude.sync()
+
+    assert list(report.failures) == [bad]
+    assert report.added.records > 0
+    assert again.entries == 2
+    assert again.failures == {}

@@ -1,0 +1,113 @@
+"""Search results: snippets and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from leslied.queries import parse_query, search_entries
+from leslied.queries.search import make_snippet
+from leslied.redact import Redactor
+from tests.support.clock import FakeClock
+from tests.support.records import StoreHarness, make_record
+
+
+@pytest.fixture
+def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
+    with StoreHarness(tmp_path / "data" / "store.db", clock) as harness:
+        yield harness
+
+
+# Snippets
+
+
+def test_a_snippet_is_one_line_around_the_term():
+    text = "a\n" * 100 + "the needle\n\tis here" + " b" * 200
+
+    snippet = make_snippet(text, ["needle"])
+
+    assert "the needle is here" in snippet
+    assert "\n" not in snippet
+    assert (snippet[0], snippet[-1]) == ("…", "…")
+
+
+def test_the_snippet_of_a_short_text_is_the_whole_text():
+    assert make_snippet("needle", ["needle"]) == "needle"
+
+
+@pytest.mark.parametrize("terms", [["NEEDLE"], ["nothing", "needle"], ["Needle"]])
+def test_a_snippet_shows_the_first_term_that_occurs(terms: list[str]):
+    assert "needle" in make_snippet("x " * 300 + "needle", terms)
+
+
+def test_letters_that_become_longer_in_lower_case_do_not_shift_the_snippet():
+    """`İ` becomes two characters in lower case."""
+    assert "needle" in make_snippet("İ" * 400 + " needle", ["needle"])
+
+
+def test_a_word_with_accents_is_in_the_snippet(harness: StoreHarness):
+    harness.commit(make_record("x " * 300 + "café", "1"))
+
+    assert "café" in harness.search("cafe")[0].snippet
+
+
+def test_a_word_in_a_long_cjk_text_is_in_the_snippet(harness: StoreHarness):
+    harness.commit(make_record("無" * 500 + "日本語", "1"))
+
+    assert "日本" in harness.search("日本")[0].snippet
+
+
+def test_a_korean_word_is_not_confused_with_another(harness: StoreHarness):
+    """Decomposed, both words start with the same letters."""
+    harness.commit(make_record("하고 " + "x " * 300 + "한국", "1"))
+
+    assert "한국" in harness.search("한국")[0].snippet
+
+
+@pytest.mark.fault("S2")
+def test_a_secret_at_the_end_of_a_snippet_is_removed(harness: StoreHarness):
+    """The text is redacted before it is cut."""
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    redact = Redactor(b"key").redact
+    for gap in range(90, 141, 5):
+        harness.commit(make_record(f"needle {'x' * gap} {secret}", f"{gap}"))
+
+    with harness.reader() as reader:
+        result = search_entries(
+            reader,
+            parse_query("needle", {}),
+            "newest",
+            50,
+            quiet_us=0,
+            redact=redact,
+        )
+
+    assert len(result.hits) == 11
+    assert not any("ghp_" in hit.snippet for hit in result.hits)
+
+
+# Notes
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("::", "'::' has no letter or digit"),
+        ("", "no word to search for"),
+        ("( )", "no word to search for"),
+        ("a OR -b", "next to OR it needs a word"),
+        ("a OR tool:Bash", "applies to the whole query"),
+        ("c NOT (a tool:Bash)", "negated on its own"),
+        ("(-a) b", "alone in parentheses"),
+        ("w " * 70, "Only the first 60 words"),
+        ("(" * 30 + "a", "nested too deeply"),
+    ],
+)
+def test_a_note_explains_what_was_ignored(harness: StoreHarness, text: str, note: str):
+    with harness.reader() as reader:
+        query = parse_query(text, {})
+        result = search_entries(reader, query, "newest", 5, quiet_us=0, redact=str)
+
+    assert any(note in line for line in result.notes)

@@ -1,0 +1,74 @@
+"""Conversion of a session's row to the summary that lists show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leslied.model.record import Usage
+from leslied.store.read.session_summary import SUMMARY_COLUMNS, unpack_summary
+
+ROW: dict[str, Any] = {
+    "id": 7,
+    "agent": "codex",
+    "session_id": "s",
+    "source": "main",
+    "thread_id": "thread-1",
+    "title": "",
+    "first_prompt": "",
+    "cwd": "/app",
+    "model": "m",
+    "started_us": None,
+    "ended_us": 1_000_000,
+    "units": 2,
+    "tool_calls": 3,
+    "has_turn_ended": 1,
+    "stopped_us": None,
+    "spawn_call_id": "",
+    "parent_agent": "",
+    "agent_type": "",
+    "description": "",
+    "seen_us": 0,
+    "folder": b"/app",
+    "is_live": 1,
+}
+
+
+def unpack(**columns: Any):
+    """Return the summary of ROW with some columns replaced."""
+    return unpack_summary(tuple({**ROW, **columns}.values()), Usage(input_tokens=5))
+
+
+def test_every_column_has_a_value():
+    assert SUMMARY_COLUMNS.count(",") + 1 == len(ROW)
+
+
+def test_columns_become_flags_times_and_paths():
+    summary = unpack()
+
+    assert (summary.row, summary.key.session_id) == (7, "s")
+    assert summary.started_at is None
+    assert summary.ended_at is not None
+    assert summary.ended_at.timestamp() == 1
+    assert (summary.has_turn_ended, summary.is_stopped, summary.is_live) == (
+        True,
+        False,
+        True,
+    )
+    assert summary.folder == "/app"
+    assert summary.usage.input_tokens == 5
+
+
+@pytest.mark.parametrize(
+    ("columns", "title"),
+    [
+        ({"title": "Named", "first_prompt": "fix it"}, "Named"),
+        ({"first_prompt": "\nfix it\nnow", "description": "d"}, "fix it"),
+        ({"description": "count files"}, "count files"),
+    ],
+)
+def test_the_title_is_the_agents_title_else_the_prompt_else_the_description(
+    columns: dict[str, str], title: str
+):
+    assert unpack(**columns).title == title
