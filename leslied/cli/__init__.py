@@ -37,7 +37,7 @@ SECTIONS = {
     },
     "Export": {
         "export": "Export sessions as Markdown, HTML, JSON and other formats.",
-        "bundle": "Create a redacted bug report as one file.",
+        "bundle": "Collect data for a bug report in one file, without secrets.",
     },
     "Threads": {
         "threads": "Show a project's threads and their parents.",
@@ -46,7 +46,7 @@ SECTIONS = {
         "resume": "Print a briefing on a thread for the agent that continues it.",
         "inject": "Send a message to a thread's agent.",
         "inbox": "Show messages to agents and their delivery state.",
-        "init": "Add the guide for agents to a project's AGENTS.md.",
+        "init": "Tell agents about `.leslie` in a project's AGENTS.md.",
         "hooks": "Install Claude Code hooks: faster transcripts, context injection.",
     },
     "Run": {

@@ -86,5 +86,5 @@ class Selection(Struct, frozen=True, kw_only=True):
     order: Order = "recent"
     is_reversed: bool = False
     limit: int | None = None
-    quiet_us: int = 0
+    stop_cutoff_us: int = 0
     """Sessions without entries since then count as stopped; microseconds since 1970."""

@@ -148,7 +148,7 @@ class Cursor:
     anchor: bytes = b""
     scanned: int = 0
     """Number of bytes after `offset` that are known to contain no line end."""
-    finished: int = -1
+    finished_size: int = -1
     """Size of the file when its unfinished last line was accepted as final."""
     stamp: FileStamp | None = None
     state: str = ""

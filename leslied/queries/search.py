@@ -59,20 +59,20 @@ def search_entries(
     mode: SearchMode,
     limit: int,
     *,
-    quiet_us: int,
+    stop_cutoff_us: int,
     redact: Callable[[str], str],
 ) -> SearchResult:
     """Return up to `limit` entries that match the query.
 
-    Sessions without entries since `quiet_us` count as stopped. `redact` is applied to
-    the whole text before a snippet is cut out, because it would not recognize a part of
-    a secret. Raise UserError for an unknown agent.
+    Sessions without entries since `stop_cutoff_us` count as stopped. `redact` is
+    applied to the whole text before a snippet is cut out, because it would not
+    recognize a part of a secret. Raise UserError for an unknown agent.
     """
     check_agents(reader, query.filters)
     notes = [*query.notes, *_describe_unsearchable_terms(query, mode)]
     if not query.filters and not _has_words(query, mode):
         return SearchResult((), (*notes, "The query contains no word to search for."))
-    search = reader.search(query, quiet_us, is_substring=mode == "substring")
+    search = reader.search(query, stop_cutoff_us, is_substring=mode == "substring")
     matches = search.list_best(limit) if mode == "rank" else search.list_newest(limit)
     if mode == "rank" and search.is_truncated:
         notes.append(f"Only the newest {MAX_RANKED:,} hits were ranked.")

@@ -151,17 +151,22 @@ def _make_unit(
     entries: tuple[PlacedRecord, ...],
     subagents: tuple[Unit, ...],
 ) -> Unit:
-    prompts = [p for p in entries if p.record.type == "user_message"]
-    # Unit 0 and subagents may have entries before their first prompt.
-    id_entry = prompts[0] if prompts and number == 0 else entries[0]
+    user_messages = [p for p in entries if p.record.type == "user_message"]
+    # The chat id is derived from the entry that starts the unit. Only unit 0, which is
+    # also the number of a subagent's only unit, may have entries before that one.
+    id_entry = user_messages[0] if user_messages and number == 0 else entries[0]
     key = summary.key
-    has_prompt = number > 0 or summary.is_subagent
+    starts_with_prompt = number > 0 or summary.is_subagent
     return Unit(
         number=number,
         chat_id=make_chat_id(key.agent, key.session_id, id_entry.entry_id),
         summary=summary,
         entries=entries,
-        prompt=prompts[0].record.content if prompts and has_prompt else "",
+        prompt=(
+            user_messages[0].record.content
+            if user_messages and starts_with_prompt
+            else ""
+        ),
         stop_reason=_find_stop_reason(entries),
         agent_mode=_find_agent_mode(entries),
         subagents=subagents,

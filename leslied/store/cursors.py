@@ -33,7 +33,7 @@ def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
         cursor.crc,
         cursor.anchor,
         cursor.scanned,
-        cursor.finished,
+        cursor.finished_size,
         *stamp_values,
         cursor.state,
     )
@@ -48,7 +48,7 @@ def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
         crc=row[2],
         anchor=row[3],
         scanned=row[4],
-        finished=row[5],
+        finished_size=row[5],
         stamp=stamp,
         state=row[11],
     )

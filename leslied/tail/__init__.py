@@ -48,7 +48,7 @@ def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -
         return False
     if not is_final or source.shape is not Shape.APPEND_LOG:
         return True
-    return source.stamp.size in (cursor.offset, cursor.finished)
+    return source.stamp.size in (cursor.offset, cursor.finished_size)
 
 
 def read(

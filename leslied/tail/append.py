@@ -177,7 +177,7 @@ def _skip_line(
     head = read_at(fd, limits.head, start)
     anchor = _make_anchor(read_at(fd, limits.anchor, end + 1 - limits.anchor))
     new_cursor = replace(
-        cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0, finished=-1
+        cursor, offset=end + 1, crc=crc, anchor=anchor, scanned=0, finished_size=-1
     )
     rejected = Rejection(start, length, reason, digest.digest()[:16], head)
     return Chunk(
@@ -210,7 +210,7 @@ def _split_lines(
         crc=zlib.crc32(data, cursor.crc),
         anchor=_make_anchor(last_bytes),
         scanned=0,
-        finished=-1,
+        finished_size=-1,
     )
     return Chunk(entries=tuple(entries), cursor=new_cursor)
 
@@ -219,9 +219,9 @@ def _add_partial_line(
     fd: int, source: SourceRef, last: Chunk, size: int, limits: ReadLimits
 ) -> Chunk:
     """Add the incomplete last line as final; the cursor's offset stays before it."""
-    if size == last.cursor.finished:
+    if size == last.cursor.finished_size:
         return last
-    cursor = replace(last.cursor, finished=size)
+    cursor = replace(last.cursor, finished_size=size)
     start, length = cursor.offset, size - cursor.offset
     if length > limits.line:
         skipped = _skip_line(fd, cursor, size, limits, 0)

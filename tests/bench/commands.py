@@ -85,7 +85,7 @@ def time_searches(store: Path) -> None:
                 for _ in range(RUNS):
                     start = time.perf_counter()
                     result = search_entries(
-                        reader, parsed, mode, 20, quiet_us=0, redact=str
+                        reader, parsed, mode, 20, stop_cutoff_us=0, redact=str
                     )
                     durations.append(time.perf_counter() - start)
                 print(

@@ -156,12 +156,12 @@ class StoreHarness:
         ]
 
     def search(
-        self, text: str, mode: SearchMode = "newest", quiet_us: int = 0
+        self, text: str, mode: SearchMode = "newest", stop_cutoff_us: int = 0
     ) -> list[SearchHit]:
         query = parse_query(text, {"after": int, "before": int})
         with self.reader() as reader:
             result = search_entries(
-                reader, query, mode, 50, quiet_us=quiet_us, redact=str
+                reader, query, mode, 50, stop_cutoff_us=stop_cutoff_us, redact=str
             )
         return list(result.hits)
 

@@ -83,7 +83,8 @@ def _decode_turn_end(
 ) -> RecordsStateNoise:
     """Decode the end of a turn, or the error that ended it.
 
-    If an earlier line reported that error, this line is noise.
+    The line is noise if the turn failed without an answer and an earlier line has
+    already reported its error.
     """
     error, is_reported = object_field(payload, "error"), state.get("failed")
     state = {

@@ -108,9 +108,9 @@ def command(
     weakincentives are for the tools of the same name.
 
     Without -o, a single file is printed to standard output; --all, and formats that
-    consist of several files, need a folder. PATH is a folder if it ends in /, exists as
-    one, or is needed for several files; otherwise it is a file. With --all, filters
-    select sessions as in `leslied list`. Secrets are redacted unless --reveal is given.
+    consist of several files, need -o with a folder. A single file is written into PATH
+    if PATH is a folder or ends in /, else to PATH itself. With --all, filters select
+    sessions as in `leslied list`. Secrets are redacted unless --reveal is given.
     """
     app = get_app(ctx)
     request = _ExportRequest(
@@ -250,7 +250,7 @@ class _ExportRequest:
             return [resolve_id(reader, self.session_id, with_costs=True)]
         now = self.app.clock.now()
         selection = Selection(
-            filters=self.filters, quiet_us=compute_stop_cutoff_us(now)
+            filters=self.filters, stop_cutoff_us=compute_stop_cutoff_us(now)
         )
         sessions = list_sessions(reader, selection, with_costs=True)
         return self._with_progress([ResolvedId(session) for session in sessions])

@@ -82,8 +82,9 @@ _COLUMNS = (
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Show sessions, most recently active first.
 
-    Token counts include subagents; tokens that forks share are counted once. A session
-    is listed if it matches all filters.
+    Token counts include subagents. A message that two sessions share, because one was
+    forked from the other, is counted once. A session is listed if it matches all
+    filters.
     """
     app = get_app(ctx)
     as_json = options["as_json"]
@@ -129,7 +130,7 @@ def _make_selection(app: App, options: dict[str, Any]) -> Selection:
         order=options["order"],
         is_reversed=options["is_reversed"],
         limit=limit,
-        quiet_us=compute_stop_cutoff_us(app.clock.now()),
+        stop_cutoff_us=compute_stop_cutoff_us(app.clock.now()),
     )
 
 

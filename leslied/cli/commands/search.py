@@ -145,7 +145,7 @@ def _search(
         query,
         _choose_mode(options),
         options["limit"],
-        quiet_us=compute_stop_cutoff_us(app.clock.now()),
+        stop_cutoff_us=compute_stop_cutoff_us(app.clock.now()),
         redact=str if options["reveal"] else app.redact,
     )
 

@@ -101,7 +101,7 @@ _PAGE_ONLY_OPTIONS = ("full", "summary", "tool_output", "json")
     type=click.Choice(list(STYLES)),
     default="page",
     show_default=True,
-    help="Show a readable page, a log with times, a Leslie transcript, or Markdown.",
+    help="Show a page, a log with times, the transcript's text, or Markdown.",
 )
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.option("--reveal", is_flag=True, help="Show secrets unredacted.")

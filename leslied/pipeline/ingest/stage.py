@@ -197,11 +197,13 @@ class Ingest:
             )
 
     def _mark_gone(self, discovery: tail.Discovery) -> None:
-        """Mark sources as gone, except below missing or unreadable folders."""
-        unreadable = tuple(os.fsencode(path) for path in discovery.unreadable)
-        missing = tuple(os.fsencode(path) for path in discovery.missing_roots)
-        unchecked = unreadable + missing
-        gone = [path for path in discovery.gone_paths if not path.startswith(unchecked)]
+        """Mark sources as gone whose folder was searched without finding them.
+
+        A whole root that is missing may be on a disk that is not mounted now.
+        """
+        unsearched = [*discovery.unreadable, *discovery.missing_roots]
+        prefixes = tuple(os.fsencode(folder / "_")[:-1] for folder in unsearched)
+        gone = [path for path in discovery.gone_paths if not path.startswith(prefixes)]
         if gone:
             self.store.mark_gone(self.adapter.name, gone)
 

@@ -197,7 +197,7 @@ class Rebuild:
                     ),
                     generation=cursor.generation,
                     offset=cursor.offset,
-                    finished=cursor.finished,
+                    finished=cursor.finished_size,
                     number=cursor.generation,
                     newest=ledger.get_newest_placement(),
                     file=path.relative_to(self.archive_dir).as_posix(),
@@ -310,7 +310,8 @@ def _check_loss(report: RebuildReport, *, accept_loss: bool) -> None:
     raise UserError(
         f"{report.lost_entries} entries of {sessions} sessions exist only in the store,"
         " neither in the archive nor in the logs. Nothing was changed.",
-        "To lose them (the old store is kept), run: leslied rebuild --accept-loss",
+        "To rebuild without them and keep the old store beside the new one, run: "
+        "leslied rebuild --accept-loss",
     )
 
 

@@ -183,7 +183,7 @@ class Archiver:
             report.missing += 1
             return None
         cursor, old = due.cursor, due.archive_cursor
-        position = (cursor.generation, cursor.offset, cursor.finished)
+        position = (cursor.generation, cursor.offset, cursor.finished_size)
         with self.store.archive() as ledger:
             if ref.shape in _UNARCHIVED_SHAPES or ledger.is_pruned(due.source):
                 # Record a cursor, so that the source is not due again at every run.
@@ -321,7 +321,7 @@ class _SourceCopier:
 
     def _add_tail(self, fd: int, generation: int) -> None:
         """Append an incomplete last line if it was read as final."""
-        start, end = self.due.cursor.offset, self.due.cursor.finished
+        start, end = self.due.cursor.offset, self.due.cursor.finished_size
         length = end - start
         if length > 0:
             spec = self._make_spec(FrameKind.TAIL, generation, start, length, 0, None)

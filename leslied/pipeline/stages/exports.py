@@ -134,7 +134,7 @@ class Exports:
     def _include_subagents(self, main: SessionSummary) -> SessionSummary:
         """Return the summary as `leslied list` shows it, with subagents included.
 
-        Tokens and the end of the session include theirs.
+        Its tokens are the sum, and its end is the latest end, of session and subagents.
         """
         subagents = self.reader.list_subagents(main.key)
         ends = [s.ended_at for s in (main, *subagents) if s.ended_at]

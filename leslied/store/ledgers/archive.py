@@ -86,11 +86,11 @@ class ArchiveLedger:
             (FEED_CHECKPOINT_KEY,),
         )
 
-    def list_due(self, quiet_us: int) -> list[int]:
+    def list_due(self, stop_cutoff_us: int) -> list[int]:
         """List existing sources with unarchived bytes and only inactive sessions.
 
-        A session is inactive if it is settled, stopped, or quiet since `quiet_us`. A
-        source without sessions must be unchanged since `quiet_us`.
+        A session is inactive if it is settled, stopped, or has no entries since
+        `stop_cutoff_us`. A source without sessions must be unchanged since then.
         """
         rows = self._db.execute(
             f"SELECT o.id, {_FIRST_PLACEMENT} first "
@@ -103,7 +103,7 @@ class ArchiveLedger:
             "AND ifnull(s.ended_us, 0) > :quiet) AND (ifnull(o.mtime_ns, 0) / 1000 "
             "<= :quiet OR EXISTS (SELECT 1 FROM feed f WHERE f.source = o.id)) "
             "ORDER BY first, o.path",
-            {"quiet": quiet_us},
+            {"quiet": stop_cutoff_us},
         )
         return [row[0] for row in rows]
 

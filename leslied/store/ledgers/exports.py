@@ -25,13 +25,13 @@ class ExportLedger:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def list_due(self, formats: str, quiet_us: int) -> list[DueSession]:
+    def list_due(self, formats: str, stop_cutoff_us: int) -> list[DueSession]:
         """List settled sessions that are stopped or quiet and need a new export.
 
         A session needs one if it was never exported, has new entries, or was exported
         in other `formats`, a text that is only compared. A session is quiet if it ended
-        before `quiet_us`. Skip sessions that ended before the store was created; they
-        are not exported automatically.
+        before `stop_cutoff_us`. Skip sessions that ended before the store was created;
+        they are not exported automatically.
         """
         rows = self._db.execute(
             "SELECT m.id, m.agent, m.session_id, max(c.seen_us) AS seen FROM session m "
@@ -42,7 +42,7 @@ class ExportLedger:
             "(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'created_us') "
             "GROUP BY m.id HAVING p.session IS NULL OR seen > p.seen_us "
             "OR p.formats <> ? ORDER BY m.ended_us DESC",
-            (quiet_us, formats),
+            (stop_cutoff_us, formats),
         )
         return [DueSession(*row) for row in rows]
 

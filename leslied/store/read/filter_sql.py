@@ -40,15 +40,17 @@ _ERROR_CONDITION = (
 )
 
 
-def compile_session_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
+def compile_session_filters(
+    filters: Iterable[Filter], stop_cutoff_us: int
+) -> Condition:
     """Compile session filters over SESSION_GROUPS_WITH_MAIN.
 
-    A session without entries since `quiet_us` counts as stopped, unless a process
+    A session without entries since `stop_cutoff_us` counts as stopped, unless a process
     works on it.
     """
     status_sql = (
         "CASE WHEN m.stopped_us IS NOT NULL "
-        f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {quiet_us:d} "
+        f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {stop_cutoff_us:d} "
         "AND NOT m.is_live THEN 'stopped' "
         "WHEN m.has_turn_ended THEN 'idle' ELSE 'active' END"
     )
@@ -62,7 +64,9 @@ def compile_session_filters(filters: Iterable[Filter], quiet_us: int) -> Conditi
     return _compile(filters, compilers)
 
 
-def compile_session_list_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
+def compile_session_list_filters(
+    filters: Iterable[Filter], stop_cutoff_us: int
+) -> Condition:
     """Compile session filters, and filters on a session's time and model.
 
     The condition is over SESSION_GROUPS_WITH_MAIN.
@@ -74,7 +78,7 @@ def compile_session_list_filters(filters: Iterable[Filter], quiet_us: int) -> Co
         "before": lambda time: ("ifnull(m.started_us, f.ended_us) < ?", [time]),
     }
     return _and(
-        compile_session_filters(filters, quiet_us), _compile(filters, compilers)
+        compile_session_filters(filters, stop_cutoff_us), _compile(filters, compilers)
     )
 
 
@@ -103,13 +107,13 @@ def compile_tool_filters(filters: Iterable[Filter]) -> Condition:
     )
 
 
-def compile_stream_filters(filters: Iterable[Filter], quiet_us: int) -> Condition:
+def compile_stream_filters(filters: Iterable[Filter], stop_cutoff_us: int) -> Condition:
     """Compile session filters to a condition on a stream `s`."""
     filters = list(filters)
     subagent_condition = _compile_is_filters(
         filters, "subagent", f"s.source <> '{MAIN}'"
     )
-    where, values = compile_session_filters(filters, quiet_us)
+    where, values = compile_session_filters(filters, stop_cutoff_us)
     if where == ALWAYS_TRUE:
         return subagent_condition
     group_condition = (

@@ -279,14 +279,16 @@ class StoreReader:
 
     @translate_sqlite_errors
     def search(
-        self, query: Query, quiet_us: int = 0, *, is_substring: bool = False
+        self, query: Query, stop_cutoff_us: int = 0, *, is_substring: bool = False
     ) -> Search:
         """Return a prepared search; its methods return matches.
 
-        Sessions without entries since `quiet_us` count as stopped. With `is_substring`,
-        terms also match inside words.
+        Sessions without entries since `stop_cutoff_us` count as stopped.
+        With `is_substring`, terms also match inside words.
         """
-        return Search(self._db, self.path, query, quiet_us, is_substring=is_substring)
+        return Search(
+            self._db, self.path, query, stop_cutoff_us, is_substring=is_substring
+        )
 
     @translate_sqlite_errors
     def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:

@@ -62,8 +62,8 @@ class Match(Struct, frozen=True, kw_only=True):
 class Search:
     """One search query, compiled to SQL.
 
-    Sessions without entries since `quiet_us` count as stopped. With `is_substring`,
-    terms also match inside words.
+    Sessions without entries since `stop_cutoff_us` count as stopped.
+    With `is_substring`, terms also match inside words.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Search:
         db: sqlite3.Connection,
         path: Path,
         query: Query,
-        quiet_us: int,
+        stop_cutoff_us: int,
         *,
         is_substring: bool,
     ) -> None:
@@ -92,7 +92,9 @@ class Search:
             self._narrow_to_tools()
         self._is_narrowed = False
         """Whether the filters restrict the search to some sessions."""
-        self._placement_sql, self._placement_values = self._compile_placement(quiet_us)
+        self._placement_sql, self._placement_values = self._compile_placement(
+            stop_cutoff_us
+        )
         self.is_truncated = False
         """Whether there were too many matches to rank all of them."""
 
@@ -167,12 +169,12 @@ class Search:
         if excluded:
             self._add_condition(f"r.id NOT IN ({_SELECT_MATCHES})", [excluded])
 
-    def _compile_placement(self, quiet_us: int) -> tuple[str, list[Any]]:
+    def _compile_placement(self, stop_cutoff_us: int) -> tuple[str, list[Any]]:
         """Compile SQL for the record's first placement in a matching stream.
 
         If filters restrict the streams, restrict the search to them too.
         """
-        where, values = compile_stream_filters(self._query.filters, quiet_us)
+        where, values = compile_stream_filters(self._query.filters, stop_cutoff_us)
         if where != ALWAYS_TRUE:
             self._is_narrowed = True
             self._narrow_to_streams(where, values)

@@ -45,10 +45,12 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
     """
     # If only the limit is set, the last active sessions are found without grouping.
     if selection.limit and selection == Selection(
-        limit=selection.limit, quiet_us=selection.quiet_us
+        limit=selection.limit, stop_cutoff_us=selection.stop_cutoff_us
     ):
         return _select_latest(db, selection.limit)
-    where, values = compile_session_list_filters(selection.filters, selection.quiet_us)
+    where, values = compile_session_list_filters(
+        selection.filters, selection.stop_cutoff_us
+    )
     order = _ORDERS.get(selection.order, _ORDERS["recent"])
     limit = selection.limit if selection.order in _ORDERS else None
     # In reverse order, the limit applies to the reversed list.

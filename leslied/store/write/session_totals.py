@@ -156,9 +156,10 @@ class SessionRow:
 
 def propose_thread_id(key: SessionKey, length: int = 8) -> str:
     """Derive a thread id with this number of digits from the key of a session."""
-    text = f"{key.agent}\0{key.session_id}"
-    digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()
-    # Other ids, such as time-based UUIDs, often begin with the same digits.
     if _RANDOM_UUID.fullmatch(key.session_id):
         digits = key.session_id.replace("-", "")
+    else:
+        # Hash the id: a time-based UUID begins with the same digits as its neighbours.
+        text = f"{key.agent}\0{key.session_id}"
+        digits = hashlib.sha256(text.encode(errors="replace")).hexdigest()
     return f"thread-{digits[:length]}"

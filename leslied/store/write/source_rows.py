@@ -109,7 +109,7 @@ class SourceRows:
             return
         source, generation, offset, finished = row
         had_incomplete_line = finished >= 0
-        has_moved = (offset, finished) != (cursor.offset, cursor.finished)
+        has_moved = (offset, finished) != (cursor.offset, cursor.finished_size)
         if generation != cursor.generation:
             self._delete_generation(source)
         elif had_incomplete_line and has_moved:

@@ -48,7 +48,7 @@ def test_a_message_is_injected_into_the_next_prompt_only(session: HookedSession)
     assert session.messages() == {message_id: "delivered"}
 
 
-def test_without_a_log_the_answer_confirms_a_delivery(session: HookedSession):
+def test_without_a_log_the_end_of_the_turn_confirms_a_delivery(session: HookedSession):
     message_id = session.queue_message("hello")
     session.prompt()
 

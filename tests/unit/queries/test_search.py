@@ -80,7 +80,7 @@ def test_a_secret_at_the_end_of_a_snippet_is_removed(harness: StoreHarness):
             parse_query("needle", {}),
             "newest",
             50,
-            quiet_us=0,
+            stop_cutoff_us=0,
             redact=redact,
         )
 
@@ -108,6 +108,8 @@ def test_a_secret_at_the_end_of_a_snippet_is_removed(harness: StoreHarness):
 def test_a_note_explains_what_was_ignored(harness: StoreHarness, text: str, note: str):
     with harness.reader() as reader:
         query = parse_query(text, {})
-        result = search_entries(reader, query, "newest", 5, quiet_us=0, redact=str)
+        result = search_entries(
+            reader, query, "newest", 5, stop_cutoff_us=0, redact=str
+        )
 
     assert any(note in line for line in result.notes)

@@ -121,7 +121,7 @@ def test_sessions_are_sorted(harness: StoreHarness, order: str, ids: list):
     ],
 )
 def test_sessions_are_filtered(harness: StoreHarness, filters: list[Filter], ids: list):
-    assert list_ids(harness, *filters, quiet_us=to_us(time_at(50))) == ids
+    assert list_ids(harness, *filters, stop_cutoff_us=to_us(time_at(50))) == ids
 
 
 def test_subagents_are_sorted_by_their_own_time(harness: StoreHarness):

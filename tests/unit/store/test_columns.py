@@ -89,7 +89,7 @@ def test_an_empty_record_is_restored_unchanged():
     [
         Cursor(),
         Cursor(generation=2, offset=5, crc=7, anchor=b"\0\x05x", scanned=3, state="{}"),
-        Cursor(finished=9, stamp=FileStamp(1, 2, 3, 4, 5)),
+        Cursor(finished_size=9, stamp=FileStamp(1, 2, 3, 4, 5)),
         Cursor(stamp=FileStamp(0, 0, 0, 0, 0)),
     ],
 )

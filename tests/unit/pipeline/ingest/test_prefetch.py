@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leslied.errors import LesliedError, SourceError
-from leslied.pipeline import ingest, prefetch
+from leslied.pipeline.ingest import prefetch, stage
 from leslied.pipeline.ingest.batch import Batch
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
@@ -29,8 +29,8 @@ def prefetching_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         pids.append(os.getpid())
         return prefetch.prefetch_batches(batches)
 
-    monkeypatch.setattr(ingest, "can_prefetch", lambda _: True)
-    monkeypatch.setattr(ingest, "prefetch_batches", record_and_prefetch)
+    monkeypatch.setattr(stage, "can_prefetch", lambda _: True)
+    monkeypatch.setattr(stage, "prefetch_batches", record_and_prefetch)
     return pids
 
 
@@ -61,7 +61,7 @@ def test_prefetching_stores_the_same_as_one_process(
     claude.store_path = tmp_path / "other" / "store.db"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "can_prefetch", lambda _: False)
+        patch.setattr(stage, "can_prefetch", lambda _: False)
         report_without_prefetch = claude.sync()
 
     assert len(prefetching_pids) == 1

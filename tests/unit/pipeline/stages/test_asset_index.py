@@ -15,8 +15,8 @@ from leslied.pipeline import (
     AssetIndex,
     AssetIndexReport,
     TranscriptStage,
-    thread_assets,
 )
+from leslied.pipeline.stages import thread_assets
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.store import Store, StoreReader

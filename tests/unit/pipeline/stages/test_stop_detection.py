@@ -54,7 +54,7 @@ def count_matches(claude: ClaudeHome, status: str) -> int:
     """Return the number of sessions that the SQL of `list --status` selects."""
     selection = Selection(
         filters=(Filter("status", status),),
-        quiet_us=compute_stop_cutoff_us(claude.clock.now()),
+        stop_cutoff_us=compute_stop_cutoff_us(claude.clock.now()),
     )
     with StoreReader(claude.store_path) as reader:
         return len(reader.select_sessions(selection))

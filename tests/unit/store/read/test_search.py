@@ -185,7 +185,9 @@ def test_two_thousand_random_queries_raise_no_error(harness: StoreHarness):
         @given(query, st.sampled_from(get_args(SearchMode)))
         def check(words, mode):
             query = parse_query(words, {})
-            result = search_entries(reader, query, mode, 5, quiet_us=0, redact=str)
+            result = search_entries(
+                reader, query, mode, 5, stop_cutoff_us=0, redact=str
+            )
             assert len(result.hits) <= 5
 
         check()
@@ -451,15 +453,15 @@ def test_a_filter_narrows_the_search(
     two_projects: StoreHarness, words: str, matches: list[str]
 ):
     # So late that every session counts as stopped.
-    quiet_us = 2**60
+    stop_cutoff_us = 2**60
     for mode in ("newest", "rank"):
-        hits = two_projects.search(words, mode, quiet_us)
+        hits = two_projects.search(words, mode, stop_cutoff_us)
 
         assert sorted(hit.snippet.split()[-1] for hit in hits) == matches
 
 
 def test_a_session_with_recent_entries_is_active(two_projects: StoreHarness):
-    assert len(two_projects.search("needle status:active", quiet_us=0)) == 4
+    assert len(two_projects.search("needle status:active", stop_cutoff_us=0)) == 4
 
 
 def test_after_is_inclusive_and_before_is_exclusive(two_projects: StoreHarness):

@@ -554,7 +554,7 @@ def test_a_copy_is_shown_while_there_is_no_original(
 @pytest.mark.fault("G5")
 @pytest.mark.parametrize("uuid", ["u1", "u2"], ids=["same id", "another id"])
 @pytest.mark.parametrize("is_copy_first", [True, False])
-def test_copies_are_hidden_once_there_are_originals(
+def test_an_entry_that_was_copied_and_then_read_itself_is_shown_once(
     claude: ClaudeHome, harness: StoreHarness, uuid: str, is_copy_first
 ):
     steps = [

@@ -258,7 +258,7 @@ def test_a_cursor_is_returned_unchanged(harness: StoreHarness):
         crc=2**32 - 1,
         anchor=b"\x00\x10" + bytes(14),
         scanned=7,
-        finished=9,
+        finished_size=9,
         stamp=FileStamp(2**31, 2**62, 2**40, 2**61, -5),
         state='{"cwd":"/é"}',
     )
