@@ -93,19 +93,20 @@ def _to_local(time: datetime | None, options: TranscriptOptions) -> datetime | N
 
 def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptBlock]:
     """Yield the unit's blocks; a subagent follows its call, or else comes last."""
-    unlinked = {child.summary.spawn_call_id: child for child in unit.subagents}
+    children_by_call: dict[str, list[Unit]] = {}
+    for child in unit.subagents:
+        children_by_call.setdefault(child.summary.spawn_call_id, []).append(child)
     for placed in unit.entries:
         record = placed.record
         block = _make_block(record, options)
         if block:
             yield block
-        child = unlinked.pop(record.tool_call_id, None) if record.tool_call_id else None
-        if child and record.type == "tool_use":
+        if record.type == "tool_use" and record.tool_call_id:
+            for child in children_by_call.pop(record.tool_call_id, ()):
+                yield _make_subagent_block(child, options)
+    for unlinked_children in children_by_call.values():
+        for child in unlinked_children:
             yield _make_subagent_block(child, options)
-        elif child:
-            unlinked[record.tool_call_id] = child
-    for child in unlinked.values():
-        yield _make_subagent_block(child, options)
 
 
 def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlock:
@@ -204,18 +205,26 @@ def _select_blocks(
         default=None,
     )
     if last_answer is not None and last_answer not in selected:
-        block = blocks[last_answer]
-        text_bytes = free_bytes - _count_block_bytes(AssistantBlock(""))
-        selected[last_answer] = AssistantBlock(
-            truncate_bytes(
-                getattr(block, "text", ""), text_bytes - _ESCAPE_RESERVE_BYTES
-            )
-        )
+        text = getattr(blocks[last_answer], "text", "")
+        selected[last_answer] = _truncate_answer(text, free_bytes)
         free_bytes -= _count_block_bytes(selected[last_answer])
     positions = range(len(blocks))
     free_bytes -= _select_in_order(blocks, positions, free_bytes // 2, selected)
     _select_in_order(blocks, reversed(positions), free_bytes, selected)
     return selected
+
+
+def _truncate_answer(text: str, max_bytes: int) -> AssistantBlock:
+    """Return a block with as much of the text as fits, its escapes included."""
+    text_bytes = max_bytes - _count_block_bytes(AssistantBlock(""))
+    text_bytes -= _ESCAPE_RESERVE_BYTES
+    while text_bytes > 0:
+        block = AssistantBlock(truncate_bytes(text, text_bytes))
+        excess_bytes = _count_block_bytes(block) - max_bytes
+        if excess_bytes <= 0:
+            return block
+        text_bytes -= excess_bytes
+    return AssistantBlock("")
 
 
 def _select_in_order(

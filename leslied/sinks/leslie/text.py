@@ -147,7 +147,7 @@ def _parse_block(lines: list[str]) -> TranscriptBlock:
     if head in block_classes:
         block: TranscriptBlock = block_classes[head](text)
         return block
-    if head == "user:" and lines[1] == _QUERY_START and lines[-1] == _QUERY_END:
+    if head == "user:" and lines[1:2] == [_QUERY_START] and lines[-1] == _QUERY_END:
         return UserBlock("\n".join(map(_unescape, lines[2:-1])))
     if head.startswith("[Tool call] "):
         return CallBlock(head.removeprefix("[Tool call] "), text)

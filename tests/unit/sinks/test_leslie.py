@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from leslied.model.session import Unit
 from leslied.sinks.leslie import (
     AssistantBlock,
     CallBlock,
@@ -15,13 +16,18 @@ from leslied.sinks.leslie import (
     ResultBlock,
     SubagentBlock,
     TranscriptDocument,
+    TranscriptLimits,
+    TranscriptOptions,
     UserBlock,
     make_file_name,
     make_slug,
     parse_document,
     serialize_document,
+    shape_document,
 )
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
+from tests.support.records import make_prompt, make_record
+from tests.support.units import make_child, make_unit
 
 PIECES = [
     "user:", "assistant:", "[Tool call] x", "[Tool result] ", "[Error]", "---", "\\",
@@ -121,6 +127,32 @@ def test_a_transcript_has_the_form_that_leslie_writes():
 def test_text_that_is_not_a_transcript_is_refused(text: str):
     with pytest.raises(ValueError, match=r"transcript|unpack|update sequence|block"):
         parse_document(text)
+
+
+def test_a_user_block_without_a_query_is_refused():
+    head = serialize_document(make_document(random.Random(1))).partition("\n---\n")[0]
+
+    with pytest.raises(ValueError, match="not a block"):
+        parse_document(f"{head}\n---\n\nuser:\n")
+
+
+def shape(unit: Unit) -> TranscriptDocument:
+    options = TranscriptOptions(thread_id="thread-1", zone=UTC, redact=str)
+    return shape_document(unit, options)
+
+
+def test_every_subagent_without_a_known_call_is_named():
+    children = tuple(make_child(make_record("hi"), name=name) for name in ("a1", "a2"))
+
+    document = shape(make_unit(make_prompt("go"), subagents=children))
+
+    assert document.blocks[1:] == (SubagentBlock("a1", "-"), SubagentBlock("a2", "-"))
+
+
+def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
+    document = shape(make_unit(make_prompt("go"), make_record("user:\n" * 20_000)))
+
+    assert len(serialize_document(document).encode()) <= TranscriptLimits().file
 
 
 @pytest.mark.parametrize(
