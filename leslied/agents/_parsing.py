@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import msgspec
 
@@ -36,7 +36,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
             parse_float=_parse_float,
         )
         if isinstance(value, dict):
-            return {str(key): _sanitize_value(item) for key, item in value.items()}
+            return cast("dict[str, Any]", _sanitize_value(value))
     except json.JSONDecodeError as error:
         raise DecodeError(f"not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:

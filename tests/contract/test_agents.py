@@ -342,13 +342,14 @@ def test_no_record_contains_a_lone_surrogate(adapter: AgentAdapter, case: Path):
 
 
 def add_lone_surrogates(value: Any) -> Any:
-    """Return the value with a lone surrogate after every string except kinds."""
+    """Add a lone surrogate to every string except kinds, and a key with one."""
     kinds = ("type", "subtype", "role", "operation")
     if isinstance(value, dict):
-        return {
+        fields = {
             name: item if name in kinds else add_lone_surrogates(item)
             for name, item in value.items()
         }
+        return {**fields, "unknown\udcb2": "x"}
     if isinstance(value, list):
         return [add_lone_surrogates(item) for item in value]
     return value + "\udcb2" if isinstance(value, str) else value
