@@ -159,7 +159,8 @@ class PriceTable(msgspec.Struct, frozen=True):
         # Routers prefix the provider, and some write the date without hyphens.
         without_provider = name.rpartition("/")[2]
         with_hyphens = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
-        spellings = dict.fromkeys((name, without_provider, with_hyphens))
+        both = _COMPACT_DATE.sub(r"-\1-\2-\3", without_provider)
+        spellings = dict.fromkeys((name, without_provider, with_hyphens, both))
         return next(filter(None, map(self._find_by_name, spellings)), None)
 
     def _find_by_name(self, name: str) -> Tariff | None:

@@ -74,6 +74,7 @@ def test_every_model_costs_the_same_as_in_genai_prices(name: str):
             "regional.anthropic.claude-sonnet-4-5-20250929-v1:0",
         ),
         ("GPT-5.1-codex", "gpt-5.1"),
+        ("openai/gpt-4o-20240806", "gpt-4o"),
     ],
 )
 def test_a_model_is_found_by_the_names_that_agents_log(name: str, tariff_id: str):
