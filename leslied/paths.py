@@ -115,5 +115,5 @@ def resolve_project(text: str, home: Path) -> str:
     """Return a project's name unchanged, and a path as an absolute path."""
     if "/" not in text and text not in (".", "..", "~"):
         return text
-    path = text.replace("~", str(home), 1) if text[0] == "~" else text
+    path = str(home) + text[1:] if text == "~" or text.startswith("~/") else text
     return str(Path(path).absolute().resolve())

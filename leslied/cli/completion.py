@@ -123,4 +123,5 @@ def complete_project(paths: AppPaths, incomplete: str) -> Iterator[CompletionIte
         return iter([CompletionItem(incomplete, type="dir")])
     with _open_store(paths) as store:
         names = dict.fromkeys(cwd.rpartition("/")[2] for cwd in store.list_folders())
-    return map(CompletionItem, list(names)[:MAX_ITEMS])
+    matches = [name for name in names if name.startswith(incomplete)]
+    return map(CompletionItem, matches[:MAX_ITEMS])

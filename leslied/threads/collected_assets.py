@@ -158,7 +158,8 @@ def _render_progress(items: list[_TodoItem]) -> str:
 
 def _render_item(item: _TodoItem) -> str:
     mark = "x" if item.state == "done" else " "
-    suffix = f" (waits for {', '.join(item.blocked_by)})" if item.blocked_by else ""
+    is_waiting = item.blocked_by and item.state != "done"
+    suffix = f" (waits for {', '.join(item.blocked_by)})" if is_waiting else ""
     return f"- [{mark}] {_join_lines(item.text)}{_join_lines(suffix)}"
 
 

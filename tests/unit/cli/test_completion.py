@@ -92,6 +92,17 @@ def test_agents_and_projects_are_offered(sessions: ClaudeHome):
     assert list(list_completions("stats", "--project", "m")) == ["mill"]
 
 
+def test_an_old_project_is_offered_by_its_prefix(
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("leslied.cli.completion.MAX_ITEMS", 1)
+    write_session(claude, OLD_SESSION, "fix the mill", "/home/dev/mill")
+    write_session(claude, SESSION, "paint the door")
+    claude.sync()
+
+    assert list(list_completions("stats", "--project", "mi")) == ["mill"]
+
+
 def test_the_inbox_offers_threads_with_messages(home: Path):
     inbox.enqueue(str(home / ".local/share/leslied"), THREAD, "hello", 1)
 

@@ -100,6 +100,16 @@ def test_a_task_is_not_blocked_by_a_finished_task():
     assert "Blocked" not in assets["progress"]
 
 
+def test_a_finished_task_waits_for_nothing():
+    assets = collect_texts(
+        make_change("task", "1", {"subject": "Dam"}),
+        make_change("task", "2", {"subject": "Wheel", "addBlockedBy": ["1"]}),
+        make_change("task", "2", {"status": "completed"}),
+    )
+
+    assert "- [x] Wheel\n" in assets["progress"]
+
+
 def test_a_list_of_plan_steps_becomes_a_plan_and_a_progress_file():
     assets = collect_texts(
         make_change(
