@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -111,3 +112,21 @@ def test_the_api_page_lists_every_public_field(class_: type):
     )
 
     assert public_names == set(re.split(r",\s+", documented_names))
+
+
+def list_documented_layers() -> list[set[str]]:
+    """Return the packages of each layer in ARCHITECTURE.md, the top layer first."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    layers: dict[int, set[str]] = {}
+    for number, cell in re.findall(r"^\| (\d+) \| (.*?) \|", text, re.MULTILINE):
+        layers.setdefault(int(number), set()).update(re.findall("`(.*?)`", cell))
+    return [layers[number] for number in sorted(layers)]
+
+
+def test_the_table_of_packages_lists_the_checked_layers():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contract = config["tool"]["importlinter"]["contracts"][0]
+
+    checked_layers = [set(layer.split(" | ")) for layer in contract["layers"]]
+
+    assert list_documented_layers() == checked_layers
