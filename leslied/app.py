@@ -267,6 +267,9 @@ class App:
             clock=self.clock,
             zone=transcripts.zone,
             agent_titles={adapter.name: adapter.title for adapter, _ in agent_roots},
+            is_plan_file=lambda path: any(
+                adapter.is_plan_file(path) for adapter, _ in agent_roots
+            ),
             plan_folders=[
                 root.path.parent / "plans" for _, roots in agent_roots for root in roots
             ],
