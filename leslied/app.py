@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from datetime import UTC
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from leslied.clock import Clock, SystemClock
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         RelationsSync,
         TranscriptStage,
     )
+    from leslied.pipeline.maintenance.rebuild import Rebuild
     from leslied.pipeline.progress import ProgressCallback
     from leslied.redact import Redactor
     from leslied.store import Store, StoreReader
@@ -74,6 +75,32 @@ class App:
         from leslied.store import StoreReader  # noqa: PLC0415 - not always needed
 
         return StoreReader(self.paths.store_file)
+
+    def open_store(
+        self, warn: Callable[[str], None], on_progress: ProgressCallback
+    ) -> Store:
+        """Open the store for writing; first rebuild one that cannot be migrated."""
+        from leslied.pipeline.maintenance.rebuild import open_store  # noqa: PLC0415
+
+        make_rebuild = partial(self.make_rebuild, on_progress)
+        return open_store(self.paths.store_file, self.clock, make_rebuild, warn)
+
+    def make_rebuild(self, on_progress: ProgressCallback) -> Rebuild:
+        """Build the job that rebuilds the store."""
+        from leslied.pipeline.maintenance.rebuild import Rebuild  # noqa: PLC0415
+
+        settings = self.load_settings()
+        agents = [(agent, tuple(r)) for agent, r in self.iter_agent_roots(settings)]
+        names = [agent.name for agent, _ in agents]
+        return Rebuild(
+            path=self.paths.store_file,
+            archive_dir=self.paths.archive_dir,
+            agents=agents,
+            clock=self.clock,
+            excludes={name: make_exclude_predicate(settings, name) for name in names},
+            key_id=_load_redactor(self.paths.key_file).key_id,
+            on_progress=on_progress,
+        )
 
     def load_settings(self) -> Settings:
         """Load and validate the user's settings."""
@@ -240,6 +267,9 @@ class App:
             clock=self.clock,
             zone=transcripts.zone,
             agent_titles={adapter.name: adapter.title for adapter, _ in agent_roots},
+            is_plan_file=lambda path: any(
+                adapter.is_plan_file(path) for adapter, _ in agent_roots
+            ),
             plan_folders=[
                 root.path.parent / "plans" for _, roots in agent_roots for root in roots
             ],

@@ -8,6 +8,7 @@ LesliedError
   SinkError            one output cannot be written now: retried
   StoreUnusable        the store is damaged, newer than the program, or cannot be
                        opened or written: exit 3
+    SchemaMismatch     the store cannot be migrated and must be rebuilt
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
@@ -55,6 +56,14 @@ class StoreUnusable(LesliedError):  # noqa: N818 - a state, not a failure
     """The store is damaged, too new, or cannot be opened or written."""
 
     exit_code = 3
+
+
+class SchemaMismatch(StoreUnusable):
+    """The store does not have the tables of its schema version."""
+
+    def __init__(self, message: str, hint: str = "", *, version: int) -> None:
+        super().__init__(message, hint)
+        self.version = version
 
 
 class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure

@@ -62,6 +62,10 @@ class AgentAdapter(Protocol):
     def has_mutable_entries(self) -> bool:
         """True if an entry may appear again, changed, under the same id."""
 
+    @property
+    def model_prefix(self) -> str:
+        """Start of most model names that the agent uses; tables omit it."""
+
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return the directories that the agent writes to.
 
@@ -97,6 +101,9 @@ class AgentAdapter(Protocol):
         decides whether the subagent's file is read.
         """
 
+    def is_plan_file(self, path: str) -> bool:
+        """Return whether the agent keeps a plan in the file with this path."""
+
     def resume_command(self, session_id: str) -> str:
         """Return the command that resumes a session; empty if there is none.
 
@@ -109,6 +116,7 @@ class BaseAdapter:
 
     env_vars: tuple[str, ...] = ()
     has_mutable_entries = False
+    model_prefix = ""
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
@@ -131,6 +139,11 @@ class BaseAdapter:
         """Return None: every source states its own working directory."""
         del source
         return None
+
+    def is_plan_file(self, path: str) -> bool:
+        """Return False: plans are only in the log."""
+        del path
+        return False
 
     def resume_command(self, session_id: str) -> str:
         """Return no command: sessions cannot be resumed."""

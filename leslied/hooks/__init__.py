@@ -4,6 +4,13 @@
 modules are loaded by `program`, and the agent waits until `program` exits. They import
 no slow module (typing, dataclasses, pathlib) and take plain values, and their errors
 never reach the agent. Nothing here uses the store.
+
+Hooks are per agent by nature, so this package may name its agent; others read the name
+from here.
 """
 
 from __future__ import annotations
+
+AGENT_NAME = "claude-code"
+"""Name of the agent that runs the hooks, as its adapter has it."""
+AGENT_TITLE = "Claude Code"

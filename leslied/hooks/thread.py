@@ -9,20 +9,11 @@ from __future__ import annotations
 
 import os
 
+from leslied.hooks import AGENT_NAME
 from leslied.hooks.files import read_part
 from leslied.mini_json import loads
+from leslied.model.project_markers import PROJECT_MARKERS
 
-PROJECT_MARKERS = (
-    "AGENTS.md",
-    "CLAUDE.md",
-    ".claude",
-    "pyproject.toml",
-    "package.json",
-    "Cargo.toml",
-    "go.mod",
-    "Makefile",
-)
-AGENT = "claude-code"
 _HEX = frozenset("0123456789abcdef")
 _THREAD_ID_CHARACTERS = _HEX.union("ghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-")
 _MAX_RELATIONS_BYTES = 4_000_000
@@ -68,7 +59,7 @@ def make_thread_id(session_id: str, length: int = 8) -> str:
         return f"thread-{session_id.replace('-', '')[:length]}"
     import hashlib  # noqa: PLC0415 - 8 ms; Claude Code's ids do not need it
 
-    text = f"{AGENT}\0{session_id}".encode(errors="replace")
+    text = f"{AGENT_NAME}\0{session_id}".encode(errors="replace")
     return f"thread-{hashlib.sha256(text).hexdigest()[:length]}"
 
 

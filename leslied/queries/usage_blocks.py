@@ -1,4 +1,4 @@
-"""Five-hour blocks: the windows in which Claude's plans count usage.
+"""Five-hour blocks: the windows in which vendors' plans count usage.
 
 A block starts at the full hour (UTC) of its first message and lasts five hours. The
 first message after its end, or after five hours without a message, starts the next

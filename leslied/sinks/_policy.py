@@ -10,20 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leslied.model.project_markers import PROJECT_MARKERS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-PROJECT_MARKERS = (
-    "AGENTS.md",
-    "CLAUDE.md",
-    ".claude",
-    "pyproject.toml",
-    "package.json",
-    "Cargo.toml",
-    "go.mod",
-    "Makefile",
-)
-"""A folder without Git counts as a project if it contains one of these."""
 
 _SYSTEM_FOLDERS = re.compile(
     "/(bin|boot|dev|etc|lib|lib32|lib64|proc|root|run|sbin|sys|tmp|usr|var"

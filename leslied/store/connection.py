@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
 from leslied.failpoints import failpoint
 from leslied.paths import make_private_dir
-from leslied.store.schema import MIGRATIONS, check_schema_version, migrate
+from leslied.store.migrate import check_schema_version, migrate
+from leslied.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

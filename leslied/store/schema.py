@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.errors import StoreUnusable
-
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
-    from pathlib import Path
 
     Migration = Callable[[sqlite3.Connection], object]
 
@@ -344,6 +341,34 @@ def _add_live(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX session_live ON session (agent) WHERE is_live")
 
 
+def _repair_indexes(connection: sqlite3.Connection) -> None:
+    """Give all stores the same indexes.
+
+    Some stores were created by earlier forms of the steps above.
+    """
+    for name in ("record_call", "record_tool", "session_dirty"):
+        connection.execute(f"DROP INDEX IF EXISTS {name}")
+    connection.execute(
+        "CREATE INDEX record_tool ON record (tool_call_id, tool_name) "
+        "WHERE type = 'tool_use'"
+    )
+    connection.execute(
+        "CREATE INDEX session_dirty ON session (ended_us) WHERE is_dirty"
+    )
+    connection.execute(
+        "CREATE INDEX IF NOT EXISTS session_family ON session "
+        "(agent, session_id, source, entries, ended_us, started_us)"
+    )
+    connection.execute(
+        "CREATE INDEX IF NOT EXISTS source_time "
+        "ON source (agent, is_gone, mtime_ns, path)"
+    )
+    connection.execute(
+        "CREATE INDEX IF NOT EXISTS source_trouble "
+        "ON source (agent) WHERE trouble <> ''"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -355,42 +380,6 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("pruned", _add_pruned),
     ("failures", _add_failures),
     ("live", _add_live),
+    ("repair indexes", _repair_indexes),
 ]
-"""All migrations, oldest first. A migration is never changed once released."""
-
-
-def check_schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the store's schema version; raise StoreUnusable if it is too new."""
-    newest = len(MIGRATIONS)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > newest:
-        raise StoreUnusable(
-            f"The store at {path} was written by a newer leslied "
-            f"(schema {version}; this version supports up to {newest}).",
-            "Update leslied; nothing was changed.",
-        )
-    return int(version)
-
-
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Migrate the store to the newest schema; save a copy of an older store first."""
-    version, newest = check_schema_version(connection, path), len(MIGRATIONS)
-    if 0 < version < newest:
-        _save_backup(connection, path.with_name(f"{path.name}.form{version}"))
-    for number, (_, step) in enumerate(MIGRATIONS[version:], version + 1):
-        try:
-            if not connection.in_transaction:
-                connection.execute("BEGIN IMMEDIATE")
-            step(connection)
-            connection.execute(f"PRAGMA user_version = {number:d}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-
-
-def _save_backup(connection: sqlite3.Connection, backup: Path) -> None:
-    backup.unlink(missing_ok=True)
-    backup.touch(mode=0o600)
-    connection.execute("VACUUM INTO ?", (str(backup),))
+"""All migrations, oldest first. A released migration is never changed."""

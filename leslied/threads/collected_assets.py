@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 COLLECTED_FOLDER = ".meta/collected"
 """Path below the thread's folder, separate from the assets that agents write."""
-PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
-"""Paths of the files in which Claude Code keeps the plans of its plan mode."""
 _STATES_BY_STATUS = {"completed": "done", "done": "done", "in_progress": "doing"}
 """Our state of an item for each status that agents use; any other status is open."""
 _REMOVED_STATUSES = ("cancelled", "canceled", "deleted")
@@ -49,26 +47,32 @@ class _TodoItem:
 
 
 def collect_assets(
-    changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
+    changes: Sequence[FileChange],
+    is_plan_file: Callable[[str], bool],
+    read_plan: Callable[[str], str | None],
 ) -> list[CollectedAsset]:
     """Return the plan and the progress of one session, as far as they exist.
 
-    `changes` are all changes of the session, in order. `read_plan` returns the current
-    text of a plan file, or None.
+    `changes` are all changes of the session, in order. `is_plan_file` tells whether an
+    agent keeps a plan at a path; `read_plan` returns its current text, or None.
     """
-    assets = (_find_plan(changes, read_plan), _find_progress(changes))
+    file_changes = [c for c in changes if c.path and is_plan_file(c.path)]
+    plan = _find_plan(changes, file_changes, read_plan)
+    assets = (plan, _find_progress(changes))
     return [asset for asset in assets if asset]
 
 
 def _find_plan(
-    changes: Sequence[FileChange], read_plan: Callable[[str], str | None]
+    changes: Sequence[FileChange],
+    file_changes: Sequence[FileChange],
+    read_plan: Callable[[str], str | None],
 ) -> CollectedAsset | None:
     """Return the newest plan of the best kind that the session has.
 
     The kinds, best first: the current text of a plan file, an accepted plan, the last
-    text written to a plan file, a proposed plan, a list of steps.
+    text written to a plan file, a proposed plan, a list of steps. `file_changes` are
+    the changes of plan files.
     """
-    file_changes = [c for c in changes if c.path and PLAN_FILE.fullmatch(c.path)]
     proposed_plans = [c for c in changes if c.kind == "plan"]
     # A plan that was not accepted has the path "draft".
     accepted_plans = [c for c in proposed_plans if not c.path]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from leslied.store import StoreReader
+from tests.support import old_stores
 from tests.support.claude import (
     SESSION,
     ClaudeHome,
@@ -334,3 +335,18 @@ def test_a_spilled_result_is_restored_without_its_file(
         entry[RECORD].spilled for entry in list_sessions_with_entries(data)[0][-1]
     ]
     assert "the whole text" in spilled
+
+
+@pytest.mark.fault("E6")
+def test_sync_rebuilds_a_store_that_cannot_be_migrated(
+    leslied: LesliedRunner, home: Path, data: Path
+):
+    copy_home(old_stores.SESSION_CASE, home)
+    old_stores.unpack("04", data / "store.db")
+
+    result = leslied("sync")
+
+    assert result.code == 0
+    assert "cannot be migrated" in result.err
+    (session,) = leslied("list", "--json").json["data"]["sessions"]
+    assert session["id"] == old_stores.SESSION_ID

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import old_stores
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.daemon import Daemon, get_store_path, list_prompts
+from tests.support.golden import copy_home
 from tests.support.waiting import MAX_WAIT_SECONDS, wait_until
 
 pytestmark = pytest.mark.e2e
@@ -102,6 +104,18 @@ def test_a_daemon_restarted_after_a_kill_continues_ingesting(
 
     wait_until(lambda: restarted.prompts() == ["one", "two"])
     assert restarted.end(signal.SIGTERM) == 0
+
+
+@pytest.mark.fault("E6")
+def test_the_daemon_rebuilds_a_store_that_cannot_be_migrated(home: Path):
+    copy_home(old_stores.SESSION_CASE, home)
+    old_stores.unpack("04", get_store_path(home))
+
+    daemon = Daemon(home)
+
+    wait_until(lambda: len(daemon.prompts()) == 1)
+    assert daemon.end(signal.SIGTERM) == 0
+    assert get_store_path(home).with_name("store.db.form4").exists()
 
 
 @pytest.mark.fault("E11")

@@ -10,9 +10,26 @@ from pathlib import Path
 
 import pytest
 
+from leslied.agents import load_adapters
+
 ROOT = Path(__file__).resolve().parents[2]
 MAX_MODULE_LINES, MAX_FUNCTION_LINES = 400, 40
 BANNED = re.compile(r"\.splitlines\(|\bmmap\b|\bpickle\b|\beval\(|\bexec\(|shell=True")
+
+PER_AGENT_PACKAGES = ("leslied/agents/", "leslied/hooks/")
+ALLOWED_AGENT_NAMES = {
+    # Help texts, and examples in them.
+    "leslied/cli/__init__.py": 2,
+    "leslied/cli/commands/resume.py": 2,
+    "leslied/cli/commands/stats.py": 2,
+    "leslied/store/read/views.py": 1,
+    # The demo writes the log of a certain agent.
+    "leslied/cli/commands/demo.py": 1,
+    # The files that agents and projects use are per agent by nature.
+    "leslied/cli/commands/init.py": 6,
+    "leslied/model/project_markers.py": 2,
+}
+"""How many strings of a module contain the name of an agent."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,16 @@ class Module:
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node
+
+    def strings(self) -> Iterator[ast.Constant]:
+        """Yield the string constants, without docstrings."""
+        docstrings = {
+            id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)
+        }
+        for node in ast.walk(self.tree):
+            is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_string and id(node) not in docstrings:
                 yield node
 
 
@@ -85,6 +112,19 @@ def test_no_module_makes_a_dangerous_call(modules: list[Module]):
     ]
 
     fail_with(violations, "These calls are banned")
+
+
+def test_only_adapters_and_hooks_name_agents(modules: list[Module]):
+    adapters = load_adapters().values()
+    words = {re.split("[- ]", text)[0] for a in adapters for text in (a.name, a.title)}
+    name = re.compile("|".join(words), re.IGNORECASE)
+    counts = {
+        module.name: sum(bool(name.search(string.value)) for string in module.strings())
+        for module in modules
+        if not module.name.startswith(PER_AGENT_PACKAGES)
+    }
+
+    assert {name: n for name, n in counts.items() if n} == ALLOWED_AGENT_NAMES
 
 
 def test_the_index_lists_every_decision_record():

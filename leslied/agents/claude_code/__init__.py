@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ PATTERNS = (
     Pattern(glob="*/*/subagents/**/agent-*.jsonl"),
     Pattern(glob="*/*/subagents/**/agent-*.meta.json", shape=Shape.DOCUMENT),
 )
+_PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
+"""Paths of the files in which the plan mode keeps its plans."""
 _MAX_TICKS_DIGITS = 20
 """Python refuses to convert thousands of digits; no uptime has that many."""
 
@@ -40,6 +43,7 @@ class ClaudeCode(BaseAdapter):
     title = "Claude Code"
     decoder_version = 1
     env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
+    model_prefix = "claude-"
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -113,6 +117,10 @@ class ClaudeCode(BaseAdapter):
         if "subagents" not in folders[1:]:
             return None
         return source.root / project / f"{folders[0]}.jsonl"
+
+    def is_plan_file(self, path: str) -> bool:
+        """Return whether the file is in a folder of the plan mode."""
+        return _PLAN_FILE.fullmatch(path) is not None
 
     def resume_command(self, session_id: str) -> str:
         """Return the command, which works only in the session's own directory."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.agents import load_adapters
 from leslied.cli.commands._demo_script import SESSION_ID, iter_log_lines
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import sanitize
@@ -95,7 +96,10 @@ def _running_daemon(home: Path) -> Iterator[None]:
 
 def _is_user_variable(name: str) -> bool:
     """Return whether the variable points to the user's files or service manager."""
-    return name.startswith(("XDG_", "LESLIED_", "CLAUDE_", "NOTIFY_", "WATCHDOG_"))
+    prefixes = ("XDG_", "LESLIED_", "NOTIFY_", "WATCHDOG_")
+    return name.startswith(prefixes) or any(
+        name in adapter.env_vars for adapter in load_adapters().values()
+    )
 
 
 def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:

@@ -13,9 +13,9 @@ from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
 from leslied.errors import UserError
-from leslied.hooks import inbox, settings
+from leslied.hooks import AGENT_NAME, AGENT_TITLE, inbox, settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
-from leslied.hooks.thread import AGENT, find_project
+from leslied.hooks.thread import find_project
 from leslied.queries import resolve_id
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> 
 
 def _find_warning(app: App, session: SessionSummary) -> str:
     """Return why the message will not be delivered; "" if no reason is known."""
-    if session.key.agent != AGENT:
-        return "The message will not be delivered: only Claude Code supports hooks."
+    if session.key.agent != AGENT_NAME:
+        return f"The message will not be delivered: only {AGENT_TITLE} supports hooks."
     project = Path(find_project(session.cwd))
     for scope in get_args(Scope):
         file = SettingsFile(get_settings_path(scope, app.home, app.environ, project))

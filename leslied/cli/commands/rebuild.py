@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.app import get_app, make_exclude_predicate
+from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_bytes, json_option
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.paths import load_key
-from leslied.pipeline.maintenance.rebuild import Rebuild, RebuildReport
-from leslied.redact import Redactor
 from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.app import App
-    from leslied.config import Settings
     from leslied.pipeline import SettleReport
+    from leslied.pipeline.maintenance.rebuild import RebuildReport
 
 
 @click.command(
@@ -49,32 +45,15 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     The old store is kept as store.db.before-rebuild. Transcripts keep their names.
     """
     app = get_app(ctx)
-    settings = app.load_settings()
     with ProgressBar(app.clock) as bar:
         bar.start("Reading archive and logs", format_bytes)
-        rebuild = replace(_make_rebuild(app, settings), on_progress=bar.update)
-        report = rebuild.run(accept_loss=accept_loss)
+        report = app.make_rebuild(bar.update).run(accept_loss=accept_loss)
         settle_report = _run_stages(app, bar)
     data = _report_to_dict(report, settle_report)
     warnings = report.warnings + [
         f"{name}: {reason}" for name, reason in settle_report.errors.items()
     ]
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
-
-
-def _make_rebuild(app: App, settings: Settings) -> Rebuild:
-    agents = [
-        (adapter, tuple(roots)) for adapter, roots in app.iter_agent_roots(settings)
-    ]
-    excludes = {a.name: make_exclude_predicate(settings, a.name) for a, _ in agents}
-    return Rebuild(
-        path=app.paths.store_file,
-        archive_dir=app.paths.data_dir / "archive",
-        agents=agents,
-        clock=app.clock,
-        excludes=excludes,
-        key_id=Redactor(load_key(app.paths.key_file)).key_id,
-    )
 
 
 def _run_stages(app: App, bar: ProgressBar) -> SettleReport:

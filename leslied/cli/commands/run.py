@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    from structlog.typing import FilteringBoundLogger
+
     from leslied.app import App
 
 
@@ -49,13 +51,13 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     start. The config file is read again every 30 seconds and on SIGHUP.
     """
     app = get_app(ctx)
-    notifier = Notifier(app.environ)
+    notifier, log = Notifier(app.environ), make_logger(as_json=log_json)
     with _handling_signals() as signals:
         if PLATFORM == "linux" and not app.paths.store_file.exists():
             scan = partial(_run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
         with (
-            Store(app.paths.store_file, app.clock) as store,
+            _open_store(app, notifier, log) as store,
             app.open_reader() as reader,
         ):
             _write_lock_info(store, app)
@@ -73,7 +75,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 make_pipeline=make_pipeline,
                 watcher=Watcher(roots, canary, app.clock),
                 clock=app.clock,
-                log=make_logger(as_json=log_json),
+                log=log,
                 notifier=notifier,
                 is_paused=app.paths.pause_file.exists,
                 stopping=signals.stopping,
@@ -94,6 +96,17 @@ class _SignalState:
             self.stopping.set()
         if self.loop:
             self.loop.request_scan()
+
+
+def _open_store(app: App, notifier: Notifier, log: FilteringBoundLogger) -> Store:
+    """Open the store; log why it is rebuilt, if it must be."""
+
+    def warn(reason: str) -> None:
+        # A rebuild may take longer than a service manager waits for the start.
+        notifier.ready()
+        log.warning("store.rebuild", reason=reason)
+
+    return app.open_store(warn, lambda *_: notifier.ping())
 
 
 def _run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:

@@ -19,10 +19,9 @@ from leslied.cli.render.output import (
 )
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.pipeline import AssetIndexReport, IngestReport, SettleReport
-from leslied.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from leslied.app import App
     from leslied.pipeline import Pipeline
@@ -58,15 +57,16 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     gc.set_threshold(100_000, 20, 20)
     app = get_app(ctx)
     started_at = app.clock.monotonic()
+    warnings: list[str] = []
     ingest_report, settle_report, asset_report, stopped_count = _sync(
-        app, stop_all=stop_all
+        app, warnings.append, stop_all=stop_all
     )
     seconds = app.clock.monotonic() - started_at
     data = _report_to_dict(ingest_report, settle_report, stopped_count, seconds)
     data["threads_indexed"] = asset_report.threads
     data["index_files_written"] = asset_report.files_written
     errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
-    warnings = format_source_errors(errors.items())
+    warnings += format_source_errors(errors.items())
     warnings += [f"{name}: {reason}" for name, reason in settle_report.errors.items()]
     emit(
         data,
@@ -77,7 +77,7 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
 
 
 def _sync(
-    app: App, *, stop_all: bool
+    app: App, warn: Callable[[str], None], *, stop_all: bool
 ) -> tuple[IngestReport, SettleReport, AssetIndexReport, int]:
     """Run the stages; return their reports and the number of stopped sessions.
 
@@ -86,7 +86,7 @@ def _sync(
     ingest_report = IngestReport()
     with (
         ProgressBar(app.clock) as bar,
-        Store(app.paths.store_file, app.clock) as store,
+        app.open_store(warn, bar.update) as store,
         app.open_reader() as reader,
     ):
         pipeline = app.make_pipeline(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.agents import load_adapters
 from leslied.cli.render.output import (
     format_cost,
     format_count,
@@ -281,8 +282,10 @@ def _truncate_left(path: str, max_chars: int) -> str:
 
 
 def _shorten_model(model: str) -> str:
-    """Return the model's name without vendor and date."""
-    name = model.rpartition("/")[2].removeprefix("claude-")
+    """Return the model's name without provider, the agent's prefix and date."""
+    name = model.rpartition("/")[2]
+    for adapter in load_adapters().values():
+        name = name.removeprefix(adapter.model_prefix)
     head, _, tail = name.rpartition("-")
     return head if len(tail) == 8 and tail.isdigit() else name
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
-from leslied.errors import StoreUnusable, UserError
+from leslied.errors import SchemaMismatch, StoreUnusable, UserError
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.ingest.stage import Ingest
 from leslied.pipeline.maintenance.archive_replay import ArchiveReplay, restore_source
@@ -56,7 +56,7 @@ class RebuildReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuild:
-    """Builds a new store and keeps the old one beside it as `.before-rebuild`."""
+    """Builds a new store and keeps the old one beside it."""
 
     path: Path
     archive_dir: Path
@@ -66,6 +66,8 @@ class Rebuild:
     """The predicate of `Ingest.is_excluded` by agent."""
     key_id: str = ""
     """Id of the redaction key, to compare with that in the manifest."""
+    backup_suffix: str = ".before-rebuild"
+    """Appended to the store's name for the old store; an older backup is replaced."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     on_progress: ProgressCallback = ignore_progress
     """Called with the bytes read from the archive, then with those read from logs."""
@@ -264,7 +266,7 @@ class Rebuild:
 
     def _replace_store(self) -> None:
         """Move the new store to the store's path; keep the old one as a backup."""
-        backup = self.path.with_name(self.path.name + ".before-rebuild")
+        backup = self.path.with_name(self.path.name + self.backup_suffix)
         lock = lock_store(self.path)
         try:
             if self.path.exists():
@@ -279,6 +281,31 @@ class Rebuild:
             self._new_path.replace(self.path)
         finally:
             os.close(lock)
+
+
+def open_store(
+    path: Path,
+    clock: Clock,
+    make_rebuild: Callable[[], Rebuild],
+    warn: Callable[[str], None],
+) -> Store:
+    """Open the store for writing; first rebuild one that cannot be migrated.
+
+    `warn` is called with a sentence before the rebuild, and with its warnings after it.
+    """
+    try:
+        return Store(path, clock)
+    except SchemaMismatch as error:
+        mismatch = error
+    suffix = f".form{mismatch.version}"
+    warn(
+        f"{mismatch.message} leslied rebuilds it from the archive and the logs. The "
+        f"old store, with entries that are in neither, is kept as {path.name}{suffix}."
+    )
+    for warning in replace(make_rebuild(), backup_suffix=suffix).run().warnings:
+        if warning != mismatch.message:
+            warn(warning)
+    return Store(path, clock)
 
 
 def _compare_stores(

@@ -66,6 +66,8 @@ class AssetIndex:
     """Time zone of the times in `INDEX.md`; None means the machine's own."""
     agent_titles: Mapping[str, str] = field(default_factory=dict)
     """Display name of each agent."""
+    is_plan_file: Callable[[str], bool]
+    """Tells whether an agent keeps a plan at a path."""
     plan_folders: Sequence[Path] = ()
     """Folders where agents store plans."""
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
@@ -196,6 +198,7 @@ class AssetIndex:
             session=session,
             roots=_find_roots(session.folder, session.cwd),
             redact=self.redact,
+            is_plan_file=self.is_plan_file,
             read_plan=self._read_plan,
         )
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import StoreUnusable
-from leslied.hooks import inbox, injection_state, spool
+from leslied.hooks import AGENT_NAME, inbox, injection_state, spool
 from leslied.hooks.files import remove_file
-from leslied.hooks.thread import AGENT
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import IngestReport
 
@@ -116,7 +115,7 @@ class HookEvents:
             if event["hook_event_name"] == "SessionEnd" and "session_id" in event
         ]
         if ended_ids:
-            report.stopped += self.stop_detection.mark_ended(AGENT, ended_ids)
+            report.stopped += self.stop_detection.mark_ended(AGENT_NAME, ended_ids)
             injection_state.delete_old(str(self.data_dir), now_ns)
             inbox.delete_old(str(self.data_dir), now_ns)
 
@@ -131,7 +130,7 @@ class HookEvents:
             if not any(path.is_relative_to(root) for root in roots):
                 report.unknown_folders.add(path.parent)
         for ingest in self.ingests:
-            if ingest.adapter.name == AGENT:
+            if ingest.adapter.name == AGENT_NAME:
                 report.ingest += ingest.ingest_files(paths)
 
 

@@ -21,7 +21,7 @@ from leslied.threads.assets import (
     read_text,
     truncate_title,
 )
-from leslied.threads.collected_assets import COLLECTED_FOLDER, PLAN_FILE, collect_assets
+from leslied.threads.collected_assets import COLLECTED_FOLDER, collect_assets
 from leslied.threads.index import (
     Asset,
     AssetFile,
@@ -83,6 +83,8 @@ class ThreadAssets:
     roots: Sequence[Path]
     """Folders that may contain the thread's folder; files are written to the first."""
     redact: Callable[[str], str]
+    is_plan_file: Callable[[str], bool]
+    """Tells whether an agent keeps a plan at a path."""
     read_plan: Callable[[str], str | None]
     """Returns the text of a plan that an agent stored at a path, or None."""
     _old_fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
@@ -162,7 +164,22 @@ class ThreadAssets:
             )
         chat_id = self.reader.find_chat_id(session, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
-        return [_drop_body(change) for change in changes if _is_relevant(change)]
+        return [
+            self._drop_body(change) for change in changes if self._is_relevant(change)
+        ]
+
+    def _drop_body(self, change: FileChange) -> FileChange:
+        """Return the change without its body, unless it is of a plan or task list."""
+        if change.kind in _ALWAYS_RELEVANT_KINDS or self.is_plan_file(change.path):
+            return change
+        return msgspec.structs.replace(change, body="")
+
+    def _is_relevant(self, change: FileChange) -> bool:
+        return (
+            change.kind in _ALWAYS_RELEVANT_KINDS
+            or _THREADS_INFIX in change.path
+            or self.is_plan_file(change.path)
+        )
 
     def _describe_asset(self, root: Path, scanned: ScannedAsset) -> Asset:
         changes = self._find_changes(root, scanned)
@@ -228,7 +245,8 @@ class ThreadAssets:
         with self.store.assets() as ledger:
             changes = ledger.list_file_changes(self.session.row)
         collected = {
-            asset.type: asset for asset in collect_assets(changes, self.read_plan)
+            asset.type: asset
+            for asset in collect_assets(changes, self.is_plan_file, self.read_plan)
         }
         assets = []
         for asset_type in ("plan", "progress"):
@@ -294,19 +312,6 @@ def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
         for asset in find_assets(root, thread_id, include_transcripts=False)
     ]
     return compute_assets_digest(assets) + repr(index).encode()
-
-
-def _is_relevant(change: FileChange) -> bool:
-    if change.kind in _ALWAYS_RELEVANT_KINDS:
-        return True
-    return _THREADS_INFIX in change.path or PLAN_FILE.fullmatch(change.path) is not None
-
-
-def _drop_body(change: FileChange) -> FileChange:
-    """Return the change without its body, which only plans and task lists need."""
-    if change.kind in _ALWAYS_RELEVANT_KINDS or PLAN_FILE.fullmatch(change.path):
-        return change
-    return msgspec.structs.replace(change, body="")
 
 
 def _to_valid_utf8(text: str) -> str:

@@ -8,20 +8,25 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from leslied.hooks import respond
 from leslied.hooks.settings import PROGRAM, make_command
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
+from leslied.threads.layout import thread_folder
+from leslied.threads.operations import add_reference, upsert_threads
 from leslied.threads.relations import encode_relations, make_empty_relations
-from tests.support.hooks import HookedSession, run_program
+from tests.support.claude import ClaudeLogBuilder
+from tests.support.hooks import THREAD, HookedSession, run_program
 from tests.support.waiting import MAX_WAIT_SECONDS
+from tests.unit.threads.test_relations import NOW, make_thread
 
-ROOT = Path(__file__).resolve().parents[3]
 SLOW_MODULES = {
     *("typing", "dataclasses", "pathlib", "inspect", "hashlib", "subprocess"),
-    *("re", "json", "enum", "collections", "functools", "contextlib"),
+    *("re", "json", "enum", "collections", "functools", "contextlib", "datetime"),
+    *("msgspec", "click", "sqlite3", "logging", "signal", "leslied.paths"),
 }
 """Modules that a hook must not load: each takes milliseconds at every prompt."""
 
@@ -136,50 +141,86 @@ def test_the_command_is_harmless_after_leslied_was_removed(old: str, new: str):
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
-def list_loaded_modules(session: HookedSession) -> set[str]:
-    """Return the modules that are loaded to answer a prompt."""
-    code = (
-        "import sys; sys.path.append(sys.argv[1])\n"
-        "import leslied.hooks.respond as hooks, os\n"
-        "hooks.respond(sys.argv[2], os.read(0, 65536), 1)\n"
-        "print(*sys.modules)"
-    )
-    payload = json.dumps(session.event("UserPromptSubmit", prompt="go")).encode()
+RUN_AND_LIST_MODULES = """
+import os, sys
+exit = os._exit
+def list_modules(code):
+    os.write(1, ("\\n" + " ".join(sys.modules)).encode())
+    exit(code)
+os._exit = list_modules
+program = sys.argv.pop(1)
+globals().update(__name__="__main__", __file__=program)
+exec(compile(open(program).read(), program, "exec"))
+"""
+"""Runs the program unchanged, and writes the loaded modules when it exits."""
+
+
+def run_and_list_modules(session: HookedSession, name: str) -> tuple[str, set[str]]:
+    """Run the program for an event; return its answer and the modules it loaded."""
+    event = session.event(name, prompt="go on", source="startup", trigger="auto")
+    options = ["-I", "-S", "-c", RUN_AND_LIST_MODULES]
     result = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, str(ROOT), str(session.data)],
-        input=payload,
+        [sys.executable, *options, str(PROGRAM), str(session.data)],
+        input=json.dumps(event).encode(),
         capture_output=True,
         check=True,
     )
-    return set(result.stdout.decode().split())
+    answer, _, modules = result.stdout.decode().rpartition("\n")
+    return answer, set(modules.split())
 
 
-def test_no_slow_module_is_loaded(session: HookedSession):
-    relations = session.project / ".leslie" / "thread_relations.json"
-    relations.parent.mkdir()
-    relations.write_bytes(encode_relations(make_empty_relations()))
+def add_thread_with_history(session: HookedSession) -> None:
+    """Give the session a log, a thread with an asset and a reference, and a message."""
+    base = session.project
+    data = make_empty_relations()
+    threads = [make_thread(THREAD), make_thread("thread-b")]
+    upsert_threads(data, threads, NOW)
+    add_reference(data, THREAD, "thread-b", "live", NOW)
+    for name in (THREAD, "thread-b"):
+        thread_folder(base, name).mkdir(parents=True)
+        (thread_folder(base, name) / "plan.md").write_text("# Plan")
+    (base / ".leslie" / "thread_relations.json").write_bytes(encode_relations(data))
+    session.write(ClaudeLogBuilder().answer("done"))
+    session.queue_message("look at this")
 
-    loaded_modules = list_loaded_modules(session)
 
-    assert "leslied.threads.relations" in loaded_modules
-    assert not SLOW_MODULES & loaded_modules
+@pytest.mark.parametrize(
+    ("name", "answer_part"),
+    [
+        ("SessionStart", "plan.md"),
+        ("UserPromptSubmit", "look at this"),
+        ("PreCompact", ""),
+        ("Stop", ""),
+        ("SessionEnd", ""),
+    ],
+)
+def test_no_slow_module_is_loaded(session: HookedSession, name: str, answer_part: str):
+    add_thread_with_history(session)
+
+    answer, modules = run_and_list_modules(session, name)
+
+    assert answer_part in answer
+    assert bool(answer) == bool(answer_part)
+    assert "leslied.threads.context" in modules
+    assert not SLOW_MODULES & modules
 
 
-def test_the_context_is_rendered_once_per_prompt(
-    session: HookedSession, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_context_is_rendered_once_per_prompt(session: HookedSession):
+    event = json.dumps(session.event("UserPromptSubmit", prompt="go")).encode()
     calls: list[str] = []
 
-    def render(project: str, thread: str) -> str:
-        calls.append(thread)
-        return f"<thread_context thread={thread!r}/>"
+    def record_call(frame: FrameType, kind: str, _: object) -> None:
+        if kind == "call":
+            calls.append(frame.f_code.co_name)
 
-    monkeypatch.setattr(respond, "render_context", render)
-    event = session.event("UserPromptSubmit", prompt="go")
+    sys.setprofile(record_call)
+    try:
+        answer = respond.respond(str(session.data), event, 1)
+    finally:
+        sys.setprofile(None)
 
-    respond.respond(str(session.data), json.dumps(event).encode(), 1)
-
-    assert len(calls) == 1
+    assert b"<thread_context" in answer
+    assert calls.count("render_context") == 1
 
 
 @pytest.mark.parametrize("prefix", MACHINE_PROMPT_PREFIXES)

@@ -8,22 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leslied.hooks.thread import AGENT, PROJECT_MARKERS, find_project, make_thread_id
+from leslied.agents import load_adapters
+from leslied.hooks import AGENT_NAME, AGENT_TITLE
+from leslied.hooks.thread import find_project, make_thread_id
 from leslied.model.record import SessionKey
-from leslied.sinks import _policy
 from leslied.sinks import find_project as find_project_in_sinks
 from leslied.store.write.session_totals import propose_thread_id
+
+
+def test_an_adapter_has_the_name_and_title_of_the_hooked_agent():
+    assert load_adapters()[AGENT_NAME].title == AGENT_TITLE
 
 
 @given(st.uuids(version=4).map(str) | st.uuids(version=1).map(str) | st.text())
 def test_a_session_has_the_thread_that_the_store_assigns(session_id: str):
     for length in (8, 12):
-        expected = propose_thread_id(SessionKey(AGENT, session_id), length)
+        expected = propose_thread_id(SessionKey(AGENT_NAME, session_id), length)
         assert make_thread_id(session_id, length) == expected
-
-
-def test_the_project_markers_are_the_same():
-    assert PROJECT_MARKERS == _policy.PROJECT_MARKERS
 
 
 @pytest.mark.parametrize(

@@ -1,215 +1,110 @@
-"""Schema versions: newer stores are refused, older ones are migrated."""
+"""Released migrations are never changed, and lead to one schema."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from leslied.errors import StoreUnusable
-from leslied.store import Store, StoreReader, schema
+from leslied.errors import SchemaMismatch
+from leslied.store import Store, schema
+from tests.support import old_stores
 from tests.support.clock import FakeClock
-from tests.support.records import StoreHarness, list_modes, make_prompt
 
-NEWEST = len(schema.MIGRATIONS)
+RELEASED = {
+    "create": "28e1bd1391f6293d",
+    "archive": "efa6a85a0dd64d15",
+    "relations": "3b5182735d2522f2",
+    "index": "ce1cb22659d44997",
+    "published": "21c5f65c1525a22a",
+    "prices": "950be996b39f5fc1",
+    "times": "ecf081e407d7086c",
+    "pruned": "3852eedbf2a64200",
+    "failures": "d6b233830de83370",
+    "live": "d7bc615eed7eddf8",
+    "repair indexes": "5748c57890d92155",
+}
+"""Hash of the SQL of each released migration. Add new ones; never change one."""
+NEVER_WRITTEN = {5}
+"""Schema versions that no commit had as its newest."""
+REBUILT = {"01a", "01b", "01c", "01d", "01e", "04"}
+"""Stores whose migrations were changed later."""
 
 
-@pytest.fixture
-def path(tmp_path: Path, clock: FakeClock) -> Path:
-    """Create a store with the newest schema and one record; return its path."""
-    path = tmp_path / "data" / "store.db"
-    with StoreHarness(path, clock) as harness:
-        harness.commit(make_prompt("one", "1"))
-    return path
+class RecordingConnection:
+    """Record the SQL of a migration instead of running it."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+
+    def execute(self, sql: str) -> None:
+        self.statements.append(sql)
+
+    executescript = execute
 
 
-def read_schema_version(path: Path) -> int:
+def hash_migration(step: Any) -> str:
+    """Return a hash of a migration's SQL without comments and line breaks."""
+    connection = RecordingConnection()
+    step(connection)
+    sql = re.sub(r"--.*", "", "\n".join(connection.statements))
+    return hashlib.sha256(" ".join(sql.split()).encode()).hexdigest()[:16]
+
+
+def list_schema(path: Path) -> list[tuple[str, ...]]:
+    """List tables with their columns, and indexes with their SQL."""
     db = sqlite3.connect(path)
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+    columns = db.execute(
+        "SELECT t.name, c.* FROM sqlite_master t, pragma_table_info(t.name) c "
+        "WHERE t.type = 'table' ORDER BY 1, 2"
+    ).fetchall()
+    indexes = db.execute(
+        "SELECT name, replace(sql, 'IF NOT EXISTS ', '') FROM sqlite_master "
+        "WHERE type = 'index' ORDER BY 1"
+    ).fetchall()
     db.close()
-    return int(version)
+    return columns + indexes
 
 
-def execute(path: Path, *statements: str) -> None:
-    db = sqlite3.connect(path, isolation_level=None)
-    for statement in statements:
-        db.execute(statement)
-    db.close()
+def test_released_migrations_are_unchanged():
+    hashes = {name: hash_migration(step) for name, step in schema.MIGRATIONS}
+
+    assert hashes == RELEASED
 
 
-def add_column(connection: sqlite3.Connection) -> None:
-    connection.execute("ALTER TABLE record ADD COLUMN note TEXT NOT NULL DEFAULT 'x'")
+def test_every_schema_version_has_a_store_among_the_fixtures():
+    versions = {old_stores.get_version(name) for name in old_stores.NAMES}
+
+    assert versions | NEVER_WRITTEN == set(range(1, len(schema.MIGRATIONS) + 1))
 
 
-def fail_halfway(connection: sqlite3.Connection) -> None:
-    add_column(connection)
-    connection.execute("INSERT INTO nowhere VALUES (1)")
-
-
-@pytest.fixture
-def add_migrations(monkeypatch: pytest.MonkeyPatch):
-    """Return a function that adds migrations to the program."""
-
-    def add(*steps) -> None:
-        migrations = [(step.__name__, step) for step in steps]
-        monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, *migrations])
-        monkeypatch.setattr(
-            "leslied.store.connection.MIGRATIONS", schema.MIGRATIONS, raising=False
-        )
-
-    return add
-
-
-def test_a_new_store_has_the_newest_schema(path: Path):
-    assert read_schema_version(path) == NEWEST
-
-
-@pytest.mark.fault("E6", "E7")
-@pytest.mark.parametrize("opener", [Store, lambda path, _: StoreReader(path)])
-def test_a_newer_schema_is_refused_with_a_message(path: Path, clock: FakeClock, opener):
-    execute(path, f"PRAGMA user_version = {NEWEST + 1}")
-
-    with pytest.raises(StoreUnusable, match="newer leslied") as raised:
-        opener(path, clock)
-
-    assert raised.value.exit_code == 3
-    assert "Update leslied" in raised.value.hint
-
-
-@pytest.mark.fault("E7")
-@pytest.mark.parametrize("mode", ["wal", "delete"])
-def test_a_store_with_a_newer_schema_is_not_changed(
-    path: Path, clock: FakeClock, mode: str
+@pytest.mark.fault("E6")
+@pytest.mark.parametrize("name", sorted(set(old_stores.NAMES) - REBUILT))
+def test_a_migrated_store_has_the_schema_of_a_new_one(
+    tmp_path: Path, clock: FakeClock, name: str
 ):
-    execute(
-        path, f"PRAGMA user_version = {NEWEST + 1}", f"PRAGMA journal_mode = {mode}"
-    )
-    before = path.read_bytes()
+    path = old_stores.unpack(name, tmp_path / "old" / "store.db")
+    Store(path, clock).close()
+    new = tmp_path / "new" / "store.db"
+    Store(new, clock).close()
 
-    with pytest.raises(StoreUnusable):
+    assert list_schema(path) == list_schema(new)
+
+
+@pytest.mark.fault("E6")
+@pytest.mark.parametrize("name", sorted(REBUILT))
+def test_a_store_whose_migrations_were_changed_is_refused_unchanged(
+    tmp_path: Path, clock: FakeClock, name: str
+):
+    path = old_stores.unpack(name, tmp_path / "store.db")
+    before = list_schema(path)
+
+    with pytest.raises(SchemaMismatch) as raised:
         Store(path, clock)
 
-    assert path.read_bytes() == before
-
-
-@pytest.mark.fault("E6")
-def test_an_older_store_is_migrated_with_its_records(
-    path: Path, clock: FakeClock, add_migrations
-):
-    add_migrations(add_column)
-
-    with StoreHarness(path, clock) as harness:
-        assert harness.execute("SELECT content, note FROM record") == [("one", "x")]
-    assert read_schema_version(path) == NEWEST + 1
-
-
-@pytest.mark.fault("E6")
-def test_an_older_store_is_copied_before_the_migration(
-    path: Path, clock: FakeClock, add_migrations
-):
-    add_migrations(add_column)
-    Store(path, clock).close()
-
-    copy = path.with_name(f"store.db.form{NEWEST}")
-    assert list_modes([copy]) == {0o600}
-    assert read_schema_version(copy) == NEWEST
-    db = sqlite3.connect(copy)
-    assert db.execute("SELECT content FROM record").fetchall() == [("one",)]
-    db.close()
-
-
-@pytest.mark.fault("E6")
-def test_a_copy_of_an_earlier_migration_is_replaced(
-    path: Path, clock: FakeClock, add_migrations
-):
-    copy = path.with_name(f"store.db.form{NEWEST}")
-    copy.write_bytes(b"left by a migration that failed")
-    add_migrations(add_column)
-
-    Store(path, clock).close()
-
-    assert read_schema_version(copy) == NEWEST
-
-
-def test_a_store_with_the_newest_schema_is_not_copied(path: Path, clock: FakeClock):
-    Store(path, clock).close()
-
-    assert {file.name for file in path.parent.iterdir()} == {"store.db", "writer.lock"}
-
-
-@pytest.mark.fault("E6")
-def test_a_failing_migration_leaves_the_store_unchanged(path: Path, clock: FakeClock):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("x", fail_halfway)])
-        with pytest.raises(StoreUnusable, match="nowhere"):
-            Store(path, clock)
-
-    with StoreHarness(path, clock) as harness:
-        columns = [row[1] for row in harness.execute("PRAGMA table_info(record)")]
-        assert "note" not in columns
-        assert harness.contents() == ["one"]
-
-
-@pytest.mark.fault("E6")
-def test_migrations_before_a_failing_one_are_committed(
-    path: Path, clock: FakeClock, add_migrations
-):
-    add_migrations(add_column, fail_halfway)
-    with pytest.raises(StoreUnusable):
-        Store(path, clock)
-
-    assert read_schema_version(path) == NEWEST + 1
-
-
-@pytest.mark.fault("E6")
-def test_a_failing_migration_releases_all_locks(path: Path, clock: FakeClock):
-    """The locks are released even while the error object exists."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("x", fail_halfway)])
-        with pytest.raises(StoreUnusable) as raised:
-            Store(path, clock)
-    db = sqlite3.connect(path, isolation_level=None, timeout=0)
-
-    db.execute("BEGIN IMMEDIATE")
-
-    assert raised.value
-    db.close()
-
-
-@pytest.mark.fault("E11")
-def test_a_migration_with_a_bug_releases_the_writer_lock(path: Path, clock: FakeClock):
-    def fail(connection: sqlite3.Connection) -> None:
-        raise ValueError
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, ("x", fail)])
-        with pytest.raises(ValueError):  # noqa: PT011
-            Store(path, clock)
-
-    Store(path, clock).close()
-
-
-@pytest.mark.fault("E6")
-def test_a_reader_refuses_an_older_schema_with_a_hint(path: Path, add_migrations):
-    add_migrations(add_column)
-
-    with pytest.raises(StoreUnusable, match="older leslied") as raised:
-        StoreReader(path)
-
-    assert "leslied sync" in raised.value.hint
-
-
-@pytest.mark.parametrize(
-    "table", ["record", "placement", "source", "session", "usage", "record_text"]
-)
-def test_a_new_store_has_empty_tables(tmp_path: Path, clock: FakeClock, table: str):
-    with StoreHarness(tmp_path / "other" / "store.db", clock) as harness:
-        assert harness.count(table) == 0
-
-
-@pytest.mark.fault("E4")
-def test_the_store_passes_the_integrity_check(path: Path, clock: FakeClock):
-    with StoreHarness(path, clock) as harness:
-        assert harness.execute("PRAGMA integrity_check") == [("ok",)]
-        assert harness.execute("PRAGMA foreign_key_check") == []
+    assert raised.value.version == old_stores.get_version(name)
+    assert list_schema(path) == before

@@ -8,6 +8,7 @@ from typing import Any
 from leslied.model.file_change import FileChange
 from leslied.threads.collected_assets import collect_assets
 from leslied.threads.progress import parse_progress
+from tests.support.claude import ADAPTER
 from tests.support.records import make_key, time_at
 
 FILE = "/home/dev/.claude/plans/brave-oak.md"
@@ -23,7 +24,7 @@ def make_change(kind: Any, path: str = "", body: Any = "") -> FileChange:
 def collect_texts(
     *changes: FileChange, files: dict[str, str] | None = None
 ) -> dict[str, str]:
-    assets = collect_assets(changes, (files or {}).get)
+    assets = collect_assets(changes, ADAPTER.is_plan_file, (files or {}).get)
     return {asset.type: asset.text for asset in assets}
 
 

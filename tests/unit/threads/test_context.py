@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -210,23 +207,3 @@ def test_an_invalid_thread_id_has_no_context(project: ProjectBuilder):
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "a\0", "é", "x" * 65, 3])
 def test_an_unsafe_folder_name_is_not_a_thread_id(name: Any):
     assert not is_thread_id(name)
-
-
-def test_the_module_imports_nothing_that_slows_hooks_down():
-    code = (
-        "import leslied.threads.context, sys, json; print(json.dumps([*sys.modules]))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True
-    )
-
-    slow_modules = {
-        "typing",
-        "dataclasses",
-        "pathlib",
-        "inspect",
-        "datetime",
-        "hashlib",
-    }
-    slow_modules |= {"msgspec", "click", "pydantic", "sqlite3", "asyncio", "logging"}
-    assert slow_modules.isdisjoint(json.loads(result.stdout))

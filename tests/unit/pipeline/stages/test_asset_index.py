@@ -20,7 +20,7 @@ from leslied.pipeline.stages import thread_assets
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.store import Store, StoreReader
-from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.golden import load_golden
 
 ID = "thread-11111111"
@@ -70,6 +70,7 @@ class AssetIndexHarness:
                 clock=claude.clock,
                 zone=UTC,
                 agent_titles={"claude-code": "Claude Code"},
+                is_plan_file=ADAPTER.is_plan_file,
                 plan_folders=[claude.home / ".claude" / "plans"],
             ).scan(**options)
 
