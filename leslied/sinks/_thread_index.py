@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from leslied.layout import LESLIE_FOLDER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
@@ -214,7 +216,7 @@ def _escape_markdown(text: str) -> str:
 
 
 def _format_link_target(path: str) -> str:
-    return quote(path.removeprefix(".leslie/"), errors="replace")
+    return quote(path.removeprefix(f"{LESLIE_FOLDER}/"), errors="replace")
 
 
 def _pluralize(number: int, noun: str) -> str:

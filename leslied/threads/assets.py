@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from leslied.threads.layout import ASSET_PATHS
+from leslied.layout import ASSET_PATHS, thread_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ def find_assets(
     base: Path, thread_id: str, *, include_transcripts: bool = True
 ) -> list[ScannedAsset]:
     """Return the thread's assets in listing order; none if it has no folder."""
-    folder = f".leslie/threads/{thread_id}"
+    folder = thread_folder(thread_id)
     paths = ASSET_PATHS if include_transcripts else _PATHS_WITHOUT_TRANSCRIPTS
     try:
         with _open_below(base, folder, _FOLDER_FLAGS) as fd:
@@ -120,7 +120,7 @@ def find_assets(
 def list_names(base: Path, thread_id: str) -> list[str]:
     """Return all names in the thread's folder; none if it has no folder."""
     try:
-        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS) as fd:
+        with _open_below(base, thread_folder(thread_id), _FOLDER_FLAGS) as fd:
             return sorted(os.listdir(fd))  # noqa: PTH208 - a descriptor
     except OSError:
         return []
@@ -129,7 +129,7 @@ def list_names(base: Path, thread_id: str) -> list[str]:
 def has_thread_folder(base: Path, thread_id: str) -> bool:
     """Return whether the thread has a folder in this project."""
     try:
-        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS):
+        with _open_below(base, thread_folder(thread_id), _FOLDER_FLAGS):
             return True
     except OSError:
         return False
@@ -225,13 +225,13 @@ def _hash_and_read_head(fd: int) -> tuple[str, bytes]:
 
 
 def _scan_asset(
-    thread_fd: int, asset_type: str, relative_path: str, thread_folder: str
+    thread_fd: int, asset_type: str, relative_path: str, folder: str
 ) -> ScannedAsset | None:
     """Return the asset with its files; None if it does not exist in the expected form.
 
-    `thread_fd` is a descriptor of the thread's folder, `thread_folder` its path.
+    `thread_fd` is a descriptor of the thread's folder, `folder` its path.
     """
-    path = f"{thread_folder}/{relative_path}"
+    path = f"{folder}/{relative_path}"
     is_folder = not relative_path.endswith(".md")
     try:
         with _open_from(

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from leslied.model.file_change import FileChange
 
-COLLECTED_FOLDER = ".meta/collected"
-"""Path below the thread's folder, separate from the assets that agents write."""
 PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
 """Paths of the files in which Claude Code keeps the plans of its plan mode."""
 _STATES_BY_STATUS = {"completed": "done", "done": "done", "in_progress": "doing"}
@@ -30,11 +28,6 @@ class CollectedAsset:
     type: CollectedType
     text: str
     last_call: FileChange
-
-    @property
-    def relative_path(self) -> str:
-        """Path below the thread's folder."""
-        return f"{COLLECTED_FOLDER}/{self.type}.md"
 
 
 @dataclass(slots=True)

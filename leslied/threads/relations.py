@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
+from leslied.layout import RELATIONS_BACKUP, RELATIONS_FILE, is_thread_id
 from leslied.mini_json import loads
-from leslied.threads.layout import RELATIONS_FILE, is_thread_id
 from leslied.threads.operations import (
     RELATION_KINDS,
     list_leslied_threads,
@@ -105,7 +105,7 @@ def read_relations(base: Path | str) -> RelationsData:
     Return empty relations if there is no file. Reading needs no lock, because the file
     is replaced atomically.
     """
-    for name in (RELATIONS_FILE, RELATIONS_FILE + ".bak"):
+    for name in (RELATIONS_FILE, RELATIONS_BACKUP):
         try:
             return parse_relations(_read_regular_file(f"{base}/{name}"))
         except FileNotFoundError:

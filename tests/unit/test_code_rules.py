@@ -33,6 +33,16 @@ class Module:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 
+    def strings(self) -> Iterator[ast.Constant]:
+        """Yield the string literals, without docstrings and descriptions."""
+        descriptions = {
+            id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)
+        }
+        for node in ast.walk(self.tree):
+            is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_string and id(node) not in descriptions:
+                yield node
+
 
 def count_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1
@@ -85,6 +95,18 @@ def test_no_module_makes_a_dangerous_call(modules: list[Module]):
     ]
 
     fail_with(violations, "These calls are banned")
+
+
+def test_only_the_layout_spells_paths_below_leslie(modules: list[Module]):
+    path = re.compile(r"(^|/)\.leslie($|/)|(^|/)\.meta($|/)")
+    violations = [
+        f"{module.name}:{node.lineno}: {node.value}"
+        for module in modules
+        for node in module.strings()
+        if path.search(node.value) and module.name != "leslied/layout.py"
+    ]
+
+    fail_with(violations, "leslied/layout.py spells all paths below `.leslie`")
 
 
 def test_the_index_lists_every_decision_record():

@@ -18,6 +18,7 @@ from leslied.cli.commands._demo_script import SESSION_ID, iter_log_lines
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import sanitize
 from leslied.errors import LesliedError
+from leslied.layout import thread_folder, transcripts_folder
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
@@ -68,10 +69,11 @@ def _run_demo(home: Path, pause: float) -> None:
             click.echo(click.style(_shorten(line), dim=True))
             threading.Event().wait(pause)
         _print_heading("The turn has ended. The project now contains:")
-        folder = project / ".leslie" / "threads" / f"thread-{SESSION_ID[:8]}" / ".meta"
+        thread_id = f"thread-{SESSION_ID[:8]}"
+        folder = project / thread_folder(thread_id)
         for file_path in _wait_for_files(folder):
             click.echo(f"  {file_path.relative_to(project)}")
-        (transcript,) = (folder / "transcripts").glob("*.txt")
+        (transcript,) = (project / transcripts_folder(thread_id)).glob("*.txt")
         _print_heading(f"{transcript.name}:")
         click.echo(sanitize(transcript.read_text(encoding="utf-8")))
     _print_heading("See your own sessions with: leslied sync && leslied list")

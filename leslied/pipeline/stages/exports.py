@@ -12,6 +12,7 @@ from msgspec import structs
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import exports_folder
 from leslied.model.record import SessionKey
 from leslied.model.session import Session
 from leslied.model.stats import Cost
@@ -99,7 +100,7 @@ class Exports:
 
     def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
         session = redact_session(self._load_session(main), self.redact)
-        folder = f".leslie/threads/{main.thread_id}/.meta/exports"
+        folder = exports_folder(main.thread_id)
         for format_name in self.formats:
             for artifact in _render(format_name, session):
                 sinks.write_artifact(Path(main.folder), _prefix_paths(folder, artifact))

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
 from leslied.model.record import SessionKey
 from leslied.pipeline.failures import Failures
 from leslied.sessions import compute_status
-from leslied.threads.layout import THREADS_FOLDER
 from leslied.threads.operations import rename_thread, upsert_threads
 from leslied.threads.relations import find_claimed_sessions, read_relations
 from leslied.threads.relations_file import (
@@ -173,7 +173,7 @@ class RelationsSync:
             report.is_lock_busy = True
             return
         except SinkError as error:
-            if (base / ".leslie").is_dir():
+            if (base / LESLIE_FOLDER).is_dir():
                 report.errors[str(base)] = error.message
             new_ids = []
         with self.store.relations() as ledger:
@@ -266,9 +266,7 @@ class RelationsSync:
             pass  # Move the files even if the relations file cannot be written.
         for name in move.files:
             sinks.remove_file(base, name)
-        sinks.merge_folder(
-            base, f"{THREADS_FOLDER}/{move.old_id}", f"{THREADS_FOLDER}/{move.new_id}"
-        )
+        sinks.merge_folder(base, thread_folder(move.old_id), thread_folder(move.new_id))
         with self.store.relations() as ledger:
             ledger.mark_moved(move.session)
             ledger.mark_due([move.session])
@@ -308,9 +306,8 @@ def _plan_file_moves(
     """
     moves, new_paths = [], set()
     for row, unit, old in ledger.list_transcript_files(session):
-        _, _, thread_and_name = old.partition(f"{THREADS_FOLDER}/")
-        _, _, name = thread_and_name.partition("/")
-        stem = f"{THREADS_FOLDER}/{new_id}/{name.removesuffix('.txt')}"
+        _, name = split_thread_path(old)
+        stem = f"{thread_folder(new_id)}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
         while new in new_paths or sinks.read_file(base, new) is not None:
             number += 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.record import SessionKey
 from leslied.pipeline.failures import Failures
@@ -34,9 +35,6 @@ MAX_TRANSCRIPTS = 50
 """Transcript files per thread. Older ones are removed; the store keeps everything."""
 _SETTLE_AFTER = timedelta(seconds=2)
 """Time without new entries after which an ended turn counts as a finished unit."""
-_GITIGNORE = (
-    "/.gitignore\n/index.json\n/INDEX.md\n/thread_relations.json*\n/threads/*/.meta/\n"
-)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Backfill = Literal["central", "project", "none"]
 
@@ -301,15 +299,16 @@ class _TranscriptWriter:
         """Write a file below the base; create the folder's `.gitignore` if missing."""
         if self.base.is_relative_to(self.stage.policy.central):
             sinks.make_folder(self.base)
-        if sinks.read_file(self.base, ".leslie/.gitignore") is None:
-            sinks.write_file(self.base, ".leslie/.gitignore", _GITIGNORE.encode())
+        if sinks.read_file(self.base, GITIGNORE_FILE) is None:
+            sinks.write_file(self.base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
         sinks.write_file(self.base, name, data)
         self.report.files_written += 1
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
         """Return a path below the base that is unused in the store and on disk."""
-        subfolder = "subagents" if unit.summary.is_subagent else "transcripts"
-        folder = f".leslie/threads/{self.main.thread_id}/.meta/{subfolder}"
+        folder = transcripts_folder(
+            self.main.thread_id, is_subagent=unit.summary.is_subagent
+        )
         started = (unit.started_at or _EPOCH).astimezone(zone)
         prompt = self.stage.redact(unit.prompt)
         number = 1
