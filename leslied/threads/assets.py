@@ -13,14 +13,16 @@ import re
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from leslied.control_characters import clean_title
 from leslied.layout import ASSET_PATHS, thread_folder
+from leslied.model.times import from_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
 
 MAX_FILES = 500
@@ -42,9 +44,6 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
 _FENCE = re.compile(r"[ ]{0,3}(```|~~~)")
-_INVISIBLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
-)
 
 AssetStamp = tuple[int, int, int, int]
 """Size, mtime, ctime and inode of a file: equal while the file is unchanged."""
@@ -66,7 +65,7 @@ class ScannedFile:
     @property
     def updated_at(self) -> datetime:
         """Time of the last write."""
-        return datetime.fromtimestamp(self.stamp[1] / 1e9, UTC)
+        return from_ns(self.stamp[1])
 
     @property
     def updated_day(self) -> str:
@@ -196,7 +195,7 @@ def find_title(text: str) -> str:
         elif not is_in_code_block and (
             heading := _HEADING.fullmatch(line.rstrip("\r"))
         ):
-            title = _INVISIBLE.sub(" ", heading[1]).strip()
+            title = clean_title(heading[1])
             if title:
                 return truncate_title(title)
     return ""

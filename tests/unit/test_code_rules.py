@@ -109,6 +109,27 @@ def test_only_the_layout_spells_paths_below_leslie(modules: list[Module]):
     fail_with(violations, "leslied/layout.py spells all paths below `.leslie`")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "owner"),
+    [
+        (r"datetime\(1970", "leslied/model/times.py"),
+        (r"timestamp\(\) \* 1", "leslied/model/times.py"),
+        (r"\\u2066", "leslied/control_characters.py"),
+    ],
+)
+def test_a_fact_is_written_down_in_one_module(
+    modules: list[Module], pattern: str, owner: str
+):
+    violations = [
+        f"{module.name}:{number}: {line.strip()}"
+        for module in modules
+        for number, line in enumerate(module.lines, 1)
+        if module.name != owner and re.search(pattern, line)
+    ]
+
+    fail_with(violations, f"{owner} decides this")
+
+
 def test_the_index_lists_every_decision_record():
     decisions = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
     index = (ROOT / "docs" / "decisions" / "README.md").read_text()

@@ -25,6 +25,7 @@ from leslied.cli.render.options import RenderOptions, find_terminal_width
 from leslied.model.codec import record_to_dict
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
+from leslied.model.times import to_us
 from leslied.queries import check_agents, redact_entry, resolve_id
 from leslied.redact.session import redact_summary
 from leslied.store import SessionGroup, read_lock_info
@@ -209,7 +210,7 @@ class _Follower:
         if from_start:
             return
         self.cursor = self.feed.get_newest_placement()
-        self.stopped_us = int(self.app.clock.now().timestamp() * 1_000_000)
+        self.stopped_us = to_us(self.app.clock.now())
         if last is None:
             return
         row_ids = None

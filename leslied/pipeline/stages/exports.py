@@ -21,7 +21,7 @@ from leslied.prices import load_prices
 from leslied.queries import UsageStats
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
-from leslied.sessions.status import STOPPED_AFTER
+from leslied.sessions.status import compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,9 +66,8 @@ class Exports:
         if not self.formats:
             return report
         formats_key = " ".join(self.formats)
-        quiet_since = self.clock.now() - STOPPED_AFTER
         with self.store.exports() as ledger:
-            due = ledger.list_due(formats_key, int(quiet_since.timestamp() * 1e6))
+            due = ledger.list_due(formats_key, compute_stop_cutoff_us(self.clock.now()))
         finished: list[DueSession] = []
         for session in due:
             if len(finished) >= limit:

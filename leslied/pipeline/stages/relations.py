@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from leslied import sinks
 from leslied.errors import SinkError
 from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
 from leslied.model.record import SessionKey
+from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
 from leslied.sessions import compute_status
 from leslied.threads.operations import rename_thread, upsert_threads
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 DAEMON_RETRY_DELAYS_SECONDS = (0.1,)
 """Seconds between tries to get Leslie's lock. Fewer than for a command, because the
 daemon tries again at its next iteration."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TITLE_LENGTH = 120
 
 
@@ -122,7 +121,7 @@ class RelationsSync:
             "session_id": main.key.session_id,
             "title": self._to_safe_line(main.title) or main.thread_id,
             "status": "completed" if is_stopped else "active",
-            "created_at": format_utc(main.started_at or main.ended_at or _EPOCH),
+            "created_at": format_utc(main.started_at or main.ended_at or EPOCH),
             "metadata": {
                 "agent": main.key.agent,
                 "subagents": self._list_subagents(main),
@@ -135,7 +134,7 @@ class RelationsSync:
 
     def _list_subagents(self, main: SessionSummary) -> list[dict[str, str]]:
         children = self.reader.list_subagents(main.key)
-        children.sort(key=lambda child: (child.started_at or _EPOCH, child.key.source))
+        children.sort(key=lambda child: (child.started_at or EPOCH, child.key.source))
         return [
             {
                 "id": child.subagent_id,

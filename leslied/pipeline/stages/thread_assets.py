@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +16,7 @@ from leslied.layout import (
     split_thread_path,
     thread_folder,
 )
+from leslied.model.times import EPOCH
 from leslied.sessions.file_changes import PLAN_AND_TODO_TOOLS, find_file_changes
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
@@ -54,7 +54,6 @@ first one is part of its working directory."""
 _ALWAYS_RELEVANT_KINDS = ("plan", "todos", "task", "folder")
 """Kinds of changes that are relevant whatever their path is."""
 _MAX_FILE_BYTES = 16 * 1024 * 1024
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):
@@ -251,7 +250,7 @@ class ThreadAssets:
             title=find_title(text) or f"{collected.type}.md",
             size=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
-            updated_at=collected.last_call.at or self.session.ended_at or _EPOCH,
+            updated_at=collected.last_call.at or self.session.ended_at or EPOCH,
             changes=[collected.last_call],
         )
         return Asset(type=collected.type, path=name, is_collected=True, files=[file])
