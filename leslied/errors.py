@@ -8,6 +8,7 @@ LesliedError
   SinkError            one output cannot be written now: retried
   StoreUnusable        the store is damaged, newer than the program, or cannot be
                        opened or written: exit 3
+    NewerStore         a newer leslied wrote the store
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
@@ -55,6 +56,10 @@ class StoreUnusable(LesliedError):  # noqa: N818 - a state, not a failure
     """The store is damaged, too new, or cannot be opened or written."""
 
     exit_code = 3
+
+
+class NewerStore(StoreUnusable):
+    """A newer leslied wrote the store; only updating helps."""
 
 
 class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure

@@ -13,7 +13,13 @@ from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
+from leslied.errors import (
+    AlreadyRunning,
+    LesliedError,
+    NewerStore,
+    StoreUnusable,
+    UserError,
+)
 from leslied.failpoints import failpoint
 from leslied.paths import make_private_dir
 from leslied.store.schema import MIGRATIONS, check_schema_version, migrate
@@ -86,13 +92,11 @@ def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0:
         raise _make_empty_store_error()
-    if version != len(MIGRATIONS):
-        is_newer = version > len(MIGRATIONS)
-        age = "a newer" if is_newer else "an older"
-        raise StoreUnusable(
-            f"The store at {path} was written by {age} leslied.",
-            "Update leslied." if is_newer else "Run: leslied sync",
-        )
+    written_by = f"The store at {path} was written by"
+    if version > len(MIGRATIONS):
+        raise NewerStore(f"{written_by} a newer leslied.", "Update leslied.")
+    if version < len(MIGRATIONS):
+        raise StoreUnusable(f"{written_by} an older leslied.", "Run: leslied sync")
 
 
 def _make_empty_store_error() -> UserError:
@@ -223,11 +227,18 @@ def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:
 def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
     """Return the error for a store that cannot be opened, read or written."""
     hint = "Check the folder, its permissions and the space on the disk."
-    if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
+    code = get_primary_code(error)
+    if code == sqlite3.SQLITE_CORRUPT:
         hint = "See what is damaged: leslied doctor. Repair it: leslied rebuild"
-    if "not a database" in str(error):
+    if code == sqlite3.SQLITE_NOTADB:
         hint = "Rebuild it from the archive and the logs: leslied rebuild"
     return StoreUnusable(f"The store at {path} cannot be used: {error}.", hint)
+
+
+def get_primary_code(error: Exception) -> int:
+    """Return SQLite's primary error code, or 0 if the error is not from SQLite."""
+    # It is the low byte of the extended code.
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def translate_sqlite_errors(method: Callable[P, T]) -> Callable[P, T]:

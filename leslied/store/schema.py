@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.errors import StoreUnusable
+from leslied.errors import NewerStore
 
 if TYPE_CHECKING:
     import sqlite3
@@ -360,11 +360,11 @@ MIGRATIONS: list[tuple[str, Migration]] = [
 
 
 def check_schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the store's schema version; raise StoreUnusable if it is too new."""
+    """Return the store's schema version; raise NewerStore if it is too new."""
     newest = len(MIGRATIONS)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > newest:
-        raise StoreUnusable(
+        raise NewerStore(
             f"The store at {path} was written by a newer leslied "
             f"(schema {version}; this version supports up to {newest}).",
             "Update leslied; nothing was changed.",

@@ -16,12 +16,12 @@ import click
 
 from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
 from leslied.errors import UserError
-from leslied.model.source import WAITING
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from leslied.model.source import SourceProblem
     from leslied.model.stats import Cost
 
 _EMOJI_MODIFIERS = re.compile(
@@ -89,19 +89,19 @@ def emit(
         click.echo(click.style("warning: ", fg="yellow") + sanitize(warning), err=True)
 
 
-def format_source_errors(errors: Iterable[tuple[object, str]]) -> list[str]:
-    """Return a warning for each (path, reason).
+def format_source_errors(problems: Iterable[SourceProblem]) -> list[str]:
+    """Return a warning for each source that was not read.
 
     Logs that wait for the same reason share one line, because there may be hundreds of
     them; `leslied bundle` lists the path of each.
     """
     lines: list[str] = []
-    waiting: dict[str, list[object]] = {}
-    for path, reason in errors:
-        if reason.startswith(WAITING):
-            waiting.setdefault(reason, []).append(path)
+    waiting: dict[str, list[str]] = {}
+    for problem in problems:
+        if problem.is_waiting:
+            waiting.setdefault(problem.reason, []).append(problem.path)
         else:
-            lines.append(f"{path}: {reason}")
+            lines.append(f"{problem.path}: {problem.reason}")
     for reason, (first, *others) in waiting.items():
         suffix = f" and {format_count(len(others), 'other log')}" if others else ""
         lines.append(f"{first}{suffix}: {reason}")

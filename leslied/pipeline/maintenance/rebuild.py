@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
-from leslied.errors import StoreUnusable, UserError
+from leslied.errors import NewerStore, StoreUnusable, UserError
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.ingest.stage import Ingest
 from leslied.pipeline.maintenance.archive_replay import ArchiveReplay, restore_source
@@ -97,16 +97,16 @@ class Rebuild:
     def _open_old(self, report: RebuildReport) -> RebuildReader | None:
         """Migrate and open the old store; warn and return None if it is unusable.
 
-        Raise StoreUnusable if a newer leslied wrote it.
+        Raise NewerStore if a newer leslied wrote it.
         """
         if not self.path.exists():
             return None
         try:
             Store(self.path, self.clock).close()
             return RebuildReader(self.path)
+        except NewerStore:
+            raise
         except StoreUnusable as error:
-            if "newer leslied" in error.message:
-                raise
             report.warnings.append(error.message)
             return None
 

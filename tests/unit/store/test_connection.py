@@ -391,3 +391,23 @@ def test_a_probe_of_the_lock_does_not_prevent_writing(path: Path):
     threading.Timer(0.02, os.close, (fd,)).start()
 
     os.close(lock_store(path))
+
+
+@pytest.mark.parametrize("opener", [open_reader, open_writer])
+def test_a_file_that_is_not_a_store_can_be_rebuilt(path: Path, opener):
+    path.parent.mkdir()
+    path.write_bytes(b"This is a text file. " * 1000)
+
+    with pytest.raises(StoreUnusable) as raised:
+        opener(path)
+
+    assert raised.value.hint.endswith("leslied rebuild")
+
+
+def test_a_damaged_store_can_be_repaired(path: Path, clock: FakeClock):
+    corrupt_store(path, clock)
+
+    with pytest.raises(StoreUnusable) as raised:
+        open_writer(path)
+
+    assert raised.value.hint.startswith("See what is damaged: leslied doctor.")
