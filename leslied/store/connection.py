@@ -21,7 +21,7 @@ from leslied.errors import (
     UserError,
 )
 from leslied.failpoints import failpoint
-from leslied.paths import make_private_dir
+from leslied.fs import make_private_dir
 from leslied.store.schema import MIGRATIONS, check_schema_version, migrate
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.errors import SinkError
+from leslied.fs import FOLDER_FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,6 @@ STALE_SECONDS = 10.0
 """Age at which a lock belongs to a dead process; Leslie uses the same."""
 RETRY_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0)
 """Delays between attempts; Leslie uses the same."""
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LockBusyError(SinkError):
@@ -72,7 +72,7 @@ def hold_lock(
     SinkError if the folder cannot be opened or the lock cannot be created.
     """
     try:
-        folder_fd = os.open(folder, _FOLDER_FLAGS)
+        folder_fd = os.open(folder, FOLDER_FLAGS)
     except OSError as error:
         raise SinkError(f"{folder} cannot be opened: {error.strerror}") from error
     try:

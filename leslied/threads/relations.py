@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
+from leslied.fs import READ_FLAGS
 from leslied.layout import RELATIONS_BACKUP, RELATIONS_FILE, is_thread_id
 from leslied.mini_json import loads
 from leslied.threads.operations import (
@@ -118,8 +119,7 @@ def read_relations(base: Path | str) -> RelationsData:
 
 def _read_regular_file(path: str) -> bytes:
     """Return the file's bytes; raise OSError for a pipe, which would block."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with os.fdopen(os.open(path, READ_FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(path)
         return file.read()

@@ -23,6 +23,7 @@ from leslied.archive import (
 )
 from leslied.errors import SourceError, StoreUnusable
 from leslied.failpoints import failpoint
+from leslied.fs import sync_folder
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.source_reader import FIRST_CWD, parse_state
@@ -130,7 +131,7 @@ class Archiver:
                     if cursor.file:
                         folders.add((self.archive_dir / cursor.file).parent)
         for folder in folders:
-            archive.fsync_folder(folder)
+            sync_folder(folder)
         return report
 
     def _mark_changed_files_due(self) -> None:
