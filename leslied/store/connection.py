@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import sqlite3
 from contextlib import suppress
 from functools import wraps
@@ -27,6 +26,8 @@ from leslied.store.schema import MIGRATIONS, check_schema_version, migrate
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from leslied.clock import Clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,7 +104,7 @@ def _make_empty_store_error() -> UserError:
     return UserError("Nothing has been read yet.", "Run: leslied sync")
 
 
-def lock_store(path: Path) -> int:
+def lock_store(path: Path, clock: Clock) -> int:
     """Take the writer lock and return its descriptor; closing it releases the lock.
 
     Raise AlreadyRunning if another process holds the lock.
@@ -115,7 +116,7 @@ def lock_store(path: Path) -> int:
     except OSError as error:
         raise make_unusable_error(path, error) from error
     try:
-        _acquire_lock(fd)
+        _acquire_lock(fd, clock)
     except OSError as error:
         # Only the daemon writes its process id into the lock file.
         is_daemon = b"pid" in os.pread(fd, _MAX_LOCK_INFO_BYTES, 0)
@@ -127,7 +128,7 @@ def lock_store(path: Path) -> int:
     return fd
 
 
-def _acquire_lock(fd: int) -> None:
+def _acquire_lock(fd: int, clock: Clock) -> None:
     """Take the exclusive lock; retry while other processes only probe it.
 
     Raise BlockingIOError if another process holds the lock.
@@ -140,7 +141,7 @@ def _acquire_lock(fd: int) -> None:
         # shared lock, and raises if a writer holds the lock exclusively.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
-        select.select([], [], [], delay_seconds)
+        clock.sleep(delay_seconds)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

@@ -16,7 +16,7 @@ from leslied.errors import SinkError
 from leslied.fs import FOLDER_FLAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from leslied.clock import Clock
@@ -63,10 +63,9 @@ def hold_lock(
     folder: Path,
     name: str,
     clock: Clock,
-    pause: Callable[[float], object],
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS,
 ) -> Iterator[HeldLock]:
-    """Hold the lock `folder/name`; call `pause` between attempts to acquire it.
+    """Hold the lock `folder/name`; sleep between attempts to acquire it.
 
     Raise LockBusyError if another process still holds the lock at the last attempt, and
     SinkError if the folder cannot be opened or the lock cannot be created.
@@ -76,7 +75,7 @@ def hold_lock(
     except OSError as error:
         raise SinkError(f"{folder} cannot be opened: {error.strerror}") from error
     try:
-        lock = _acquire(folder_fd, name, clock, pause, retry_delays)
+        lock = _acquire(folder_fd, name, clock, retry_delays)
         try:
             yield lock
         finally:
@@ -89,7 +88,6 @@ def _acquire(
     folder_fd: int,
     name: str,
     clock: Clock,
-    pause: Callable[[float], object],
     retry_delays: tuple[float, ...],
 ) -> HeldLock:
     for delay in (*retry_delays, None):
@@ -102,7 +100,7 @@ def _acquire(
         except OSError as error:
             raise SinkError(f"{name} cannot be created: {error.strerror}") from error
         if delay is not None:
-            pause(delay)
+            clock.sleep(delay)
     raise LockBusyError(f"Another process holds {name}.")
 
 

@@ -11,7 +11,6 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC
-from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import SinkError
@@ -59,8 +58,6 @@ class RelationsFile:
     """Return the bytes of a file below a folder, or None if it does not exist."""
     write: Callable[[Path, str, bytes], None]
     """Replace a file below a folder atomically."""
-    pause: Callable[[float], object] = lambda seconds: Event().wait(seconds)
-    """Wait for some seconds between two attempts to acquire the lock."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
 
     def update(self, edit: Callable[[RelationsData, str], object]) -> RelationsUpdate:
@@ -72,7 +69,7 @@ class RelationsFile:
         """
         folder = self.base / LESLIE_FOLDER
         with hold_lock(
-            folder, RELATIONS_LOCK_NAME, self.clock, self.pause, self.retry_delays
+            folder, RELATIONS_LOCK_NAME, self.clock, self.retry_delays
         ) as lock:
             data, valid_text = self._load()
             data_before, now = json.dumps(data), format_utc(self.clock.now())

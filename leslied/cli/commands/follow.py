@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import sys
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.app import App
+    from leslied.clock import Clock
     from leslied.model.query import Filter
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
@@ -95,14 +95,14 @@ def command(
         follower.start(options["last"], from_start=once)
         while True:
             follower.poll()
-            if once or not _wait():
+            if once or not _wait(app.clock):
                 return
 
 
-def _wait() -> bool:
+def _wait(clock: Clock) -> bool:
     """Wait for the poll interval; return False once nobody reads our output."""
     if sys.stdout.isatty():
-        threading.Event().wait(_POLL_SECONDS)
+        clock.sleep(_POLL_SECONDS)
         return True
     poll = select.poll()
     # Without events to wait for, only errors are reported, such as a closed pipe.

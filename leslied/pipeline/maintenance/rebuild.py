@@ -265,7 +265,7 @@ class Rebuild:
     def _replace_store(self) -> None:
         """Move the new store to the store's path; keep the old one as a backup."""
         backup = self.path.with_name(self.path.name + ".before-rebuild")
-        lock = lock_store(self.path)
+        lock = lock_store(self.path, self.clock)
         try:
             if self.path.exists():
                 _remove_store(backup)

@@ -64,7 +64,7 @@ class Store:
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path = path
         self._clock = clock
-        self._lock = lock_store(path)
+        self._lock = lock_store(path, clock)
         try:
             self._db = open_writer(path)
             self._record_creation()
