@@ -1,13 +1,17 @@
 """The clock, which tests can replace.
 
-Except for the hook program, no other module reads the time or sleeps.
+Except for the hook program, no other module reads the time or lets time pass. Waiting
+for input with a time limit, such as a key or a changed file, is not sleeping.
 """
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from threading import Event
 
 
 class Clock(Protocol):
@@ -21,6 +25,9 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Suspend the calling thread for this many seconds."""
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """Sleep until the event is set, or this long; return whether it is set."""
 
 
 class SystemClock:
@@ -37,3 +44,7 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Suspend the calling thread for this many seconds."""
         time.sleep(seconds)
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """Sleep until the event is set, or this long; return whether it is set."""
+        return event.wait(seconds)

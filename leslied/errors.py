@@ -9,6 +9,7 @@ LesliedError
   StoreUnusable        the store is damaged, newer than the program, or cannot be
                        opened or written: exit 3
     SchemaMismatch     the store cannot be migrated and must be rebuilt
+    NewerStore         a newer leslied wrote the store
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
@@ -64,6 +65,10 @@ class SchemaMismatch(StoreUnusable):
     def __init__(self, message: str, hint: str = "", *, version: int) -> None:
         super().__init__(message, hint)
         self.version = version
+
+
+class NewerStore(StoreUnusable):
+    """A newer leslied wrote the store; only updating helps."""
 
 
 class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import UserError
+from leslied.fs import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,19 +93,6 @@ def load_key(path: Path) -> bytes:
         key = os.urandom(32)
         file.write(key)
     return key
-
-
-def make_private_dir(path: Path) -> None:
-    """Create the folder and missing parents with mode 0700.
-
-    If the folder exists, make it inaccessible for other users.
-    """
-    for folder in (*reversed(path.parents), path):
-        if not folder.exists():
-            folder.mkdir(mode=0o700, exist_ok=True)
-            folder.chmod(0o700)
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o700)
 
 
 PLATFORM = sys.platform

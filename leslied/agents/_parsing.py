@@ -9,6 +9,7 @@ from typing import Any, NoReturn, cast
 import msgspec
 
 from leslied.errors import DecodeError
+from leslied.model.times import EPOCH
 
 _MAX_INTEGER_DIGITS = 4000
 """Python refuses to convert text of more than 4300 digits to an integer."""
@@ -63,7 +64,7 @@ def parse_time(value: object) -> datetime | None:
             return time if time.tzinfo else time.replace(tzinfo=UTC)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             seconds = value / 1000 if value > _MIN_EPOCH_MILLISECONDS else value
-            return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+            return EPOCH + timedelta(seconds=seconds)
     except (ValueError, OverflowError):
         pass
     return None

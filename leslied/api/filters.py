@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from leslied.errors import UserError
 from leslied.model.query import Filter
+from leslied.model.times import to_us
 from leslied.paths import get_home, read_environ, resolve_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     TimeArgument = datetime | date | str
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def make_filters(
@@ -47,7 +46,7 @@ def _to_microseconds(value: TimeArgument, *, is_end: bool = False) -> int:
         day = time + timedelta(days=1) if is_end else time
         time = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - local time
     aware = time if time.tzinfo else time.astimezone()
-    return (aware - _EPOCH) // timedelta(microseconds=1)
+    return to_us(aware)
 
 
 def _parse_time(text: str) -> datetime | date:

@@ -15,7 +15,6 @@ from leslied.archive.format import (
 )
 from leslied.archive.manifest import (
     Manifest,
-    fsync_folder,
     has_manifest,
     load_manifest,
     save_manifest,
@@ -32,7 +31,6 @@ __all__ = [
     "FrameKind",
     "FrameSpec",
     "Manifest",
-    "fsync_folder",
     "has_manifest",
     "list_files",
     "load_manifest",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from leslied import fs
 from leslied.archive.format import ArchiveError, ArchiveVersionError
-from leslied.paths import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,23 +40,15 @@ def save_manifest(
 
     Sessions are encoded one by one, so that they need not all be in memory.
     """
-    make_private_dir(folder)
-    temporary_path = folder / f".{_FILE_NAME}.new"
+    fs.make_private_dir(folder)
     header_json = msgspec.json.encode({"form": _VERSION, **header})
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    fd = os.open(temporary_path, flags, 0o600)
-    with os.fdopen(fd, "wb") as file:
+    with fs.AtomicFile(str(folder / _FILE_NAME)) as file:
         # Write the header without its closing brace, then the sessions as a field.
         file.write(header_json[:-1] + b',"sessions":[')
         for index, session in enumerate(sessions):
-            if index > 0:
-                file.write(b",")
-            file.write(msgspec.json.encode(session))
+            separator = b"," if index else b""
+            file.write(separator + msgspec.json.encode(session))
         file.write(b"]}")
-        file.flush()
-        os.fsync(fd)
-    temporary_path.replace(folder / _FILE_NAME)
-    fsync_folder(folder)
 
 
 def has_manifest(folder: Path) -> bool:
@@ -89,12 +80,3 @@ def _check_version(path: Path, data: bytes) -> None:
             f"The manifest {path} was written by a newer leslied.",
             "Update leslied; nothing was changed.",
         )
-
-
-def fsync_folder(folder: Path) -> None:
-    """Flush a folder to disk, so that names in it survive a power loss."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

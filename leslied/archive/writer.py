@@ -21,7 +21,7 @@ from leslied.archive.format import (
     scan_frames,
 )
 from leslied.archive.reader import check_frame
-from leslied.paths import make_private_dir
+from leslied.fs import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,7 +110,7 @@ class ArchiveWriter:
         return frame
 
     def sync(self) -> None:
-        """Flush the file to disk. The name of a new file needs `fsync_folder`."""
+        """Flush the file to disk. The name of a new file needs `sync_folder`."""
         try:
             os.fsync(self._fd)
         except OSError as error:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import LesliedError, UserError
+from leslied.layout import LESLIE_FOLDER, THREADS_FOLDER, is_thread_id
 from leslied.queries import list_sessions, resolve_id
 from leslied.sinks import OutputPolicy, find_project
-from leslied.threads.layout import THREADS_FOLDER, is_thread_id
 from leslied.threads.relations import read_relations
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def list_base_folders(app: App, folder: Path) -> list[Path]:
     policy = OutputPolicy(home=app.home, central=app.paths.central_dir)
     project = find_project(str(folder)) or folder
     candidates = [project, policy.choose_central(str(folder)).folder]
-    return [base for base in candidates if (base / ".leslie").is_dir()]
+    return [base for base in candidates if (base / LESLIE_FOLDER).is_dir()]
 
 
 def list_all_base_folders(app: App) -> list[Path]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from leslied.errors import UserError
+from leslied.model.times import to_us
 
 _RELATIVE_TIME = re.compile(r"([0-9]{1,5}) ?(h|d|w)")
 _DURATIONS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time_arg(
@@ -21,7 +21,7 @@ def parse_time_arg(
     are in `zone`, or in local time if it is None.
     """
     try:
-        return _to_microseconds(_resolve_time(text.strip(), now, zone, is_end=is_end))
+        return to_us(_resolve_time(text.strip(), now, zone, is_end=is_end))
     except (ValueError, OverflowError):
         raise UserError(
             f"{text!r} is not a date or time.",
@@ -50,7 +50,3 @@ def _resolve_time(
 def _to_local(time: datetime) -> datetime:
     """Return the same day and time of day in the local zone."""
     return time.replace(tzinfo=None).astimezone()
-
-
-def _to_microseconds(time: datetime) -> int:
-    return (time - _EPOCH) // timedelta(microseconds=1)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from leslied import fs
 from leslied.errors import UserError
 from leslied.failpoints import failpoint
 
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 4 * 2**20
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY_SUFFIX = ".leslied-new"
 _CHUNK_BYTES = 4096
 
 
@@ -44,7 +41,7 @@ def read_snapshot(folder: Path, name: str) -> FileSnapshot:
     """Read `folder/name`; raise UserError for a link or an unsuitable file."""
     with _open_folder(folder) as folder_fd:
         try:
-            file_fd = os.open(name, _READ_FLAGS, dir_fd=folder_fd)
+            file_fd = os.open(name, fs.READ_FLAGS, dir_fd=folder_fd)
         except FileNotFoundError:
             return FileSnapshot(folder=folder, name=name)
         except OSError as error:
@@ -71,37 +68,29 @@ def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
         if data is None:
             _check_unchanged(folder_fd, snapshot)
             os.unlink(snapshot.name, dir_fd=folder_fd)
+            os.fsync(folder_fd)
         else:
             _replace(folder_fd, snapshot, data)
-        os.fsync(folder_fd)
 
 
 def _replace(folder_fd: int, snapshot: FileSnapshot, data: bytes) -> None:
-    """Write a temporary file, sync it and rename it to the target."""
+    """Replace the file, unless it changes in the meantime."""
     _remove_leftovers(folder_fd, snapshot.name)
-    temporary = f".{snapshot.name}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
-    file_fd = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=folder_fd)
-    try:
-        with os.fdopen(file_fd, "wb", buffering=0) as file:
-            unwritten = memoryview(data)
-            while unwritten:
-                unwritten = unwritten[file.write(unwritten[:_CHUNK_BYTES]) :]
-                failpoint("guide.half")
-            _copy_mode_and_owner(file_fd, folder_fd, snapshot.file_stat)
-            os.fsync(file_fd)
+    temporary = f".{snapshot.name}.{secrets.token_hex(4)}{fs.TEMPORARY_SUFFIX}"
+    with fs.AtomicFile(snapshot.name, dir_fd=folder_fd, temporary=temporary) as file:
+        for start in range(0, len(data), _CHUNK_BYTES):
+            file.write(data[start : start + _CHUNK_BYTES])
+            failpoint("guide.half")
+        _copy_mode_and_owner(file.fd, folder_fd, snapshot.file_stat)
+        file.sync()
         _check_unchanged(folder_fd, snapshot)
         failpoint("guide.before")
-        os.rename(temporary, snapshot.name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder_fd)
-        raise
 
 
 def _remove_leftovers(folder_fd: int, name: str) -> None:
     """Delete temporary files of runs that were killed."""
     for entry in os.listdir(folder_fd):
-        if entry.startswith(f".{name}.") and entry.endswith(_TEMPORARY_SUFFIX):
+        if entry.startswith(f".{name}.") and entry.endswith(fs.TEMPORARY_SUFFIX):
             with suppress(FileNotFoundError):
                 os.unlink(entry, dir_fd=folder_fd)
 
@@ -169,7 +158,7 @@ def _check_suitable(name: str, status: os.stat_result) -> None:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
-    folder_fd = os.open(folder, _FOLDER_FLAGS)
+    folder_fd = os.open(folder, fs.FOLDER_FLAGS)
     try:
         yield folder_fd
     finally:

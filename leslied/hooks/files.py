@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 
+from leslied.fs import READ_FLAGS, AtomicFile, make_missing_folders
+
 TEMPORARY_SUFFIX = ".new"
 """Suffix of a file that is still being written."""
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SAFE_CHARACTERS = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 )
@@ -19,7 +20,7 @@ def read_part(path: str, offset: int, limit: int) -> bytes | None:
     A negative `offset` counts as 0.
     """
     try:
-        fd = os.open(path, _READ_FLAGS)
+        fd = os.open(path, READ_FLAGS)
     except (OSError, ValueError):
         return None
     try:
@@ -54,40 +55,13 @@ def write_atomic(
     on the disk before the file gets its name. Raise OSError if that fails; the old file
     then stays.
     """
-    _make_folder(folder)
-    path = f"{folder}/{name}"
-    temporary = f"{folder}/.{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(temporary, flags, 0o600)
-    try:
-        try:
-            unwritten = memoryview(data)
-            while unwritten:
-                unwritten = unwritten[os.write(fd, unwritten) :]
-            if is_synced:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.rename(temporary, path)  # noqa: PTH104
-    except OSError:
-        remove_file(temporary)
-        raise
-
-
-def _make_folder(folder: str) -> None:
-    """Create the folder and its missing parents, all with mode 0700.
-
-    `os.makedirs` would apply the mode to the last folder only.
-    """
-    if os.path.isdir(folder):  # noqa: PTH112
-        return
-    parent = folder.rpartition("/")[0]
-    if parent:
-        _make_folder(parent)
-    try:
-        os.mkdir(folder, 0o700)  # noqa: PTH102
-    except FileExistsError:
-        return
+    make_missing_folders(folder)
+    # Several hooks may run at the same time.
+    temporary = f".{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
+    with AtomicFile(
+        f"{folder}/{name}", temporary=temporary, is_synced=is_synced
+    ) as file:
+        file.write(data)
 
 
 def list_names(folder: str) -> list[str]:

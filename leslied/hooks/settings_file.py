@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from leslied import fs
 from leslied.errors import LesliedError, UserError
 
 if TYPE_CHECKING:
@@ -89,23 +88,9 @@ class SettingsFile:
         if text is None:
             target.unlink()
             return
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.leslied-new")
-        with suppress(FileNotFoundError):
-            temporary.unlink()
+        fs.make_missing_folders(target.parent)
         try:
             mode = target.stat().st_mode & 0o7777
         except FileNotFoundError:
             mode = _NEW_FILE_MODE
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
-                file.write(text.encode("utf-8"))
-                file.flush()
-                os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        fs.replace_file(target, text.encode("utf-8"), mode)

@@ -11,11 +11,11 @@ import os
 
 from leslied.hooks import AGENT_NAME
 from leslied.hooks.files import read_part
+from leslied.layout import RELATIONS_FILE, THREADS_FOLDER, is_thread_id
 from leslied.mini_json import loads
 from leslied.model.project_markers import PROJECT_MARKERS
 
 _HEX = frozenset("0123456789abcdef")
-_THREAD_ID_CHARACTERS = _HEX.union("ghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-")
 _MAX_RELATIONS_BYTES = 4_000_000
 
 
@@ -45,7 +45,7 @@ def find_thread(project: str, session_id: str) -> str:
         return assigned_id
     long_id = make_thread_id(session_id, 12)
     # If two session ids have the same prefix, the second thread has the longer id.
-    if project and _contains(f"{project}/.leslie/threads", long_id):
+    if project and _contains(f"{project}/{THREADS_FOLDER}", long_id):
         return long_id
     return make_thread_id(session_id)
 
@@ -74,8 +74,7 @@ def _is_uuid4(text: str) -> bool:
 
 def _find_assigned_thread(project: str, session_id: str) -> str:
     """Return the thread id that the relations file assigns, or an empty string."""
-    path = f"{project}/.leslie/thread_relations.json"
-    data = read_part(path, 0, _MAX_RELATIONS_BYTES) or b""
+    data = read_part(f"{project}/{RELATIONS_FILE}", 0, _MAX_RELATIONS_BYTES) or b""
     if session_id.encode(errors="replace") not in data:
         return ""
     try:
@@ -87,16 +86,7 @@ def _find_assigned_thread(project: str, session_id: str) -> str:
         for thread_id, fields in threads
         if isinstance(fields, dict) and fields.get("session_id") == session_id
     ]
-    return next((text for text in assigned_ids if _is_thread_id(text)), "")
-
-
-def _is_thread_id(text: str) -> bool:
-    """Return whether a thread's folder can have this name."""
-    return (
-        0 < len(text) <= 64
-        and text[0] != "."
-        and _THREAD_ID_CHARACTERS.issuperset(text)
-    )
+    return next((text for text in assigned_ids if is_thread_id(text)), "")
 
 
 def _contains(folder: str, name: str) -> bool:

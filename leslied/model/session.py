@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from leslied.layout import transcripts_folder
 from leslied.model.record import MAIN, SessionKey, Usage
 from leslied.model.stats import Cost
 
@@ -59,7 +60,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
         """Directory of the thread's transcripts; empty before the first is written."""
         if not self.folder:
             return ""
-        return f"{self.folder}/.leslie/threads/{self.thread_id}/.meta/transcripts"
+        return f"{self.folder}/{transcripts_folder(self.thread_id)}"
 
     @property
     def recency(self) -> tuple[float, SessionKey]:

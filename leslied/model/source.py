@@ -17,6 +17,18 @@ WAITING = "waiting: "
 """Prefix of the reason why a source is waiting, as opposed to unreadable."""
 
 
+class SourceProblem(NamedTuple):
+    """Why a source was not read."""
+
+    path: str
+    reason: str
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if the source is held back; nothing is wrong with it."""
+        return self.reason.startswith(WAITING)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """Facts about the machine that an adapter may use."""

@@ -6,7 +6,7 @@ Money is counted in whole picodollars, so that sums are exact in any grouping.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from leslied.model.stats import PICO, PriceBreaks
+from leslied.model.times import to_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from leslied.model.record import Usage
 
 _DAY_US = 86_400_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_NAME_LENGTH = 200
 """Number of characters of a model's name that are compared."""
 _COMPACT_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
@@ -74,7 +74,7 @@ class Price(msgspec.Struct, frozen=True, rename={"start": "from"}):
     def since_us(self) -> int:
         """Start of the first day, in microseconds since 1970."""
         day = datetime.fromisoformat(self.since).replace(tzinfo=UTC)
-        return (day - _EPOCH) // timedelta(microseconds=1)
+        return to_us(day)
 
     @property
     def hours_us(self) -> tuple[int, int]:

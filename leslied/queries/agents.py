@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
+from leslied.model.times import from_ns
 from leslied.tail import check_freshness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from leslied.agents import AgentAdapter
     from leslied.model.source import Root
@@ -65,4 +66,4 @@ def _agent_to_dict(
 
 
 def _from_ns(value: int | None) -> datetime | None:
-    return datetime.fromtimestamp(value / 1e9, UTC) if value else None
+    return from_ns(value) if value else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST_DAY = date(1970, 1, 1)
+from leslied.model.times import EPOCH
+
 _STEP_SECONDS = 7 * 86400
 """Seconds between two tests; an offset that lasts less may be missed."""
 _MAX_SECOND = 253_402_214_400
@@ -32,7 +32,7 @@ def find_offsets(
 def format_day(number: int) -> str | None:
     """Return the ISO date `number` days after 1970-01-01, None if out of range."""
     try:
-        return (_FIRST_DAY + timedelta(days=number)).isoformat()
+        return (EPOCH.date() + timedelta(days=number)).isoformat()
     except OverflowError:
         return None
 
@@ -40,7 +40,7 @@ def format_day(number: int) -> str | None:
 def to_time(us: int | None) -> datetime | None:
     """Convert microseconds since 1970 to UTC; return None for None or out of range."""
     try:
-        return None if us is None else _EPOCH + timedelta(microseconds=us)
+        return None if us is None else EPOCH + timedelta(microseconds=us)
     except OverflowError:
         return None
 

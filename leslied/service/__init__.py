@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from leslied import fs
 from leslied.errors import LesliedError, UserError
 
 if TYPE_CHECKING:
@@ -180,18 +180,10 @@ def write_file(path: Path, data: bytes) -> None:
 
     Raise LesliedError if that fails; the old file then stays.
     """
-    temporary = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        fs.replace_file(path, data, 0o644)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise LesliedError(f"{path} cannot be written: {error.strerror}.") from error
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from leslied.model.times import to_us
 
 if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Status
@@ -32,6 +34,4 @@ def compute_stop_cutoff_us(now: datetime) -> int:
 
     The time is in microseconds since 1970.
     """
-    return (now - STOPPED_AFTER - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
-        microseconds=1
-    )
+    return to_us(now - STOPPED_AFTER)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
+from leslied.control_characters import (
+    escape_control_characters,
+    replace_control_characters,
+)
 from leslied.sinks._names import make_session_name
 from leslied.sinks.leslie.names import make_slug
 
 if TYPE_CHECKING:
     from leslied.model.session import Session
 
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
-    "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-"""Control characters, and characters that a reader cannot see."""
-
 
 def replace_controls(text: str) -> str:
     """Return the text with LF line ends and U+FFFD for each control character."""
-    return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+    return replace_control_characters(text.replace("\r\n", "\n"))
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
@@ -30,7 +27,7 @@ def dump_json(value: Any, indent: int | None = None) -> str:
     text = json.dumps(
         value, ensure_ascii=False, indent=indent, separators=separators, default=str
     )
-    return _CONTROLS.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return escape_control_characters(text)
 
 
 def dump_json_lines(values: list[Any]) -> bytes:

@@ -9,6 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from leslied.control_characters import clean_title
+from leslied.layout import LESLIE_FOLDER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
@@ -22,9 +25,6 @@ _MAX_LISTED_THREADS = 200
 _MAX_ITEMS = 5
 """Number of unfinished items that the page shows for a thread."""
 _ASSET_ORDER = ("plan", "progress", "design", "learnings", "discuss")
-_INVISIBLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
-)
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
 _GENERATED_COMMENT = "<!-- Written by leslied; changes here are lost. -->"
 
@@ -210,11 +210,11 @@ def _parse_local_time(text: str | None, options: IndexPageOptions) -> datetime |
 
 def _escape_markdown(text: str) -> str:
     """Return the text on one line, with Markdown markup escaped."""
-    return _MARKUP.sub(r"\\\1", _INVISIBLE.sub(" ", text)).strip()
+    return _MARKUP.sub(r"\\\1", clean_title(text))
 
 
 def _format_link_target(path: str) -> str:
-    return quote(path.removeprefix(".leslie/"), errors="replace")
+    return quote(path.removeprefix(f"{LESLIE_FOLDER}/"), errors="replace")
 
 
 def _pluralize(number: int, noun: str) -> str:

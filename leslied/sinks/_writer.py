@@ -10,6 +10,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from leslied import fs
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from leslied.model.output import Artifact
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_TEMPORARY_NAME = ".leslied-new"
+_TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
+"""One name for all files of a folder, so that a crash leaves at most one behind."""
 _CHUNK_BYTES = 4096
 
 
@@ -44,7 +45,7 @@ def make_folder(path: Path) -> None:
     Raise SinkError if that fails.
     """
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fs.make_missing_folders(path)
     except OSError as error:
         raise SinkError(f"{path} cannot be created: {error.strerror}") from error
 
@@ -54,11 +55,7 @@ def read_file(base: Path, name: str) -> bytes | None:
     *folders, file = name.split("/")
     try:
         with _open_folder(base, folders, create=False) as fd:
-            file_fd = os.open(
-                file,
-                os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC,
-                dir_fd=fd,
-            )
+            file_fd = os.open(file, fs.READ_FLAGS, dir_fd=fd)
             with os.fdopen(file_fd, "rb") as stream:
                 return stream.read()
     except (SinkError, FileNotFoundError):
@@ -103,7 +100,8 @@ def _merge_contents(source_fd: int, target_fd: int) -> None:
             continue
         with suppress(OSError):
             child_fds = [
-                os.open(name, _FOLDER_FLAGS, dir_fd=fd) for fd in (source_fd, target_fd)
+                os.open(name, fs.FOLDER_FLAGS, dir_fd=fd)
+                for fd in (source_fd, target_fd)
             ]
             try:
                 _merge_contents(*child_fds)
@@ -122,7 +120,7 @@ def _open_folder(
     An OSError, also one in the `with` block, is raised as a SinkError.
     """
     try:
-        fd = os.open(base, _FOLDER_FLAGS)
+        fd = os.open(base, fs.FOLDER_FLAGS)
     except OSError as error:
         raise SinkError(f"{base} cannot be opened: {error.strerror}") from error
     try:
@@ -144,27 +142,14 @@ def _open_child(fd: int, folder: str, *, create: bool) -> int:
     if create:
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700, dir_fd=fd)
-    return os.open(folder, _FOLDER_FLAGS, dir_fd=fd)
+    return os.open(folder, fs.FOLDER_FLAGS, dir_fd=fd)
 
 
 def _replace_file(fd: int, file: str, data: bytes) -> None:
-    """Write a temporary file, sync it, and rename it into place."""
-    # A file with the temporary name may remain from a crash. It is deleted, because
-    # opening it could block on a pipe, or overwrite another file through a hard link.
-    with suppress(FileNotFoundError):
-        os.unlink(_TEMPORARY_NAME, dir_fd=fd)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    file_fd = os.open(_TEMPORARY_NAME, flags, 0o600, dir_fd=fd)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(file_fd, view[:_CHUNK_BYTES]) :]
+    """Replace a file in the folder that `fd` describes."""
+    with fs.AtomicFile(file, dir_fd=fd, temporary=_TEMPORARY_NAME) as new_file:
+        for start in range(0, len(data), _CHUNK_BYTES):
+            new_file.write(data[start : start + _CHUNK_BYTES])
             failpoint("write.half")
-        os.fchmod(file_fd, 0o600)
-        os.fsync(file_fd)
-    finally:
-        os.close(file_fd)
-    failpoint("write.before")
-    os.rename(_TEMPORARY_NAME, file, src_dir_fd=fd, dst_dir_fd=fd)
+        failpoint("write.before")
     failpoint("write.after")
-    os.fsync(fd)

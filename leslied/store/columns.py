@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import astuple
 
 from leslied.model.record import Record, SessionKey, Usage
+from leslied.model.times import from_us, to_us
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
     from pathlib import Path
 
 _BATCH_SIZE = 500
 """Values in one query; SQLite limits the number of placeholders."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _CONTEXT_KINDS = ("opened", "context")
 
 RECORD_COLUMNS = (
@@ -28,25 +27,6 @@ RECORD_COLUMNS = (
     "tool_call_id, model, usage, message_id, parent_id, metadata, decoder_version, "
     "tool_input, content, spilled"
 )
-
-
-def to_us(time: datetime) -> int:
-    """Return the time as microseconds since 1970."""
-    return (time - _EPOCH) // _MICROSECOND
-
-
-def from_us(value: int, utc_offset: int = 0) -> datetime:
-    """Return a time with this UTC offset in minutes.
-
-    If Python cannot represent the local time, return the time in UTC; if it cannot
-    represent that either, return the epoch.
-    """
-    time = _EPOCH
-    try:
-        time += timedelta(microseconds=value)
-        return time.astimezone(timezone(timedelta(minutes=utc_offset)))
-    except OverflowError:
-        return time
 
 
 def digest_record(record: Record) -> bytes:

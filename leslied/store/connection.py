@@ -7,21 +7,28 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import sqlite3
 from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from leslied.errors import AlreadyRunning, LesliedError, StoreUnusable, UserError
+from leslied.errors import (
+    AlreadyRunning,
+    LesliedError,
+    NewerStore,
+    StoreUnusable,
+    UserError,
+)
 from leslied.failpoints import failpoint
-from leslied.paths import make_private_dir
+from leslied.fs import make_private_dir
 from leslied.store.migrate import check_schema_version, migrate
 from leslied.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from leslied.clock import Clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,20 +94,18 @@ def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0:
         raise _make_empty_store_error()
-    if version != len(MIGRATIONS):
-        is_newer = version > len(MIGRATIONS)
-        age = "a newer" if is_newer else "an older"
-        raise StoreUnusable(
-            f"The store at {path} was written by {age} leslied.",
-            "Update leslied." if is_newer else "Run: leslied sync",
-        )
+    written_by = f"The store at {path} was written by"
+    if version > len(MIGRATIONS):
+        raise NewerStore(f"{written_by} a newer leslied.", "Update leslied.")
+    if version < len(MIGRATIONS):
+        raise StoreUnusable(f"{written_by} an older leslied.", "Run: leslied sync")
 
 
 def _make_empty_store_error() -> UserError:
     return UserError("Nothing has been read yet.", "Run: leslied sync")
 
 
-def lock_store(path: Path) -> int:
+def lock_store(path: Path, clock: Clock) -> int:
     """Take the writer lock and return its descriptor; closing it releases the lock.
 
     Raise AlreadyRunning if another process holds the lock.
@@ -112,7 +117,7 @@ def lock_store(path: Path) -> int:
     except OSError as error:
         raise make_unusable_error(path, error) from error
     try:
-        _acquire_lock(fd)
+        _acquire_lock(fd, clock)
     except OSError as error:
         # Only the daemon writes its process id into the lock file.
         is_daemon = b"pid" in os.pread(fd, _MAX_LOCK_INFO_BYTES, 0)
@@ -124,7 +129,7 @@ def lock_store(path: Path) -> int:
     return fd
 
 
-def _acquire_lock(fd: int) -> None:
+def _acquire_lock(fd: int, clock: Clock) -> None:
     """Take the exclusive lock; retry while other processes only probe it.
 
     Raise BlockingIOError if another process holds the lock.
@@ -137,7 +142,7 @@ def _acquire_lock(fd: int) -> None:
         # shared lock, and raises if a writer holds the lock exclusively.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
-        select.select([], [], [], delay_seconds)
+        clock.sleep(delay_seconds)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -224,11 +229,18 @@ def _set_automerge(connection: sqlite3.Connection, segments: int) -> None:
 def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
     """Return the error for a store that cannot be opened, read or written."""
     hint = "Check the folder, its permissions and the space on the disk."
-    if isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
+    code = get_primary_code(error)
+    if code == sqlite3.SQLITE_CORRUPT:
         hint = "See what is damaged: leslied doctor. Repair it: leslied rebuild"
-    if "not a database" in str(error):
+    if code == sqlite3.SQLITE_NOTADB:
         hint = "Rebuild it from the archive and the logs: leslied rebuild"
     return StoreUnusable(f"The store at {path} cannot be used: {error}.", hint)
+
+
+def get_primary_code(error: Exception) -> int:
+    """Return SQLite's primary error code, or 0 if the error is not from SQLite."""
+    # It is the low byte of the extended code.
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def translate_sqlite_errors(method: Callable[P, T]) -> Callable[P, T]:

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from leslied.errors import SchemaMismatch, StoreUnusable
+from leslied.errors import NewerStore, SchemaMismatch
 from leslied.store import schema
 
 if TYPE_CHECKING:
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def check_schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the store's schema version; raise StoreUnusable if it is too new."""
+    """Return the store's schema version; raise NewerStore if it is too new."""
     newest = len(schema.MIGRATIONS)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > newest:
-        raise StoreUnusable(
+        raise NewerStore(
             f"The store at {path} was written by a newer leslied "
             f"(schema {version}; this version supports up to {newest}).",
             "Update leslied; nothing was changed.",

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.errors import SinkError
+from leslied.fs import FOLDER_FLAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from leslied.clock import Clock
@@ -24,7 +25,6 @@ STALE_SECONDS = 10.0
 """Age at which a lock belongs to a dead process; Leslie uses the same."""
 RETRY_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0)
 """Delays between attempts; Leslie uses the same."""
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LockBusyError(SinkError):
@@ -63,20 +63,19 @@ def hold_lock(
     folder: Path,
     name: str,
     clock: Clock,
-    pause: Callable[[float], object],
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS,
 ) -> Iterator[HeldLock]:
-    """Hold the lock `folder/name`; call `pause` between attempts to acquire it.
+    """Hold the lock `folder/name`; sleep between attempts to acquire it.
 
     Raise LockBusyError if another process still holds the lock at the last attempt, and
     SinkError if the folder cannot be opened or the lock cannot be created.
     """
     try:
-        folder_fd = os.open(folder, _FOLDER_FLAGS)
+        folder_fd = os.open(folder, FOLDER_FLAGS)
     except OSError as error:
         raise SinkError(f"{folder} cannot be opened: {error.strerror}") from error
     try:
-        lock = _acquire(folder_fd, name, clock, pause, retry_delays)
+        lock = _acquire(folder_fd, name, clock, retry_delays)
         try:
             yield lock
         finally:
@@ -89,7 +88,6 @@ def _acquire(
     folder_fd: int,
     name: str,
     clock: Clock,
-    pause: Callable[[float], object],
     retry_delays: tuple[float, ...],
 ) -> HeldLock:
     for delay in (*retry_delays, None):
@@ -102,7 +100,7 @@ def _acquire(
         except OSError as error:
             raise SinkError(f"{name} cannot be created: {error.strerror}") from error
         if delay is not None:
-            pause(delay)
+            clock.sleep(delay)
     raise LockBusyError(f"Another process holds {name}.")
 
 

@@ -13,14 +13,17 @@ import re
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from leslied.threads.layout import ASSET_PATHS
+from leslied.control_characters import clean_title
+from leslied.fs import FOLDER_FLAGS, READ_FLAGS
+from leslied.layout import ASSET_PATHS, thread_folder
+from leslied.model.times import from_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
 
 MAX_FILES = 500
@@ -38,13 +41,8 @@ _HEAD_BYTES = 64 * 1024
 """Length of the start of a file that is searched for a title."""
 _CHUNK_BYTES = 256 * 1024
 _MAX_TITLE_CHARACTERS = 120
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
 _FENCE = re.compile(r"[ ]{0,3}(```|~~~)")
-_INVISIBLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
-)
 
 AssetStamp = tuple[int, int, int, int]
 """Size, mtime, ctime and inode of a file: equal while the file is unchanged."""
@@ -66,7 +64,7 @@ class ScannedFile:
     @property
     def updated_at(self) -> datetime:
         """Time of the last write."""
-        return datetime.fromtimestamp(self.stamp[1] / 1e9, UTC)
+        return from_ns(self.stamp[1])
 
     @property
     def updated_day(self) -> str:
@@ -102,10 +100,10 @@ def find_assets(
     base: Path, thread_id: str, *, include_transcripts: bool = True
 ) -> list[ScannedAsset]:
     """Return the thread's assets in listing order; none if it has no folder."""
-    folder = f".leslie/threads/{thread_id}"
+    folder = thread_folder(thread_id)
     paths = ASSET_PATHS if include_transcripts else _PATHS_WITHOUT_TRANSCRIPTS
     try:
-        with _open_below(base, folder, _FOLDER_FLAGS) as fd:
+        with _open_below(base, folder, FOLDER_FLAGS) as fd:
             names = set(os.listdir(fd))  # noqa: PTH208 - a descriptor
             assets = [
                 _scan_asset(fd, asset_type, path, folder)
@@ -120,7 +118,7 @@ def find_assets(
 def list_names(base: Path, thread_id: str) -> list[str]:
     """Return all names in the thread's folder; none if it has no folder."""
     try:
-        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS) as fd:
+        with _open_below(base, thread_folder(thread_id), FOLDER_FLAGS) as fd:
             return sorted(os.listdir(fd))  # noqa: PTH208 - a descriptor
     except OSError:
         return []
@@ -129,7 +127,7 @@ def list_names(base: Path, thread_id: str) -> list[str]:
 def has_thread_folder(base: Path, thread_id: str) -> bool:
     """Return whether the thread has a folder in this project."""
     try:
-        with _open_below(base, f".leslie/threads/{thread_id}", _FOLDER_FLAGS):
+        with _open_below(base, thread_folder(thread_id), FOLDER_FLAGS):
             return True
     except OSError:
         return False
@@ -148,7 +146,7 @@ def compute_assets_digest(assets: list[ScannedAsset]) -> bytes:
 def read_stamp(base: Path, path: str) -> AssetStamp | None:
     """Return the stamp of a regular file below `base`; None if there is none."""
     try:
-        with _open_below(base, path, _FILE_FLAGS) as fd:
+        with _open_below(base, path, READ_FLAGS) as fd:
             status = os.fstat(fd)
     except OSError:
         return None
@@ -162,7 +160,7 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
     """
     name = file.path.rpartition("/")[2]
     try:
-        with _open_below(base, file.path, _FILE_FLAGS) as fd:
+        with _open_below(base, file.path, READ_FLAGS) as fd:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
                 return FileDescription("", name)
@@ -178,7 +176,7 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
 def read_text(base: Path, path: str, limit: int) -> str | None:
     """Return the first `limit` bytes as text; None if this is not a regular file."""
     try:
-        with _open_below(base, path, _FILE_FLAGS) as fd:
+        with _open_below(base, path, READ_FLAGS) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return None
             with os.fdopen(os.dup(fd), "rb") as stream:
@@ -196,7 +194,7 @@ def find_title(text: str) -> str:
         elif not is_in_code_block and (
             heading := _HEADING.fullmatch(line.rstrip("\r"))
         ):
-            title = _INVISIBLE.sub(" ", heading[1]).strip()
+            title = clean_title(heading[1])
             if title:
                 return truncate_title(title)
     return ""
@@ -225,19 +223,19 @@ def _hash_and_read_head(fd: int) -> tuple[str, bytes]:
 
 
 def _scan_asset(
-    thread_fd: int, asset_type: str, relative_path: str, thread_folder: str
+    thread_fd: int, asset_type: str, relative_path: str, folder: str
 ) -> ScannedAsset | None:
     """Return the asset with its files; None if it does not exist in the expected form.
 
-    `thread_fd` is a descriptor of the thread's folder, `thread_folder` its path.
+    `thread_fd` is a descriptor of the thread's folder, `folder` its path.
     """
-    path = f"{thread_folder}/{relative_path}"
+    path = f"{folder}/{relative_path}"
     is_folder = not relative_path.endswith(".md")
     try:
         with _open_from(
             os.dup(thread_fd),
             relative_path,
-            _FOLDER_FLAGS if is_folder else _FILE_FLAGS,
+            FOLDER_FLAGS if is_folder else READ_FLAGS,
         ) as fd:
             if is_folder:
                 files = list(
@@ -273,7 +271,7 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
             if stat.S_ISREG(status.st_mode):
                 yield ScannedFile(f"{path}/{name}", make_stamp(status))
             elif stat.S_ISDIR(status.st_mode) and depth > 1:
-                child_fd = os.open(name, _FOLDER_FLAGS, dir_fd=fd)
+                child_fd = os.open(name, FOLDER_FLAGS, dir_fd=fd)
                 try:
                     yield from _scan_folder(child_fd, f"{path}/{name}", depth - 1)
                 finally:
@@ -285,7 +283,7 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
 @contextmanager
 def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
     """Yield a descriptor of a path below `base`; do not follow symbolic links."""
-    with _open_from(os.open(base, _FOLDER_FLAGS), path, flags) as fd:
+    with _open_from(os.open(base, FOLDER_FLAGS), path, flags) as fd:
         yield fd
 
 
@@ -298,7 +296,7 @@ def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
     *folders, name = path.split("/")
     try:
         for part, part_flags in (
-            *((folder, _FOLDER_FLAGS) for folder in folders),
+            *((folder, FOLDER_FLAGS) for folder in folders),
             (name, flags),
         ):
             child_fd = os.open(part, part_flags, dir_fd=fd)

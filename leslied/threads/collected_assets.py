@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from leslied.model.file_change import FileChange
 
-COLLECTED_FOLDER = ".meta/collected"
-"""Path below the thread's folder, separate from the assets that agents write."""
 _STATES_BY_STATUS = {"completed": "done", "done": "done", "in_progress": "doing"}
 """Our state of an item for each status that agents use; any other status is open."""
 _REMOVED_STATUSES = ("cancelled", "canceled", "deleted")
@@ -28,11 +26,6 @@ class CollectedAsset:
     type: CollectedType
     text: str
     last_call: FileChange
-
-    @property
-    def relative_path(self) -> str:
-        """Path below the thread's folder."""
-        return f"{COLLECTED_FOLDER}/{self.type}.md"
 
 
 @dataclass(slots=True)

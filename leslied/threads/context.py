@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from leslied.threads.layout import (
+from leslied.layout import (
     ASSET_PATHS,
     INHERITED_FOLDER,
     RELATIONS_FILE,
-    THREADS_FOLDER,
     is_thread_id,
+    thread_folder,
 )
 from leslied.threads.operations import (
     CycleError,
@@ -80,7 +80,7 @@ def build_context(
     context = ThreadContext(
         thread_id, thread.get("objective") or make_objective_id(thread_id)
     )
-    context.assets = _list_assets(base, f"{THREADS_FOLDER}/{thread_id}", prefix)
+    context.assets = _list_assets(base, thread_folder(thread_id), prefix)
     _add_refs(context, data, base, prefix)
     for target, target_base in extra_refs:
         if target == thread_id or (
@@ -91,7 +91,7 @@ def build_context(
                 "the reference would close a cycle."
             )
         path_prefix = prefix if target_base == base else f"{target_base}/"
-        assets = _list_assets(target_base, f"{THREADS_FOLDER}/{target}", path_prefix)
+        assets = _list_assets(target_base, thread_folder(target), path_prefix)
         target_data = data if target_base == base else read_relations(target_base)
         exists = _thread_exists(target_data, target_base, target)
         _add_ref(context, target, assets, exists=exists)
@@ -118,13 +118,13 @@ def _add_refs(
             context.warnings.append(
                 f"T201: {thread_id} and {target} reference each other."
             )
-        copy_folder = f"{THREADS_FOLDER}/{thread_id}/{INHERITED_FOLDER}/{target}"
+        copy_folder = f"{thread_folder(thread_id)}/{INHERITED_FOLDER}/{target}"
         is_frozen = (
             is_thread_id(target)
             and bindings.get(target) != "live"
             and os.path.isdir(f"{base}/{copy_folder}")
         )
-        folder = copy_folder if is_frozen else f"{THREADS_FOLDER}/{target}"
+        folder = copy_folder if is_frozen else thread_folder(target)
         exists = is_frozen or _thread_exists(data, base, target)
         assets = _list_assets(base, folder, prefix) if exists else []
         _add_ref(context, target, assets, exists=exists)
@@ -145,7 +145,7 @@ def _thread_exists(data: RelationsData, base: Path | str, thread_id: str) -> boo
     if not is_thread_id(thread_id):
         return False
     return thread_id in data["threads"] or os.path.isdir(
-        f"{base}/{THREADS_FOLDER}/{thread_id}"
+        f"{base}/{thread_folder(thread_id)}"
     )
 
 

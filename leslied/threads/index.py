@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from leslied.layout import THREADS_FOLDER, thread_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
@@ -24,7 +26,7 @@ MAX_CALLS = 200
 _MAX_REMOVED_FILES = 50
 """Maximum number of removed files whose history is kept."""
 _MAX_PROGRESS_ITEMS = 100
-_THREAD_FOLDER = re.compile(r"\.leslie/threads/[^/]+/")
+_THREAD_FOLDER = re.compile(rf"{re.escape(THREADS_FOLDER)}/[^/]+/")
 
 
 class FileRevision(Struct, frozen=True):
@@ -171,7 +173,7 @@ def parse_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
             for asset in (*index.removed, *index.assets)
             for history in _iter_histories(asset)
         ]
-        folder = f".leslie/threads/{thread_id}/"
+        folder = f"{thread_folder(thread_id)}/"
         paths = [
             _THREAD_FOLDER.sub(lambda _: folder, history.path, count=1)
             for history in histories

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from leslied.threads.layout import ASSET_PATHS
+from leslied.layout import ASSET_PATHS, CONTEXT_FOLDER, META_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _ALWAYS_ALLOWED = ("README.md", "index.md")
 _ASSET_NAMES = {path for _, path in ASSET_PATHS}
 _MAX_TOPIC_CHARACTERS = 50
 _MIN_TOPIC_WORDS, _MAX_TOPIC_WORDS = 3, 6
-_OTHER_FOLDERS = ("context", ".meta")
+_OTHER_FOLDERS = (CONTEXT_FOLDER, META_FOLDER)
 """Folders of a thread that are not assets."""
 
 

@@ -6,7 +6,7 @@ and their parameters. Nothing in this module reads or writes files.
 
 from __future__ import annotations
 
-from leslied.threads.layout import THREADS_FOLDER
+from leslied.layout import thread_folder
 
 TYPE_CHECKING = False  # Importing it from `typing` would cost a hook milliseconds.
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _add_thread(data: RelationsData, thread: Mapping[str, Any], now: str) -> Non
         "created_at": thread["created_at"],
         "status": thread["status"],
         "parent_id": None,
-        "storage_path": f"{THREADS_FOLDER}/{thread_id}",
+        "storage_path": thread_folder(thread_id),
         "executor": "agent",
         "updated_at": now,
         "session_id": thread["session_id"],

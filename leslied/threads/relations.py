@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import stat
 
+from leslied.fs import READ_FLAGS
+from leslied.layout import RELATIONS_BACKUP, RELATIONS_FILE, is_thread_id
 from leslied.mini_json import loads
-from leslied.threads.layout import RELATIONS_FILE, is_thread_id
 from leslied.threads.operations import (
     RELATION_KINDS,
     list_leslied_threads,
@@ -105,7 +106,7 @@ def read_relations(base: Path | str) -> RelationsData:
     Return empty relations if there is no file. Reading needs no lock, because the file
     is replaced atomically.
     """
-    for name in (RELATIONS_FILE, RELATIONS_FILE + ".bak"):
+    for name in (RELATIONS_FILE, RELATIONS_BACKUP):
         try:
             return parse_relations(_read_regular_file(f"{base}/{name}"))
         except FileNotFoundError:
@@ -118,8 +119,7 @@ def read_relations(base: Path | str) -> RelationsData:
 
 def _read_regular_file(path: str) -> bytes:
     """Return the file's bytes; raise OSError for a pipe, which would block."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with os.fdopen(os.open(path, READ_FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(path)
         return file.read()

@@ -11,13 +11,18 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC
-from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
+from leslied.layout import (
+    LESLIE_FOLDER,
+    RELATIONS_BACKUP,
+    RELATIONS_DAMAGED,
+    RELATIONS_FILE,
+    RELATIONS_LOCK_NAME,
+)
 from leslied.threads._lock import RETRY_DELAYS_SECONDS, LockBusyError, hold_lock
-from leslied.threads.layout import RELATIONS_FILE
 from leslied.threads.relations import (
     InvalidRelationsError,
     encode_relations,
@@ -34,10 +39,6 @@ if TYPE_CHECKING:
     from leslied.threads.operations import RelationsData
 
 __all__ = ["RETRY_DELAYS_SECONDS", "LockBusyError", "RelationsFile", "format_utc"]
-
-BACKUP_FILE = RELATIONS_FILE + ".bak"
-DAMAGED_FILE = RELATIONS_FILE + ".damaged"
-"""Copy of a file that could not be parsed, for a person to inspect."""
 
 
 class RelationsUpdate(NamedTuple):
@@ -57,8 +58,6 @@ class RelationsFile:
     """Return the bytes of a file below a folder, or None if it does not exist."""
     write: Callable[[Path, str, bytes], None]
     """Replace a file below a folder atomically."""
-    pause: Callable[[float], object] = lambda seconds: Event().wait(seconds)
-    """Wait for some seconds between two attempts to acquire the lock."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
 
     def update(self, edit: Callable[[RelationsData, str], object]) -> RelationsUpdate:
@@ -68,10 +67,9 @@ class RelationsFile:
         Raise LockBusyError if another process holds the lock, and SinkError if the
         file cannot be read or written.
         """
-        lock_name = RELATIONS_FILE.rpartition("/")[2] + ".lock"
-        folder = self.base / ".leslie"
+        folder = self.base / LESLIE_FOLDER
         with hold_lock(
-            folder, lock_name, self.clock, self.pause, self.retry_delays
+            folder, RELATIONS_LOCK_NAME, self.clock, self.retry_delays
         ) as lock:
             data, valid_text = self._load()
             data_before, now = json.dumps(data), format_utc(self.clock.now())
@@ -82,7 +80,7 @@ class RelationsFile:
             data["metadata"]["thread_count"] = len(data["threads"])
             text = self._encode(data)
             if valid_text is not None:
-                self.write(self.base, BACKUP_FILE, valid_text)
+                self.write(self.base, RELATIONS_BACKUP, valid_text)
             failpoint("relations.backup")
             lock.refresh()
             self.write(self.base, RELATIONS_FILE, text)
@@ -114,7 +112,7 @@ class RelationsFile:
 
         `text` is the damaged file. Raise SinkError if the backup is damaged too.
         """
-        backup = self.read(self.base, BACKUP_FILE)
+        backup = self.read(self.base, RELATIONS_BACKUP)
         try:
             data = parse_relations(backup or b"")
         except InvalidRelationsError as error:
@@ -123,7 +121,7 @@ class RelationsFile:
                 "and neither can its backup.",
                 "Repair the file or move it away.",
             ) from error
-        self.write(self.base, DAMAGED_FILE, text)
+        self.write(self.base, RELATIONS_DAMAGED, text)
         self.write(self.base, RELATIONS_FILE, backup or b"")
         return data
 

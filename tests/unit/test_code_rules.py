@@ -51,13 +51,13 @@ class Module:
                 yield node
 
     def strings(self) -> Iterator[ast.Constant]:
-        """Yield the string constants, without docstrings."""
-        docstrings = {
+        """Yield the string literals, without docstrings and descriptions."""
+        descriptions = {
             id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)
         }
         for node in ast.walk(self.tree):
             is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
-            if is_string and id(node) not in docstrings:
+            if is_string and id(node) not in descriptions:
                 yield node
 
 
@@ -125,6 +125,40 @@ def test_only_adapters_and_hooks_name_agents(modules: list[Module]):
     }
 
     assert {name: n for name, n in counts.items() if n} == ALLOWED_AGENT_NAMES
+
+
+def test_only_the_layout_spells_paths_below_leslie(modules: list[Module]):
+    path = re.compile(r"(^|/)\.leslie($|/)|(^|/)\.meta($|/)")
+    violations = [
+        f"{module.name}:{node.lineno}: {node.value}"
+        for module in modules
+        for node in module.strings()
+        if path.search(node.value) and module.name != "leslied/layout.py"
+    ]
+
+    fail_with(violations, "leslied/layout.py spells all paths below `.leslie`")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "owner"),
+    [
+        (r"datetime\(1970", "leslied/model/times.py"),
+        (r"timestamp\(\) \* 1", "leslied/model/times.py"),
+        (r"\\u2066", "leslied/control_characters.py"),
+        (r"Event\(\)\.wait|select\(\[\], \[\], \[\]", "leslied/clock.py"),
+    ],
+)
+def test_a_fact_is_written_down_in_one_module(
+    modules: list[Module], pattern: str, owner: str
+):
+    violations = [
+        f"{module.name}:{number}: {line.strip()}"
+        for module in modules
+        for number, line in enumerate(module.lines, 1)
+        if module.name != owner and re.search(pattern, line)
+    ]
+
+    fail_with(violations, f"{owner} decides this")
 
 
 def test_the_index_lists_every_decision_record():

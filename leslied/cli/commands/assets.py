@@ -22,6 +22,7 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.errors import UserError
+from leslied.layout import assets_file, thread_folder
 from leslied.queries import list_sessions, resolve_id
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, list_names, read_text
@@ -110,8 +111,8 @@ def _is_in_project(session: SessionSummary, project: Path) -> bool:
 
 
 def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
-    name = f".leslie/threads/{session.thread_id}/.meta/assets.json"
-    text = read_text(Path(session.folder), name, _MAX_INDEX_BYTES)
+    path = assets_file(session.thread_id)
+    text = read_text(Path(session.folder), path, _MAX_INDEX_BYTES)
     index = parse_index(app.redact(text)) if text else None
     return {**index, "folder": session.folder} if index else None
 
@@ -158,7 +159,7 @@ def _has_other_assets(thread: dict[str, Any]) -> bool:
 
 
 def _iter_rows(thread: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    prefix = f".leslie/threads/{thread['thread']}/"
+    prefix = f"{thread_folder(thread['thread'])}/"
     # The agent's own files come first, then the transcripts that leslied wrote.
     assets = sorted(thread["assets"], key=lambda a: a["type"] == "transcript")
     for asset in assets:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.agents import load_adapters
+from leslied.app import get_app
 from leslied.cli.commands._demo_script import SESSION_ID, iter_log_lines
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import sanitize
 from leslied.errors import LesliedError
+from leslied.layout import thread_folder, transcripts_folder
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from leslied.clock import Clock
 
 _MAX_CHECKS = 200
 _CHECK_SECONDS = 0.3
@@ -40,7 +43,8 @@ _MAX_LINE_CHARS = 110
 )
 @click.option("--fast", is_flag=True, help="Do not pause between lines.")
 @click.option("--keep", is_flag=True, help="Do not delete the temporary home.")
-def command(*, fast: bool, keep: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, *, fast: bool, keep: bool) -> None:
     """Play a scripted session with a subagent and print its transcript.
 
     A daemon runs in a temporary home directory while an agent's log is written there.
@@ -48,7 +52,7 @@ def command(*, fast: bool, keep: bool) -> None:
     """
     home = Path(tempfile.mkdtemp(prefix="leslied-demo-"))
     try:
-        _run_demo(home, pause=0.0 if fast else 0.6)
+        _run_demo(home, get_app(ctx).clock, pause=0.0 if fast else 0.6)
     finally:
         if keep:
             click.echo(f"\nThe files of the demo are in {home}")
@@ -56,10 +60,10 @@ def command(*, fast: bool, keep: bool) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def _run_demo(home: Path, pause: float) -> None:
+def _run_demo(home: Path, clock: Clock, pause: float) -> None:
     project = home / "mill"
     (project / ".git").mkdir(parents=True)
-    with _running_daemon(home):
+    with _running_daemon(home, clock):
         _print_heading("The daemon is running. An agent starts to write its log:")
         for line, path in iter_log_lines(project):
             log = home / ".claude" / "projects" / "-mill" / path
@@ -67,19 +71,20 @@ def _run_demo(home: Path, pause: float) -> None:
             with log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
             click.echo(click.style(_shorten(line), dim=True))
-            threading.Event().wait(pause)
+            clock.sleep(pause)
         _print_heading("The turn has ended. The project now contains:")
-        folder = project / ".leslie" / "threads" / f"thread-{SESSION_ID[:8]}" / ".meta"
-        for file_path in _wait_for_files(folder):
+        thread_id = f"thread-{SESSION_ID[:8]}"
+        folder = project / thread_folder(thread_id)
+        for file_path in _wait_for_files(folder, clock):
             click.echo(f"  {file_path.relative_to(project)}")
-        (transcript,) = (folder / "transcripts").glob("*.txt")
+        (transcript,) = (project / transcripts_folder(thread_id)).glob("*.txt")
         _print_heading(f"{transcript.name}:")
         click.echo(sanitize(transcript.read_text(encoding="utf-8")))
     _print_heading("See your own sessions with: leslied sync && leslied list")
 
 
 @contextmanager
-def _running_daemon(home: Path) -> Iterator[None]:
+def _running_daemon(home: Path, clock: Clock) -> Iterator[None]:
     """Run a daemon for this home directory; stop it at the end."""
     environ = {k: v for k, v in read_environ().items() if not _is_user_variable(k)}
     environ["HOME"] = str(home)
@@ -87,7 +92,7 @@ def _running_daemon(home: Path) -> Iterator[None]:
         [sys.executable, "-m", "leslied", "run"], env=environ, stderr=subprocess.DEVNULL
     )
     try:
-        _wait_for_files(home / ".local", "**/store.db")
+        _wait_for_files(home / ".local", clock, "**/store.db")
         yield
     finally:
         process.terminate()
@@ -102,7 +107,9 @@ def _is_user_variable(name: str) -> bool:
     )
 
 
-def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
+def _wait_for_files(
+    folder: Path, clock: Clock, pattern: str = "**/*.txt"
+) -> list[Path]:
     """Return the matching files once two checks in a row find the same ones.
 
     Raises LesliedError if that does not happen within a minute.
@@ -113,7 +120,7 @@ def _wait_for_files(folder: Path, pattern: str = "**/*.txt") -> list[Path]:
         if current and current == previous:
             return current
         previous = current
-        threading.Event().wait(_CHECK_SECONDS)
+        clock.sleep(_CHECK_SECONDS)
     raise LesliedError(
         f"The demo's files did not appear in {folder}.", "Run: leslied doctor"
     )

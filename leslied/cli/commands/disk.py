@@ -22,6 +22,7 @@ from leslied.cli.render.output import (
     parse_time,
     shorten_ids,
 )
+from leslied.layout import LESLIE_FOLDER
 from leslied.model.codec import encode_time
 from leslied.model.record import SessionKey
 from leslied.pipeline.maintenance.prune import find_store_copies, measure_sizes
@@ -70,7 +71,7 @@ def _collect_usage(app: App, reader: StoreReader) -> dict[str, Any]:
         "copies": sum(map(_measure_size, find_store_copies(store))),
         "archive": _measure_size(paths.archive_dir),
         "central": _measure_size(central),
-        "projects": sum(_measure_size(f / ".leslie") for f in project_folders),
+        "projects": sum(_measure_size(f / LESLIE_FOLDER) for f in project_folders),
         "state": _measure_size(paths.state_dir),
     }
     return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import sys
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from leslied.cli.render.options import RenderOptions, find_terminal_width
 from leslied.model.codec import record_to_dict
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
+from leslied.model.times import to_us
 from leslied.queries import check_agents, redact_entry, resolve_id
 from leslied.redact.session import redact_summary
 from leslied.store import SessionGroup, read_lock_info
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from leslied.app import App
+    from leslied.clock import Clock
     from leslied.model.query import Filter
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
@@ -94,14 +95,14 @@ def command(
         follower.start(options["last"], from_start=once)
         while True:
             follower.poll()
-            if once or not _wait():
+            if once or not _wait(app.clock):
                 return
 
 
-def _wait() -> bool:
+def _wait(clock: Clock) -> bool:
     """Wait for the poll interval; return False once nobody reads our output."""
     if sys.stdout.isatty():
-        threading.Event().wait(_POLL_SECONDS)
+        clock.sleep(_POLL_SECONDS)
         return True
     poll = select.poll()
     # Without events to wait for, only errors are reported, such as a closed pipe.
@@ -209,7 +210,7 @@ class _Follower:
         if from_start:
             return
         self.cursor = self.feed.get_newest_placement()
-        self.stopped_us = int(self.app.clock.now().timestamp() * 1_000_000)
+        self.stopped_us = to_us(self.app.clock.now())
         if last is None:
             return
         row_ids = None

@@ -19,11 +19,11 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.errors import UserError
+from leslied.fs import make_private_dir
 from leslied.hooks import settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.spool import FOLDER
 from leslied.hooks.thread import find_project
-from leslied.paths import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

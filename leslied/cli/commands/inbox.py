@@ -14,6 +14,7 @@ from leslied.cli.render.output import emit, format_ago, format_table, json_optio
 from leslied.errors import UserError
 from leslied.hooks import inbox, injection_state
 from leslied.model.codec import encode_time
+from leslied.model.times import to_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +62,7 @@ def _load_messages(app: App, prefix: str) -> list[inbox.InboxMessage]:
             f"No message was sent to a thread that starts with {prefix!r}.",
             "List all messages with: leslied inbox",
         )
-    now_ns = int(app.clock.now().timestamp() * 1e9)
+    now_ns = to_ns(app.clock.now())
     messages = [
         message for thread in threads for message in inbox.list_messages(folder, thread)
     ]

@@ -16,6 +16,7 @@ from leslied.errors import UserError
 from leslied.hooks import AGENT_NAME, AGENT_TITLE, inbox, settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.thread import find_project
+from leslied.model.times import to_ns
 from leslied.queries import resolve_id
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> 
         )
     with app.open_reader() as reader:
         session = resolve_id(reader, recipient).session
-    now_ns = int(app.clock.now().timestamp() * 1e9)
+    now_ns = to_ns(app.clock.now())
     thread = session.thread_id
     message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)
     warning = _find_warning(app, session)

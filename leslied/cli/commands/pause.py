@@ -7,7 +7,7 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
-from leslied.paths import make_private_dir
+from leslied.fs import make_private_dir
 
 
 @click.command(

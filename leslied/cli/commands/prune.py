@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +32,7 @@ from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
 from leslied.model.codec import encode_time
 from leslied.model.query import Selection
+from leslied.model.times import from_us
 from leslied.paths import PLATFORM
 from leslied.pipeline.maintenance.prune import (
     PruneGuard,
@@ -49,6 +49,7 @@ from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from leslied.app import App
     from leslied.sessions.retention import PruneCandidate, StorageSizes
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 _MAX_LISTED_SESSIONS = 20
 _SIZE_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
 _SIZE_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEEP_REASONS = {
     "active": "still active",
     "idle": "idle, not stopped yet",
@@ -251,7 +251,7 @@ class _PruneRequest:
         now = self.app.clock.now()
         before = None
         if age is not None:
-            before = _EPOCH + timedelta(microseconds=parse_time_arg(age, now, None))
+            before = from_us(parse_time_arg(age, now, None))
         return RetentionPolicy(
             before=before,
             keep_newest=self.options["keep"],

@@ -14,6 +14,7 @@ from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_time, json_option, sanitize
 from leslied.hooks.files import read_part
 from leslied.hooks.thread import find_project
+from leslied.layout import PROGRESS_FILE, thread_folder
 from leslied.queries import format_resume_command, load_units, redact_unit, resolve_id
 from leslied.threads.context import build_context
 from leslied.threads.progress import parse_progress
@@ -150,7 +151,7 @@ def _make_briefing(
 
 def _list_open_tasks(folder: str, thread: str) -> list[str]:
     """Return open tasks, then blocked ones with their reason."""
-    path = f"{folder}/.leslie/threads/{thread}/progress.md"
+    path = f"{folder}/{thread_folder(thread)}/{PROGRESS_FILE}"
     text = (read_part(path, 0, _MAX_PROGRESS_BYTES) or b"").decode("utf-8", "replace")
     progress = parse_progress(text)
     blocked = [

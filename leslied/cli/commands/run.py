@@ -16,8 +16,9 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.daemon import Loop, Notifier, run_initial_sync
+from leslied.fs import make_private_dir
 from leslied.log import make_logger
-from leslied.paths import PLATFORM, make_private_dir
+from leslied.paths import PLATFORM
 from leslied.store import Store
 from leslied.tail.watch import Watcher
 

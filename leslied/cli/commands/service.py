@@ -18,8 +18,9 @@ from leslied.cli.render.output import (
     json_option,
     sanitize,
 )
+from leslied.fs import make_private_dir
 from leslied.model.codec import encode_time
-from leslied.paths import PLATFORM, make_private_dir
+from leslied.paths import PLATFORM
 from leslied.service import find_program, get_manager
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from leslied.cli.render.output import (
     json_option,
 )
 from leslied.cli.terminal.progress import ProgressBar
+from leslied.model.source import SourceProblem
 from leslied.pipeline import AssetIndexReport, IngestReport, SettleReport
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     data["threads_indexed"] = asset_report.threads
     data["index_files_written"] = asset_report.files_written
     errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
-    warnings += format_source_errors(errors.items())
+    problems = [SourceProblem(str(path), reason) for path, reason in errors.items()]
+    warnings += format_source_errors(problems)
     warnings += [f"{name}: {reason}" for name, reason in settle_report.errors.items()]
     emit(
         data,

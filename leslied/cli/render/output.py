@@ -14,20 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
 from leslied.errors import UserError
-from leslied.model.source import WAITING
 from leslied.paths import read_environ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from leslied.model.source import SourceProblem
     from leslied.model.stats import Cost
 
-_CONTROL_CHARS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
-    "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-"""Control, invisible and bidirectional characters, except tab and newline."""
 _EMOJI_MODIFIERS = re.compile(
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
@@ -66,7 +62,7 @@ def find_color_setting(environ: Mapping[str, str]) -> bool | None:
 
 def sanitize(text: str) -> str:
     """Replace control and bidirectional characters by visible ones."""
-    return _CONTROL_CHARS.sub(_escape_char, text) if not text.isprintable() else text
+    return CONTROL_CHARACTER.sub(_escape_char, text) if not text.isprintable() else text
 
 
 def _escape_char(match: re.Match[str]) -> str:
@@ -93,19 +89,19 @@ def emit(
         click.echo(click.style("warning: ", fg="yellow") + sanitize(warning), err=True)
 
 
-def format_source_errors(errors: Iterable[tuple[object, str]]) -> list[str]:
-    """Return a warning for each (path, reason).
+def format_source_errors(problems: Iterable[SourceProblem]) -> list[str]:
+    """Return a warning for each source that was not read.
 
     Logs that wait for the same reason share one line, because there may be hundreds of
     them; `leslied bundle` lists the path of each.
     """
     lines: list[str] = []
-    waiting: dict[str, list[object]] = {}
-    for path, reason in errors:
-        if reason.startswith(WAITING):
-            waiting.setdefault(reason, []).append(path)
+    waiting: dict[str, list[str]] = {}
+    for problem in problems:
+        if problem.is_waiting:
+            waiting.setdefault(problem.reason, []).append(problem.path)
         else:
-            lines.append(f"{path}: {reason}")
+            lines.append(f"{problem.path}: {problem.reason}")
     for reason, (first, *others) in waiting.items():
         suffix = f" and {format_count(len(others), 'other log')}" if others else ""
         lines.append(f"{first}{suffix}: {reason}")
@@ -137,7 +133,7 @@ def _print_envelope(
     }
     text = _encode_json(envelope).decode("utf-8", "replace")
     # Escape what a terminal would interpret; the JSON value stays the same.
-    safe = _CONTROL_CHARS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    safe = escape_control_characters(text)
     sys.stdout.buffer.write(safe.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 

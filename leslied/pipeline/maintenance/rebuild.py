@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
-from leslied.errors import SchemaMismatch, StoreUnusable, UserError
+from leslied.errors import NewerStore, SchemaMismatch, StoreUnusable, UserError
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.ingest.stage import Ingest
 from leslied.pipeline.maintenance.archive_replay import ArchiveReplay, restore_source
@@ -99,16 +99,16 @@ class Rebuild:
     def _open_old(self, report: RebuildReport) -> RebuildReader | None:
         """Migrate and open the old store; warn and return None if it is unusable.
 
-        Raise StoreUnusable if a newer leslied wrote it.
+        Raise NewerStore if a newer leslied wrote it.
         """
         if not self.path.exists():
             return None
         try:
             Store(self.path, self.clock).close()
             return RebuildReader(self.path)
+        except NewerStore:
+            raise
         except StoreUnusable as error:
-            if "newer leslied" in error.message:
-                raise
             report.warnings.append(error.message)
             return None
 
@@ -267,7 +267,7 @@ class Rebuild:
     def _replace_store(self) -> None:
         """Move the new store to the store's path; keep the old one as a backup."""
         backup = self.path.with_name(self.path.name + self.backup_suffix)
-        lock = lock_store(self.path)
+        lock = lock_store(self.path, self.clock)
         try:
             if self.path.exists():
                 _remove_store(backup)

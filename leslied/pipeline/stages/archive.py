@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import os
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +23,12 @@ from leslied.archive import (
 )
 from leslied.errors import SourceError, StoreUnusable
 from leslied.failpoints import failpoint
+from leslied.fs import sync_folder
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.source_reader import FIRST_CWD, parse_state
 from leslied.pipeline.progress import ignore_progress
-from leslied.sessions.status import STOPPED_AFTER
+from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store.ledgers.archive import ArchiveCursor
 from leslied.store.ledgers.metadata import ManifestRuns
 from leslied.tail.files import iter_range, open_regular
@@ -112,8 +112,7 @@ class Archiver:
     def archive_due(self, *, limit: int) -> ArchiverReport:
         """Archive about `limit` due sources, without the other steps of `run`."""
         report = ArchiverReport()
-        now_us = int(self.clock.now().timestamp() * 1e6)
-        quiet_since_us = now_us - STOPPED_AFTER // timedelta(microseconds=1)
+        quiet_since_us = compute_stop_cutoff_us(self.clock.now())
         with self.store.archive() as ledger:
             ledger.update_feeds()
             due = ledger.list_due(quiet_since_us)
@@ -132,7 +131,7 @@ class Archiver:
                     if cursor.file:
                         folders.add((self.archive_dir / cursor.file).parent)
         for folder in folders:
-            archive.fsync_folder(folder)
+            sync_folder(folder)
         return report
 
     def _mark_changed_files_due(self) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import INDEX_FILE, INDEX_PAGE
 from leslied.model.codec import encode_time
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
@@ -229,8 +230,8 @@ class AssetIndex:
             total=total, zone=self.zone, titles=self.agent_titles
         )
         for file, data in (
-            (".leslie/index.json", render_index(threads, total)),
-            (".leslie/INDEX.md", render_page(threads, options)),
+            (INDEX_FILE, render_index(threads, total)),
+            (INDEX_PAGE, render_page(threads, options)),
         ):
             if read_text(base, file, _MAX_INDEX_BYTES) != data.decode():
                 sinks.write_file(base, file, data)

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import exports_folder
 from leslied.model.record import SessionKey
 from leslied.model.session import Session
 from leslied.model.stats import Cost
@@ -20,7 +21,7 @@ from leslied.prices import load_prices
 from leslied.queries import UsageStats
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
-from leslied.sessions.status import STOPPED_AFTER
+from leslied.sessions.status import compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,9 +66,8 @@ class Exports:
         if not self.formats:
             return report
         formats_key = " ".join(self.formats)
-        quiet_since = self.clock.now() - STOPPED_AFTER
         with self.store.exports() as ledger:
-            due = ledger.list_due(formats_key, int(quiet_since.timestamp() * 1e6))
+            due = ledger.list_due(formats_key, compute_stop_cutoff_us(self.clock.now()))
         finished: list[DueSession] = []
         for session in due:
             if len(finished) >= limit:
@@ -99,7 +99,7 @@ class Exports:
 
     def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
         session = redact_session(self._load_session(main), self.redact)
-        folder = f".leslie/threads/{main.thread_id}/.meta/exports"
+        folder = exports_folder(main.thread_id)
         for format_name in self.formats:
             for artifact in _render(format_name, session):
                 sinks.write_artifact(Path(main.folder), _prefix_paths(folder, artifact))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from leslied.errors import StoreUnusable
 from leslied.hooks import AGENT_NAME, inbox, injection_state, spool
 from leslied.hooks.files import remove_file
+from leslied.model.times import to_ns
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import IngestReport
 
@@ -61,7 +62,7 @@ class HookEvents:
         A file whose event fails unexpectedly stays in the spool until it succeeds or
         has failed too often. No entry is lost then: the next scan reads the log.
         """
-        now_ns = int(self.clock.now().timestamp() * 1e9)
+        now_ns = to_ns(self.clock.now())
         spooled = spool.read_events(str(self.data_dir), now_ns)
         report = HookEventsReport(dropped=spooled.dropped)
         events = {

@@ -10,17 +10,17 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
 from leslied.model.record import SessionKey
+from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
 from leslied.sessions import compute_status
-from leslied.threads.layout import THREADS_FOLDER
 from leslied.threads.operations import rename_thread, upsert_threads
 from leslied.threads.relations import find_claimed_sessions, read_relations
 from leslied.threads.relations_file import (
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 DAEMON_RETRY_DELAYS_SECONDS = (0.1,)
 """Seconds between tries to get Leslie's lock. Fewer than for a command, because the
 daemon tries again at its next iteration."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TITLE_LENGTH = 120
 
 
@@ -122,7 +121,7 @@ class RelationsSync:
             "session_id": main.key.session_id,
             "title": self._to_safe_line(main.title) or main.thread_id,
             "status": "completed" if is_stopped else "active",
-            "created_at": format_utc(main.started_at or main.ended_at or _EPOCH),
+            "created_at": format_utc(main.started_at or main.ended_at or EPOCH),
             "metadata": {
                 "agent": main.key.agent,
                 "subagents": self._list_subagents(main),
@@ -135,7 +134,7 @@ class RelationsSync:
 
     def _list_subagents(self, main: SessionSummary) -> list[dict[str, str]]:
         children = self.reader.list_subagents(main.key)
-        children.sort(key=lambda child: (child.started_at or _EPOCH, child.key.source))
+        children.sort(key=lambda child: (child.started_at or EPOCH, child.key.source))
         return [
             {
                 "id": child.subagent_id,
@@ -173,7 +172,7 @@ class RelationsSync:
             report.is_lock_busy = True
             return
         except SinkError as error:
-            if (base / ".leslie").is_dir():
+            if (base / LESLIE_FOLDER).is_dir():
                 report.errors[str(base)] = error.message
             new_ids = []
         with self.store.relations() as ledger:
@@ -266,9 +265,7 @@ class RelationsSync:
             pass  # Move the files even if the relations file cannot be written.
         for name in move.files:
             sinks.remove_file(base, name)
-        sinks.merge_folder(
-            base, f"{THREADS_FOLDER}/{move.old_id}", f"{THREADS_FOLDER}/{move.new_id}"
-        )
+        sinks.merge_folder(base, thread_folder(move.old_id), thread_folder(move.new_id))
         with self.store.relations() as ledger:
             ledger.mark_moved(move.session)
             ledger.mark_due([move.session])
@@ -308,9 +305,8 @@ def _plan_file_moves(
     """
     moves, new_paths = [], set()
     for row, unit, old in ledger.list_transcript_files(session):
-        _, _, thread_and_name = old.partition(f"{THREADS_FOLDER}/")
-        _, _, name = thread_and_name.partition("/")
-        stem = f"{THREADS_FOLDER}/{new_id}/{name.removesuffix('.txt')}"
+        _, name = split_thread_path(old)
+        stem = f"{thread_folder(new_id)}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
         while new in new_paths or sinks.read_file(base, new) is not None:
             number += 1

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from leslied import sinks
+from leslied.layout import (
+    LESLIE_FOLDER,
+    assets_file,
+    collected_file,
+    split_thread_path,
+    thread_folder,
+)
+from leslied.model.times import EPOCH
 from leslied.sessions.file_changes import PLAN_AND_TODO_TOOLS, find_file_changes
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
@@ -21,7 +28,7 @@ from leslied.threads.assets import (
     read_text,
     truncate_title,
 )
-from leslied.threads.collected_assets import COLLECTED_FOLDER, collect_assets
+from leslied.threads.collected_assets import collect_assets
 from leslied.threads.index import (
     Asset,
     AssetFile,
@@ -41,15 +48,12 @@ if TYPE_CHECKING:
     from leslied.threads.assets import ScannedAsset, ScannedFile
     from leslied.threads.collected_assets import CollectedAsset
 
-_THREADS_INFIX = "/.leslie/threads/"
-"""Part of the absolute path of every file in a thread's folder."""
-_CALL_KEYWORDS = (".leslie", "plans")
+_CALL_KEYWORDS = (LESLIE_FOLDER, "plans")
 """A tool call can only concern a thread if it contains one of these strings, or if the
 first one is part of its working directory."""
 _ALWAYS_RELEVANT_KINDS = ("plan", "todos", "task", "folder")
 """Kinds of changes that are relevant whatever their path is."""
 _MAX_FILE_BYTES = 16 * 1024 * 1024
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):
@@ -91,10 +95,6 @@ class ThreadAssets:
     _fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _files_written: int = 0
 
-    @property
-    def _folder(self) -> str:
-        return f".leslie/threads/{self.session.thread_id}"
-
     def run(self, fingerprints_json: str) -> ThreadAssetsReport:
         """Write the thread's index if it changed, and return it in a report.
 
@@ -107,7 +107,7 @@ class ThreadAssets:
         scanned = find_assets_in_roots(self.roots, self.session.thread_id)
         assets = [self._describe_asset(root, asset) for root, asset in scanned]
         assets += self._write_collected_assets({asset.type for asset in assets})
-        base, name = self.roots[0], f"{self._folder}/.meta/assets.json"
+        base, name = self.roots[0], assets_file(self.session.thread_id)
         old_text = read_text(base, name, _MAX_FILE_BYTES)
         key = self.session.key
         thread = ThreadIndex(
@@ -137,10 +137,7 @@ class ThreadAssets:
                     folder = ledger.find_cwd_before(session.row, unit) or session.cwd
                     changes = self._find_unit_changes(session, unit, folder)
                     ledger.replace_file_changes(session.row, unit, changes)
-                    paths = (
-                        change.path.partition(_THREADS_INFIX)[2] for change in changes
-                    )
-                    thread_ids = {path.partition("/")[0] for path in paths}
+                    thread_ids = {split_thread_path(c.path)[0] for c in changes}
                     due.update(ledger.list_indexed(thread_ids))
                 ledger.mark_searched(session.row)
                 ledger.mark_due(due, is_due=True)
@@ -154,11 +151,11 @@ class ThreadAssets:
         All calls are loaded if one of them ran below a `.leslie` folder, because a
         relative path there does not contain a keyword.
         """
-        keywords = ("",) if ".leslie" in folder else _CALL_KEYWORDS
+        keywords = ("",) if LESLIE_FOLDER in folder else _CALL_KEYWORDS
         entries = self.reader.list_tool_calls(
             session.row, unit, keywords, PLAN_AND_TODO_TOOLS
         )
-        if any(".leslie" in str(e.record.metadata.get("cwd")) for e in entries):
+        if any(LESLIE_FOLDER in str(e.record.metadata.get("cwd")) for e in entries):
             entries = self.reader.list_tool_calls(
                 session.row, unit, ("",), PLAN_AND_TODO_TOOLS
             )
@@ -177,7 +174,7 @@ class ThreadAssets:
     def _is_relevant(self, change: FileChange) -> bool:
         return (
             change.kind in _ALWAYS_RELEVANT_KINDS
-            or _THREADS_INFIX in change.path
+            or bool(split_thread_path(change.path)[0])
             or self.is_plan_file(change.path)
         )
 
@@ -203,7 +200,7 @@ class ThreadAssets:
                 *ledger.list_old_thread_ids(self.session.row),
                 self.session.thread_id,
             ):
-                old_path = f"{root}{_THREADS_INFIX}{thread_id}/{asset.relative_path}"
+                old_path = f"{root}/{thread_folder(thread_id)}/{asset.relative_path}"
                 new_path = f"{root}/{asset.path}"
                 for change in (
                     *ledger.list_file_changes_below(old_path),
@@ -250,7 +247,7 @@ class ThreadAssets:
         }
         assets = []
         for asset_type in ("plan", "progress"):
-            name = f"{self._folder}/{COLLECTED_FOLDER}/{asset_type}.md"
+            name = collected_file(self.session.thread_id, asset_type)
             old_text = read_text(self.roots[0], name, _MAX_FILE_BYTES)
             asset = collected.get(asset_type)
             if asset and asset_type not in types_in_folder:
@@ -271,7 +268,7 @@ class ThreadAssets:
             title=find_title(text) or f"{collected.type}.md",
             size=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
-            updated_at=collected.last_call.at or self.session.ended_at or _EPOCH,
+            updated_at=collected.last_call.at or self.session.ended_at or EPOCH,
             changes=[collected.last_call],
         )
         return Asset(type=collected.type, path=name, is_collected=True, files=[file])
@@ -305,7 +302,7 @@ def find_assets_in_roots(
 
 def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
     """Return a stamp that changes when an asset or the thread's index file changes."""
-    index = read_stamp(roots[0], f".leslie/threads/{thread_id}/.meta/assets.json")
+    index = read_stamp(roots[0], assets_file(thread_id))
     assets = [
         asset
         for root in roots

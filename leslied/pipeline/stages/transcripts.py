@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.record import SessionKey
+from leslied.model.times import EPOCH, to_us
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
 from leslied.redact.session import redact_unit
@@ -34,10 +36,6 @@ MAX_TRANSCRIPTS = 50
 """Transcript files per thread. Older ones are removed; the store keeps everything."""
 _SETTLE_AFTER = timedelta(seconds=2)
 """Time without new entries after which an ended turn counts as a finished unit."""
-_GITIGNORE = (
-    "/.gitignore\n/index.json\n/INDEX.md\n/thread_relations.json*\n/threads/*/.meta/\n"
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Backfill = Literal["central", "project", "none"]
 
 
@@ -202,7 +200,7 @@ class TranscriptStage:
                 return Path(os.fsdecode(saved_folder))
             location = self.policy.choose(main.cwd)
             is_old = main.ended_at is not None and (
-                main.ended_at.timestamp() * 1e6 < ledger.get_created_us()
+                to_us(main.ended_at) < ledger.get_created_us()
             )
             if is_old and self.backfill == "none":
                 return None
@@ -267,7 +265,7 @@ class _TranscriptWriter:
             folder=os.fsencode(self.base),
             file=self._choose_name(unit, zone, ledger),
             utc_offset=_get_utc_offset_minutes(zone, unit.started_at),
-            started_us=int((unit.started_at or _EPOCH).timestamp() * 1e6),
+            started_us=to_us(unit.started_at or EPOCH),
             newest=0,
             digest=b"",
         )
@@ -301,16 +299,17 @@ class _TranscriptWriter:
         """Write a file below the base; create the folder's `.gitignore` if missing."""
         if self.base.is_relative_to(self.stage.policy.central):
             sinks.make_folder(self.base)
-        if sinks.read_file(self.base, ".leslie/.gitignore") is None:
-            sinks.write_file(self.base, ".leslie/.gitignore", _GITIGNORE.encode())
+        if sinks.read_file(self.base, GITIGNORE_FILE) is None:
+            sinks.write_file(self.base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
         sinks.write_file(self.base, name, data)
         self.report.files_written += 1
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
         """Return a path below the base that is unused in the store and on disk."""
-        subfolder = "subagents" if unit.summary.is_subagent else "transcripts"
-        folder = f".leslie/threads/{self.main.thread_id}/.meta/{subfolder}"
-        started = (unit.started_at or _EPOCH).astimezone(zone)
+        folder = transcripts_folder(
+            self.main.thread_id, is_subagent=unit.summary.is_subagent
+        )
+        started = (unit.started_at or EPOCH).astimezone(zone)
         prompt = self.stage.redact(unit.prompt)
         number = 1
         while True:
@@ -324,7 +323,7 @@ class _TranscriptWriter:
         """Return the configured time zone, or the machine's when the unit began."""
         if self.stage.zone:
             return self.stage.zone
-        local = (unit.started_at or _EPOCH).astimezone()
+        local = (unit.started_at or EPOCH).astimezone()
         return timezone(local.utcoffset() or timedelta())
 
 
@@ -347,8 +346,7 @@ def _find_parent_units(
             is_new = row != child.row and row not in visited_rows
             if row in children_by_row and is_new:
                 return find_unit(children_by_row[row], (*visited_rows, child.row))
-        started_us = (child.started_at or _EPOCH).timestamp() * 1e6
-        return ledger.find_unit_at(main.row, int(started_us))
+        return ledger.find_unit_at(main.row, to_us(child.started_at or EPOCH))
 
     return {child.row: find_unit(child) for child in children}
 
@@ -362,5 +360,5 @@ def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
 
 
 def _get_utc_offset_minutes(zone: tzinfo, at: datetime | None) -> int:
-    offset = (at or _EPOCH).astimezone(zone).utcoffset() or timedelta()
+    offset = (at or EPOCH).astimezone(zone).utcoffset() or timedelta()
     return int(offset.total_seconds() // 60)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from leslied.control_characters import replace_control_characters
 from leslied.sinks.leslie.document import (
     AssistantBlock,
     CallBlock,
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
     from leslied.sinks.leslie.document import TranscriptBlock
 
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029"
-    "\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-"""Control and invisible characters, unsafe because people `cat` these files."""
 _MAX_CUTS = 2
 """Maximum number of cut blocks: one before and one after the last answer."""
 _MAX_OMITTED_BYTES = 10**12
@@ -141,7 +136,8 @@ def _make_block(record: Record, options: TranscriptOptions) -> TranscriptBlock |
 
 
 def _get_tool_name(record: Record) -> str:
-    return " ".join(_CONTROLS.sub(" ", record.tool_name).split()) or "unknown"
+    name = replace_control_characters(record.tool_name, " ")
+    return " ".join(name.split()) or "unknown"
 
 
 def _clean(text: str, options: TranscriptOptions) -> str:
@@ -151,7 +147,7 @@ def _clean(text: str, options: TranscriptOptions) -> str:
     recognised.
     """
     text = text.replace("\r\n", "\n").strip("\n")
-    return options.redact(_CONTROLS.sub("\ufffd", text))
+    return options.redact(replace_control_characters(text))
 
 
 def _fit_to_limits(

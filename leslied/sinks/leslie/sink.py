@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from leslied.layout import transcripts_folder
 from leslied.model.output import Artifact
+from leslied.model.times import EPOCH
 from leslied.sinks._contract import Sink
 from leslied.sinks._names import make_safe_name
 from leslied.sinks.leslie.names import make_file_name
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.model.session import Session, Unit
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
@@ -62,14 +61,14 @@ class _ThreadRenderer:
 
         A unit without a transcript gets a new path.
         """
-        folder = "subagents" if unit.summary.is_subagent else "transcripts"
         thread = make_safe_name(self._session.summary.thread_id or "unknown")
+        folder = transcripts_folder(thread, is_subagent=unit.summary.is_subagent)
         existing_name = unit.transcript.rpartition("/")[2]
-        started_at = (unit.started_at or _EPOCH).astimezone(self._session.zone)
+        started_at = (unit.started_at or EPOCH).astimezone(self._session.zone)
         number = 1
         while True:
             name = existing_name or make_file_name(started_at, unit.prompt, number)
-            path = f".leslie/threads/{thread}/.meta/{folder}/{name}"
+            path = f"{folder}/{name}"
             if path not in self._used_paths:
                 self._used_paths.add(path)
                 return path

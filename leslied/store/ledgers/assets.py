@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from leslied.model.file_change import FileChange
 from leslied.model.record import SessionKey
-from leslied.store.columns import from_us, select_in_batches, to_us
+from leslied.model.times import from_us, to_us
+from leslied.store.columns import select_in_batches
 
 if TYPE_CHECKING:
     import sqlite3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.model.failure import Failure
-from leslied.store.columns import from_us, to_us
+from leslied.model.times import from_us, to_us
 
 if TYPE_CHECKING:
     import sqlite3

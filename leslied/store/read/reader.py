@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
+from leslied.model.source import SourceProblem
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
@@ -366,15 +367,12 @@ class StoreReader:
         return [{**item, "path": os.fsdecode(item["path"])} for item in rejected]
 
     @translate_sqlite_errors
-    def list_source_errors(self) -> list[tuple[str, str]]:
-        """List (path, reason) of existing sources that could not be read.
-
-        A reason that starts with `WAITING` is not an error: the source is held back.
-        """
+    def list_source_errors(self) -> list[SourceProblem]:
+        """List the existing sources that could not be read or are held back."""
         rows = self._db.execute(
             "SELECT path, trouble FROM source WHERE trouble <> '' AND NOT is_gone"
         )
-        return [(os.fsdecode(path), reason) for path, reason in rows]
+        return [SourceProblem(os.fsdecode(path), reason) for path, reason in rows]
 
     @translate_sqlite_errors
     def list_failures(self) -> list[Failure]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from leslied.model.query import AllOf, AnyOf, Term
 from leslied.model.record import MAIN, SessionKey
-from leslied.store.columns import from_us
+from leslied.model.times import from_us
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
 from leslied.store.read.filter_sql import (

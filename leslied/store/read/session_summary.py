@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
-from leslied.store.columns import from_us
+from leslied.model.times import from_us
 from leslied.store.fts_text import truncate_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,11 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError, UserError
-from leslied.store.connection import make_unusable_error, translate_sqlite_errors
+from leslied.store.connection import (
+    get_primary_code,
+    make_unusable_error,
+    translate_sqlite_errors,
+)
 from leslied.store.fts_text import truncate_text
 from leslied.store.read.reader import StoreReader
 from leslied.store.read.record_pages import (
@@ -255,12 +259,12 @@ class SqlReader(StoreReader):
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""
         message = str(error).strip().rstrip(".")
-        # The low byte of SQLite's extended error code is the primary code.
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE_STORE_CODES:
+        code = get_primary_code(error)
+        if code in _UNUSABLE_STORE_CODES:
             return make_unusable_error(self.path, error)
-        if message == "interrupted" and not self._is_past_deadline():
-            raise KeyboardInterrupt
-        if message == "interrupted":
+        if code == sqlite3.SQLITE_INTERRUPT:
+            if not self._is_past_deadline():
+                raise KeyboardInterrupt
             return UserError(
                 "The query took too long and was stopped.",
                 "Narrow it with a session_id or a LIMIT, or allow more time: "
@@ -297,7 +301,10 @@ def _check_query_text(query: str) -> None:
 
 
 def _make_query_error(message: str) -> UserError:
-    """Return the error for a message of SQLite about the query."""
+    """Return the error for a message of SQLite about the query.
+
+    SQLite has one error code for all of them, so only the message tells them apart.
+    """
     if match := re.match(r"no such table: (.*)", message, re.DOTALL):
         views = ", ".join(view.name for view in VIEWS)
         return UserError(f"There is no view {match[1]!r}.", f"The views are: {views}")

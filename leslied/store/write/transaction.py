@@ -16,13 +16,13 @@ from leslied.failpoints import failpoint
 from leslied.model.decoded_chunk import PreparedRecord
 from leslied.model.record import Usage, make_record_id
 from leslied.model.source import Noise
+from leslied.model.times import to_us
 from leslied.store.columns import (
     RECORD_COLUMNS,
     digest_record,
     pack_record,
     pack_usage,
     select_in_batches,
-    to_us,
     unpack_usage,
 )
 from leslied.store.fts_text import extract_index_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from leslied.model.record import Usage
-from leslied.store.columns import to_us
+from leslied.model.times import to_us
 
 if TYPE_CHECKING:
     import sqlite3

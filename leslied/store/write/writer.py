@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
 from leslied.failpoints import failpoint
-from leslied.store.columns import pack_path, to_us
+from leslied.model.times import to_us
+from leslied.store.columns import pack_path
 from leslied.store.connection import (
     begin_bulk_load,
     end_bulk_load,
@@ -63,7 +64,7 @@ class Store:
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path = path
         self._clock = clock
-        self._lock = lock_store(path)
+        self._lock = lock_store(path, clock)
         try:
             self._db = open_writer(path)
             self._record_creation()

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from leslied.threads.layout import thread_folder
 
 from leslied.hooks import respond
 from leslied.hooks.settings import PROGRAM, make_command
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
-from leslied.threads.layout import thread_folder
 from leslied.threads.operations import add_reference, upsert_threads
 from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support.claude import ClaudeLogBuilder

@@ -8,7 +8,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,7 +268,7 @@ def test_a_refused_writer_does_not_release_the_lock_of_the_first(
 def test_closing_the_writer_releases_the_lock(path: Path, clock: FakeClock):
     Store(path, clock).close()
 
-    os.close(lock_store(path))
+    os.close(lock_store(path, clock))
 
 
 @pytest.mark.fault("E11")
@@ -304,7 +303,7 @@ def test_a_writer_that_fails_to_open_releases_the_lock(path: Path, clock: FakeCl
         with pytest.raises(StoreUnusable):
             Store(path, clock)
 
-    os.close(lock_store(path))
+    os.close(lock_store(path, clock))
 
 
 # Damage
@@ -383,11 +382,35 @@ def test_the_store_is_a_regular_file(path: Path, clock: FakeClock):
 
 
 @pytest.mark.fault("E11")
-def test_a_probe_of_the_lock_does_not_prevent_writing(path: Path):
+def test_a_probe_of_the_lock_does_not_prevent_writing(path: Path, clock: FakeClock):
     """`status` takes a shared lock for a moment to see who holds it."""
-    os.close(lock_store(path))
+    os.close(lock_store(path, clock))
     fd = os.open(path.with_name("writer.lock"), os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_SH)
-    threading.Timer(0.02, os.close, (fd,)).start()
 
-    os.close(lock_store(path))
+    class ProbeEndsMeanwhile(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            os.close(fd)
+
+    os.close(lock_store(path, ProbeEndsMeanwhile()))
+
+
+@pytest.mark.parametrize("opener", [open_reader, open_writer])
+def test_a_file_that_is_not_a_store_can_be_rebuilt(path: Path, opener):
+    path.parent.mkdir()
+    path.write_bytes(b"This is a text file. " * 1000)
+
+    with pytest.raises(StoreUnusable) as raised:
+        opener(path)
+
+    assert raised.value.hint.endswith("leslied rebuild")
+
+
+def test_a_damaged_store_can_be_repaired(path: Path, clock: FakeClock):
+    corrupt_store(path, clock)
+
+    with pytest.raises(StoreUnusable) as raised:
+        open_writer(path)
+
+    assert raised.value.hint.startswith("See what is damaged: leslied doctor.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.errors import StoreUnusable
+from leslied.errors import NewerStore, StoreUnusable
 from leslied.store import Store, StoreReader, schema
 from tests.support.clock import FakeClock
 from tests.support.records import StoreHarness, list_modes, make_prompt
@@ -70,7 +70,7 @@ def test_a_new_store_has_the_newest_schema(path: Path):
 def test_a_newer_schema_is_refused_with_a_message(path: Path, clock: FakeClock, opener):
     execute(path, f"PRAGMA user_version = {NEWEST + 1}")
 
-    with pytest.raises(StoreUnusable, match="newer leslied") as raised:
+    with pytest.raises(NewerStore, match="newer leslied") as raised:
         opener(path, clock)
 
     assert raised.value.exit_code == 3

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied.layout import thread_folder
 from leslied.threads import assets
 from leslied.threads.assets import (
     compute_assets_digest,
@@ -16,7 +17,6 @@ from leslied.threads.assets import (
     find_title,
     read_text,
 )
-from leslied.threads.layout import thread_folder
 from tests.support.records import rewrite_in_place
 
 ID = "thread-1"
@@ -24,7 +24,7 @@ ID = "thread-1"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = thread_folder(tmp_path, ID)
+    folder = tmp_path / thread_folder(ID)
     folder.mkdir(parents=True)
     return folder
 

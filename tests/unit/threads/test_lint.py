@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from leslied.layout import thread_folder
 from leslied.threads.assets import find_assets, list_names
-from leslied.threads.layout import thread_folder
 from leslied.threads.lint import LintFinding, lint_assets
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = thread_folder(tmp_path, "thread-1")
+    folder = tmp_path / thread_folder("thread-1")
     folder.mkdir(parents=True)
     return folder
 

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,29 +84,30 @@ def base(tmp_path: Path) -> Path:
     return folder
 
 
-class FakeSleep:
-    """A replacement for sleep that returns at once and records the delays."""
+class SleeplessClock(SystemClock):
+    """The system's clock, because locks have its times; `sleep` only records."""
 
     def __init__(self) -> None:
         self.delays: list[float] = []
+        self.on_sleep: Callable[[], object] = lambda: None
 
-    def __call__(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         self.delays.append(seconds)
+        self.on_sleep()
 
 
 @pytest.fixture
-def sleep() -> FakeSleep:
-    return FakeSleep()
+def sleepless() -> SleeplessClock:
+    return SleeplessClock()
 
 
 @pytest.fixture
-def file(base: Path, sleep: FakeSleep) -> RelationsFile:
+def file(base: Path, sleepless: SleeplessClock) -> RelationsFile:
     return RelationsFile(
         base=base,
-        clock=SystemClock(),
+        clock=sleepless,
         read=sinks.read_file,
         write=sinks.write_file,
-        pause=sleep,
     )
 
 
@@ -487,7 +489,7 @@ class LockHolder:
         )
         assert self._process.stdout.readline() == "held\n"
 
-    def release(self, _seconds: float = 0) -> None:
+    def release(self) -> None:
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         assert self._process.stdout.readline() == "free\n"
@@ -498,12 +500,14 @@ class LockHolder:
         self._process.stdout.close()
 
 
-def test_an_update_waits_for_leslie_and_loses_nothing(base: Path, file: RelationsFile):
+def test_an_update_waits_for_leslie_and_loses_nothing(
+    base: Path, file: RelationsFile, sleepless: SleeplessClock
+):
     save_threads(file, "thread-a")
     data = json.loads(get_main_path(base).read_text())
     data["threads"]["thread-x"] = make_leslie_thread("thread-x")
     leslie = LockHolder(base, data)
-    object.__setattr__(file, "pause", leslie.release)
+    sleepless.on_sleep = leslie.release
     try:
         save_threads(file, "thread-b")
     finally:
@@ -514,7 +518,7 @@ def test_an_update_waits_for_leslie_and_loses_nothing(base: Path, file: Relation
 
 
 def test_an_update_fails_if_the_lock_stays_held(
-    base: Path, file: RelationsFile, sleep: FakeSleep
+    base: Path, file: RelationsFile, sleepless: SleeplessClock
 ):
     save_threads(file, "thread-a")
     before = get_main_path(base).read_bytes()
@@ -527,18 +531,18 @@ def test_an_update_fails_if_the_lock_stays_held(
     finally:
         leslie.end()
 
-    assert sleep.delays == [0.1, 0.2, 0.4, 0.8, 1.0]
+    assert sleepless.delays == [0.1, 0.2, 0.4, 0.8, 1.0]
 
 
 def test_a_lock_older_than_ten_seconds_is_taken_over(
-    base: Path, file: RelationsFile, sleep: FakeSleep
+    base: Path, file: RelationsFile, sleepless: SleeplessClock
 ):
     lock = base / ".leslie" / "thread_relations.json.lock"
     lock.mkdir()
     os.utime(lock, (time.time() - 11,) * 2)
 
     assert save_threads(file, "thread-a")
-    assert (sleep.delays, lock.exists()) == ([], False)
+    assert (sleepless.delays, lock.exists()) == ([], False)
 
 
 def test_an_update_that_lost_the_lock_does_not_write(base: Path, file: RelationsFile):

@@ -22,6 +22,7 @@ from leslied.cli.render.output import (
     sanitize,
     shorten_ids,
 )
+from leslied.model.source import SourceProblem
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +31,10 @@ def no_columns(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_logs_that_wait_for_the_same_reason_share_a_line():
-    waiting = [(f"/logs/{n}", "waiting: no folder") for n in range(3)]
+    waiting = [SourceProblem(f"/logs/{n}", "waiting: no folder") for n in range(3)]
+    unreadable = SourceProblem("/logs/x", "cannot be opened")
 
-    lines = format_source_errors([*waiting, ("/logs/x", "cannot be opened")])
+    lines = format_source_errors([*waiting, unreadable])
 
     assert lines == [
         "/logs/x: cannot be opened",

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from leslied.layout import THREADS_FOLDER
 from leslied.pipeline import (
     AssetIndex,
     AssetIndexReport,
@@ -664,5 +665,5 @@ def test_the_page_matches_its_golden_file(
 
 def test_the_keywords_of_calls_cover_every_relevant_path():
     """A call without a keyword cannot concern any thread."""
-    assert ".leslie" in thread_assets._THREADS_INFIX
+    assert thread_assets._CALL_KEYWORDS[0] in THREADS_FOLDER
     assert thread_assets._CALL_KEYWORDS == (".leslie", "plans")

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from leslied.model.query import AllOf, Query, Term
 from leslied.model.record import make_chat_id
+from leslied.model.times import to_us
 from leslied.queries import SearchMode, parse_query, search_entries
-from leslied.store.columns import to_us
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,

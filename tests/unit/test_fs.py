@@ -1,0 +1,157 @@
+"""Atomic replacement of files, and private folders."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from leslied import fs
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "folder" / "file"
+    path.parent.mkdir()
+    path.write_bytes(b"old")
+    return path
+
+
+@pytest.fixture(params=[0o000, 0o077, 0o777])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    previous_umask = os.umask(request.param)
+    yield
+    os.umask(previous_umask)
+
+
+@pytest.fixture
+def folder_fd(path: Path) -> Iterator[int]:
+    fd = os.open(path.parent, fs.FOLDER_FLAGS)
+    yield fd
+    os.close(fd)
+
+
+def list_names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]
+
+
+def get_mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_a_file_is_replaced(path: Path):
+    fs.replace_file(path, b"new")
+
+    assert path.read_bytes() == b"new"
+    assert list_names(path.parent) == ["file"]
+
+
+def test_a_file_below_a_descriptor_is_replaced(path: Path, folder_fd: int):
+    with fs.AtomicFile("file", dir_fd=folder_fd) as file:
+        file.write(b"new")
+
+    assert path.read_bytes() == b"new"
+    assert list_names(path.parent) == ["file"]
+
+
+def test_the_old_file_stays_until_the_new_one_is_complete(path: Path):
+    with fs.AtomicFile(str(path)) as file:
+        file.write(b"new")
+        file.sync()
+
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+
+
+def test_the_old_file_stays_if_writing_fails(path: Path):
+    with pytest.raises(TypeError), fs.AtomicFile(str(path)) as file:
+        file.write([b"new", 3])
+
+    assert path.read_bytes() == b"old"
+    assert list_names(path.parent) == ["file"]
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path):
+    folder = tmp_path / "folder" / "file"
+    folder.mkdir(parents=True)
+
+    with pytest.raises(OSError, match="directory"):
+        fs.replace_file(folder, b"new")
+
+    assert list_names(folder.parent) == ["file"]
+
+
+def test_every_descriptor_is_closed(path: Path):
+    before = list_names(Path("/dev/fd"))
+
+    fs.replace_file(path, b"new")
+
+    assert list_names(Path("/dev/fd")) == before
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path):
+    fs.replace_file(tmp_path / "file", b"new")
+
+    assert get_mode(tmp_path / "file") == 0o600
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_file_gets_the_requested_mode(path: Path):
+    fs.replace_file(path, b"new", 0o644)
+
+    assert get_mode(path) == 0o644
+
+
+def test_a_leftover_of_a_crash_is_replaced_and_not_followed(path: Path):
+    victim = path.with_name("victim")
+    victim.write_bytes(b"precious")
+    path.with_name(f".file{fs.TEMPORARY_SUFFIX}").hardlink_to(victim)
+
+    fs.replace_file(path, b"new")
+
+    assert (path.read_bytes(), victim.read_bytes()) == (b"new", b"precious")
+
+
+@pytest.mark.usefixtures("umask")
+def test_all_missing_folders_are_private(tmp_path: Path):
+    fs.make_missing_folders(tmp_path / "a" / "b")
+
+    assert [get_mode(tmp_path / name) for name in ("a", "a/b")] == [0o700, 0o700]
+
+
+def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path):
+    tmp_path.chmod(0o755)
+
+    fs.make_missing_folders(tmp_path)
+
+    assert get_mode(tmp_path) == 0o755
+
+
+def test_a_private_folder_is_closed_to_others(tmp_path: Path):
+    tmp_path.chmod(0o755)
+
+    fs.make_private_dir(tmp_path)
+
+    assert get_mode(tmp_path) == 0o700
+
+
+def test_a_file_in_the_way_of_a_folder_is_an_error(path: Path):
+    with pytest.raises(NotADirectoryError):
+        fs.make_private_dir(path / "folder")
+
+
+def test_hooks_load_nothing_but_os_for_it():
+    code = "import os, sys; a = {*sys.modules}; import leslied.fs; "
+    code += "print(*sorted(sys.modules.keys() - a))"
+
+    result = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True
+    )
+
+    assert result.stdout.split() == ["__future__", "leslied", "leslied.fs"]
