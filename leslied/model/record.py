@@ -45,8 +45,6 @@ Origin = Literal["prompt", "command", "shell", "queued", "task"]
 command, a prompt typed while the agent worked, or the task of a subagent.
 """
 
-TURN_ENDS = ("end_turn", "stop_sequence")
-"""Stop reasons after which the agent waits for the next prompt."""
 MAIN = "main"
 """The `source` of a session key that is not a subagent's."""
 

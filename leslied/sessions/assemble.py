@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from leslied.model.record import TURN_ENDS, make_chat_id
+from leslied.model.record import make_chat_id
 from leslied.model.session import Unit
+from leslied.sessions.turns import find_agent_mode, find_stop_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import AgentMode, SessionSummary, StopReason
+    from leslied.model.session import SessionSummary
 
-_ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 _SEARCHED_PROMPT_CHARACTERS = 200
 """Number of characters of a subagent's prompt that are searched for in calls."""
 
@@ -167,38 +167,10 @@ def _make_unit(
             if user_messages and starts_with_prompt
             else ""
         ),
-        stop_reason=_find_stop_reason(entries),
-        agent_mode=_find_agent_mode(entries),
+        stop_reason=find_stop_reason(entries),
+        agent_mode=find_agent_mode(entries),
         subagents=subagents,
     )
-
-
-def _find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
-    """Return how the last turn in the unit ended."""
-    for placed in reversed(entries):
-        record = placed.record
-        if record.metadata.get("note") == "interrupt":
-            return "cancelled"
-        if record.type == "error" and record.role == "assistant":
-            return "error"
-        if record.metadata.get("kind") == "turn_ended":
-            reason = record.metadata.get("stop_reason")
-            return "max_tokens" if reason == "max_tokens" else "end_turn"
-        if record.type in _ASSISTANT_TYPES:
-            reason = record.metadata.get("stop_reason")
-            if reason == "max_tokens":
-                return "max_tokens"
-            return "end_turn" if reason in TURN_ENDS else "unknown"
-        if record.type == "tool_result":
-            return "unknown"
-        if record.metadata.get("origin") in ("prompt", "queued", "task"):
-            return "unknown"
-    return "unknown"
-
-
-def _find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
-    modes = {placed.record.metadata.get("permission_mode") for placed in entries}
-    return "plan" if "plan" in modes else "agent"
 
 
 def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
