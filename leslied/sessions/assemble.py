@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from leslied.model.record import make_chat_id
-from leslied.model.session import Unit
-from leslied.sessions.turns import find_agent_mode, find_stop_reason
+from leslied.sessions.calls import link_results
+from leslied.sessions.units import make_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import SessionSummary
+    from leslied.model.session import SessionSummary, Unit
 
 _SEARCHED_PROMPT_CHARACTERS = 200
 """Number of characters of a subagent's prompt that are searched for in calls."""
@@ -32,7 +29,7 @@ class RecordStream:
     """The stream's tool calls by call id."""
 
     def __post_init__(self) -> None:
-        self.entries = _link_results(self.entries)
+        self.entries = link_results(self.entries)
         self.calls = {
             p.record.tool_call_id: p
             for p in self.entries
@@ -52,7 +49,7 @@ def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Uni
     ]
     numbers = [number for number, _ in units]
     return tuple(
-        _make_unit(
+        make_unit(
             main.summary, number, entries, tree.build_children(main, number, numbers)
         )
         for number, entries in units
@@ -91,7 +88,7 @@ class _SubagentTree:
         nested = tuple(
             self._build_unit(c) for c, _ in self._children.get(id(child), [])
         )
-        return _make_unit(child.summary, 0, tuple(child.entries), nested)
+        return make_unit(child.summary, 0, tuple(child.entries), nested)
 
     def _get_parent(
         self, child: RecordStream, streams: Sequence[RecordStream]
@@ -143,70 +140,6 @@ class _SubagentTree:
             if started_at and at and at <= started_at:
                 unit = placed.unit
         return unit
-
-
-def _make_unit(
-    summary: SessionSummary,
-    number: int,
-    entries: tuple[PlacedRecord, ...],
-    subagents: tuple[Unit, ...],
-) -> Unit:
-    user_messages = [p for p in entries if p.record.type == "user_message"]
-    # The chat id is derived from the entry that starts the unit. Only unit 0, which is
-    # also the number of a subagent's only unit, may have entries before that one.
-    id_entry = user_messages[0] if user_messages and number == 0 else entries[0]
-    key = summary.key
-    starts_with_prompt = number > 0 or summary.is_subagent
-    return Unit(
-        number=number,
-        chat_id=make_chat_id(key.agent, key.session_id, id_entry.entry_id),
-        summary=summary,
-        entries=entries,
-        prompt=(
-            user_messages[0].record.content
-            if user_messages and starts_with_prompt
-            else ""
-        ),
-        stop_reason=find_stop_reason(entries),
-        agent_mode=find_agent_mode(entries),
-        subagents=subagents,
-    )
-
-
-def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
-    """Copy tool names to results; mark calls and results without a counterpart."""
-    tool_names = {
-        p.record.tool_call_id: p.record.tool_name
-        for p in entries
-        if p.record.type == "tool_use"
-    }
-    answered_ids = {
-        p.record.tool_call_id for p in entries if p.record.type == "tool_result"
-    }
-    return [_link_record(placed, tool_names, answered_ids) for placed in entries]
-
-
-def _link_record(
-    placed: PlacedRecord, tool_names: dict[str, str], answered_ids: set[str]
-) -> PlacedRecord:
-    """Return a linked copy of a call or result, and any other record unchanged.
-
-    `tool_names` are by call id; `answered_ids` are the ids of calls with a result.
-    """
-    record = placed.record
-    call_id = record.tool_call_id
-    if record.type == "tool_result":
-        metadata = {**record.metadata}
-        if call_id not in tool_names:
-            metadata["is_orphan"] = True
-        tool_name = tool_names.get(call_id) or record.tool_name
-        return replace(
-            placed, record=replace(record, tool_name=tool_name, metadata=metadata)
-        )
-    if record.type == "tool_use" and call_id not in answered_ids:
-        metadata = {**record.metadata, "is_unanswered": True}
-        return replace(placed, record=replace(record, metadata=metadata))
-    return placed
 
 
 def _unescape(tool_input: str) -> str:

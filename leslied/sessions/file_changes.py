@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.file_change import FileChange
+from leslied.sessions.calls import CallResults
 from leslied.sessions.shell import ShellWrite, SimpleCommand, iter_commands
 
 if TYPE_CHECKING:
@@ -81,11 +82,7 @@ def find_file_changes(
     `folder` is the working folder at the start of the unit; events in the log may
     change it.
     """
-    results = {
-        placed.record.tool_call_id: placed
-        for placed in entries
-        if placed.record.type == "tool_result"
-    }
+    results = CallResults(entries)
     changes: list[FileChange] = []
     for placed in entries:
         record = placed.record
@@ -96,7 +93,7 @@ def find_file_changes(
                 _CallChanges(placed, None, folder, chat_id).make_change("folder", cwd)
             )
         elif record.type == "tool_use":
-            result = results.get(record.tool_call_id)
+            result = results.find_result(placed)
             changes += _CallChanges(placed, result, folder, chat_id).find_changes()
     return changes
 
