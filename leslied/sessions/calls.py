@@ -47,10 +47,6 @@ class CallResults:
         calls = self._calls.get(call_id)
         return calls[-1] if calls else None
 
-    def list_calls(self) -> list[PlacedRecord]:
-        """List the calls that have an id, in order."""
-        return [call for calls in self._calls.values() for call in calls]
-
     def link(self, placed: PlacedRecord) -> PlacedRecord:
         """Return a result with the name of its tool, and any other entry as it is.
 
