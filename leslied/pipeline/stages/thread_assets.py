@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from leslied import sinks
-from leslied.sessions.file_changes import PLAN_AND_TODO_TOOLS, find_file_changes
+from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
+from leslied.sessions.tools import list_tool_names
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
     compute_assets_digest,
@@ -155,13 +156,10 @@ class ThreadAssets:
         relative path there does not contain a keyword.
         """
         keywords = ("",) if ".leslie" in folder else _CALL_KEYWORDS
-        entries = self.reader.list_tool_calls(
-            session.row, unit, keywords, PLAN_AND_TODO_TOOLS
-        )
+        tools = list_tool_names(PLAN_AND_TODO_KINDS)
+        entries = self.reader.list_tool_calls(session.row, unit, keywords, tools)
         if any(".leslie" in str(e.record.metadata.get("cwd")) for e in entries):
-            entries = self.reader.list_tool_calls(
-                session.row, unit, ("",), PLAN_AND_TODO_TOOLS
-            )
+            entries = self.reader.list_tool_calls(session.row, unit, ("",), tools)
         chat_id = self.reader.find_chat_id(session, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
         return [
