@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from leslied.model.record import DecodeResult, Record
     from leslied.model.session import LiveProcess, ProcessRegistry
     from leslied.model.source import Environment, RawEntry, Root, SourceRef
+    from leslied.sessions.tools import ToolKind
 
 Capability = Literal[
     "folder",
@@ -57,6 +59,10 @@ class AgentAdapter(Protocol):
     @property
     def env_vars(self) -> tuple[str, ...]:
         """Environment variables that `roots` and `live_registries` read."""
+
+    @property
+    def tools(self) -> Mapping[str, ToolKind]:
+        """Kinds of the agent's tools that the table in `sessions/tools.py` lacks."""
 
     @property
     def has_mutable_entries(self) -> bool:
@@ -115,6 +121,7 @@ class BaseAdapter:
     """Defaults for an agent whose logs are its only files."""
 
     env_vars: tuple[str, ...] = ()
+    tools: Mapping[str, ToolKind] = MappingProxyType({})
     has_mutable_entries = False
     model_prefix = ""
 

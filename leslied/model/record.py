@@ -45,8 +45,6 @@ Origin = Literal["prompt", "command", "shell", "queued", "task"]
 command, a prompt typed while the agent worked, or the task of a subagent.
 """
 
-TURN_ENDS = ("end_turn", "stop_sequence")
-"""Stop reasons after which the agent waits for the next prompt."""
 MAIN = "main"
 """The `source` of a session key that is not a subagent's."""
 
@@ -165,9 +163,3 @@ def make_record_id(agent: str, native_id: str, block: int, scope: str = "") -> b
     """
     text = f"{agent}\0{scope}\0{native_id}\0{block}"
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
-
-
-def make_chat_id(agent: str, session_id: str, prompt_id: str) -> str:
-    """Return the id of the unit that a prompt starts."""
-    text = f"{agent}\0{session_id}\0{prompt_id}"
-    return "chat-" + hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]

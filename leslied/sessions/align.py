@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
-from leslied.sessions.reading_order import pair_results
+from leslied.sessions.calls import pair_results
 from leslied.sessions.sequence_alignment import (
     align_sequences,
     find_anchors,

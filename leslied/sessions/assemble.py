@@ -6,20 +6,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from leslied.model.record import TURN_ENDS, make_chat_id
-from leslied.model.session import Unit
+from leslied.sessions.calls import CallResults, link_results
+from leslied.sessions.subagents import find_parents
+from leslied.sessions.units import find_user_message, make_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
-    from leslied.model.record import PlacedRecord
-    from leslied.model.session import AgentMode, SessionSummary, StopReason
-
-_ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
-_SEARCHED_PROMPT_CHARACTERS = 200
-"""Number of characters of a subagent's prompt that are searched for in calls."""
+    from leslied.model.record import PlacedRecord, SessionKey
+    from leslied.model.session import SessionSummary, Unit
 
 
 @dataclass(slots=True)
@@ -28,16 +24,12 @@ class RecordStream:
 
     summary: SessionSummary
     entries: Sequence[PlacedRecord]
-    calls: dict[str, PlacedRecord] = field(init=False)
-    """The stream's tool calls by call id."""
+    calls: CallResults = field(init=False)
+    """The stream's tool calls."""
 
     def __post_init__(self) -> None:
-        self.entries = _link_results(self.entries)
-        self.calls = {
-            p.record.tool_call_id: p
-            for p in self.entries
-            if p.record.type == "tool_use"
-        }
+        self.entries = link_results(self.entries)
+        self.calls = CallResults(self.entries)
 
 
 def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Unit, ...]:
@@ -46,14 +38,13 @@ def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Uni
     Unit 0 contains the entries before the first prompt.
     """
     tree = _SubagentTree(main, subagents)
-    units = [
-        (number, tuple(entries))
-        for number, entries in groupby(main.entries, key=lambda placed: placed.unit)
-    ]
-    numbers = [number for number, _ in units]
+    units = groupby(main.entries, key=lambda placed: placed.unit)
     return tuple(
-        _make_unit(
-            main.summary, number, entries, tree.build_children(main, number, numbers)
+        make_unit(
+            main.summary,
+            number,
+            tuple(entries),
+            tree.build_children(main.summary.key, number),
         )
         for number, entries in units
     )
@@ -63,180 +54,57 @@ class _SubagentTree:
     """The subagents of each stream, with the number of the unit that spawned them."""
 
     def __init__(self, main: RecordStream, subagents: Sequence[RecordStream]) -> None:
-        self._main = main
-        # Keyed by the parent's `id()`, because streams are not hashable.
-        self._children: dict[int, list[tuple[RecordStream, int]]] = {}
-        streams = [main, *subagents]
-        for child in subagents:
-            parent, unit = self._get_parent(child, streams)
-            self._children.setdefault(id(parent), []).append((child, unit))
+        lookup = _StreamLookup([main, *subagents])
+        summaries = [child.summary for child in subagents]
+        self._parents = find_parents(main.summary.key, summaries, lookup)
+        self._subagents = subagents
 
-    def build_children(
-        self, parent: RecordStream, unit: int, numbers: Sequence[int]
-    ) -> tuple[Unit, ...]:
-        """Return the subagents that this stream spawned in this unit, recursively.
-
-        `numbers` are the numbers of all units. A subagent of a unit that does not
-        exist belongs to the last unit.
-        """
-        children = [
-            child
-            for child, number in self._children.get(id(parent), [])
-            if number == unit or (number not in numbers and unit == numbers[-1])
-        ]
-        return tuple(self._build_unit(child) for child in children)
+    def build_children(self, key: SessionKey, unit: int) -> tuple[Unit, ...]:
+        """Return the subagents that this unit of a stream spawned, recursively."""
+        return tuple(
+            self._build_unit(child)
+            for child in self._subagents
+            if self._parents[child.summary.key] == (key, unit)
+        )
 
     def _build_unit(self, child: RecordStream) -> Unit:
         """Return all entries of a subagent as one unit, with its own subagents."""
-        nested = tuple(
-            self._build_unit(c) for c, _ in self._children.get(id(child), [])
-        )
-        return _make_unit(child.summary, 0, tuple(child.entries), nested)
+        children = self.build_children(child.summary.key, 0)
+        return make_unit(child.summary, 0, tuple(child.entries), children)
 
-    def _get_parent(
-        self, child: RecordStream, streams: Sequence[RecordStream]
-    ) -> tuple[RecordStream, int]:
-        """Return the stream and unit that probably spawned the child."""
-        other_streams = [stream for stream in streams if stream is not child]
-        for stream in other_streams:
-            call = stream.calls.get(child.summary.spawn_call_id)
-            if call:
-                return stream, call.unit
-        for stream in other_streams:
-            if stream.summary.subagent_id == child.summary.parent_agent != "":
-                return stream, 0
-        return self._find_parent_by_prompt(child) or (
-            self._main,
-            self._find_unit_by_time(child),
-        )
 
-    def _find_parent_by_prompt(
-        self, child: RecordStream
-    ) -> tuple[RecordStream, int] | None:
-        """Return the main stream and the unit whose call contains the child's prompt.
+class _StreamLookup:
+    """Facts about who spawned whom, from streams in memory; the first is the main."""
 
-        Return None if there is none. Old logs need this: they do not name the call.
-        """
-        prompt = next(
-            (
-                p.record.content
-                for p in child.entries
-                if p.record.type == "user_message"
-            ),
-            "",
-        )
-        if not prompt:
-            return None
-        for call in self._main.calls.values():
-            if prompt[:_SEARCHED_PROMPT_CHARACTERS] in _unescape(
-                call.record.tool_input
-            ):
-                return self._main, call.unit
-        return None
+    def __init__(self, streams: Sequence[RecordStream]) -> None:
+        self._main = streams[0]
+        self._streams = {stream.summary.key: stream for stream in streams}
 
-    def _find_unit_by_time(self, child: RecordStream) -> int:
-        """Return the main stream's last unit with an entry before the child's start."""
-        started_at = child.summary.started_at
-        unit = 0
+    def find_call_units(self, call_id: str) -> dict[SessionKey, int]:
+        """Return the unit of the last call with this id, by stream."""
+        return {
+            key: call.unit
+            for key, stream in self._streams.items()
+            if (call := stream.calls.find_call(call_id))
+        }
+
+    def find_prompt(self, child: SessionSummary) -> str:
+        """Return the text of the subagent's first user message, or ""."""
+        message = find_user_message(self._streams[child.key].entries)
+        return message.record.content if message else ""
+
+    def iter_main_calls(self) -> Iterator[tuple[int, str]]:
+        """Yield the unit and the arguments of the main session's calls, in order."""
         for placed in self._main.entries:
-            at = placed.record.created_at
-            if started_at and at and at <= started_at:
-                unit = placed.unit
-        return unit
+            if placed.record.type == "tool_use":
+                yield placed.unit, placed.record.tool_input
 
-
-def _make_unit(
-    summary: SessionSummary,
-    number: int,
-    entries: tuple[PlacedRecord, ...],
-    subagents: tuple[Unit, ...],
-) -> Unit:
-    user_messages = [p for p in entries if p.record.type == "user_message"]
-    # The chat id is derived from the entry that starts the unit. Only unit 0, which is
-    # also the number of a subagent's only unit, may have entries before that one.
-    id_entry = user_messages[0] if user_messages and number == 0 else entries[0]
-    key = summary.key
-    starts_with_prompt = number > 0 or summary.is_subagent
-    return Unit(
-        number=number,
-        chat_id=make_chat_id(key.agent, key.session_id, id_entry.entry_id),
-        summary=summary,
-        entries=entries,
-        prompt=(
-            user_messages[0].record.content
-            if user_messages and starts_with_prompt
-            else ""
-        ),
-        stop_reason=_find_stop_reason(entries),
-        agent_mode=_find_agent_mode(entries),
-        subagents=subagents,
-    )
-
-
-def _find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
-    """Return how the last turn in the unit ended."""
-    for placed in reversed(entries):
-        record = placed.record
-        if record.metadata.get("note") == "interrupt":
-            return "cancelled"
-        if record.type == "error" and record.role == "assistant":
-            return "error"
-        if record.metadata.get("kind") == "turn_ended":
-            reason = record.metadata.get("stop_reason")
-            return "max_tokens" if reason == "max_tokens" else "end_turn"
-        if record.type in _ASSISTANT_TYPES:
-            reason = record.metadata.get("stop_reason")
-            if reason == "max_tokens":
-                return "max_tokens"
-            return "end_turn" if reason in TURN_ENDS else "unknown"
-        if record.type == "tool_result":
-            return "unknown"
-        if record.metadata.get("origin") in ("prompt", "queued", "task"):
-            return "unknown"
-    return "unknown"
-
-
-def _find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
-    modes = {placed.record.metadata.get("permission_mode") for placed in entries}
-    return "plan" if "plan" in modes else "agent"
-
-
-def _link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
-    """Copy tool names to results; mark calls and results without a counterpart."""
-    tool_names = {
-        p.record.tool_call_id: p.record.tool_name
-        for p in entries
-        if p.record.type == "tool_use"
-    }
-    answered_ids = {
-        p.record.tool_call_id for p in entries if p.record.type == "tool_result"
-    }
-    return [_link_record(placed, tool_names, answered_ids) for placed in entries]
-
-
-def _link_record(
-    placed: PlacedRecord, tool_names: dict[str, str], answered_ids: set[str]
-) -> PlacedRecord:
-    """Return a linked copy of a call or result, and any other record unchanged.
-
-    `tool_names` are by call id; `answered_ids` are the ids of calls with a result.
-    """
-    record = placed.record
-    call_id = record.tool_call_id
-    if record.type == "tool_result":
-        metadata = {**record.metadata}
-        if call_id not in tool_names:
-            metadata["is_orphan"] = True
-        tool_name = tool_names.get(call_id) or record.tool_name
-        return replace(
-            placed, record=replace(record, tool_name=tool_name, metadata=metadata)
-        )
-    if record.type == "tool_use" and call_id not in answered_ids:
-        metadata = {**record.metadata, "is_unanswered": True}
-        return replace(placed, record=replace(record, metadata=metadata))
-    return placed
-
-
-def _unescape(tool_input: str) -> str:
-    """Undo the most common JSON escapes, so that the text can be searched."""
-    return tool_input.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+    def find_unit_at(self, time: datetime | None) -> int:
+        """Return the main session's last unit with an entry at or before this time."""
+        entries = self._main.entries
+        units = [
+            placed.unit
+            for placed in entries
+            if time and (at := placed.record.created_at) and at <= time
+        ]
+        return max(units, default=entries[0].unit if entries else 0)

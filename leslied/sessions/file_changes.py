@@ -10,55 +10,36 @@ import json
 import os.path
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from leslied.model.file_change import FileChange
+from leslied.sessions.calls import CallResults
 from leslied.sessions.shell import ShellWrite, SimpleCommand, iter_commands
+from leslied.sessions.tools import (
+    COMMAND_ARGUMENTS,
+    PATCH_ARGUMENTS,
+    PATH_ARGUMENTS,
+    find_shell_command,
+    find_text,
+    find_tool_kind,
+    parse_arguments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.file_change import FileChangeKind
     from leslied.model.record import PlacedRecord
+    from leslied.sessions.tools import ToolKind
 
-_WRITE_TOOLS = frozenset(["write", "write_file", "create", "create_file"])
-_EDIT_TOOLS = frozenset(
-    [
-        "edit",
-        "multiedit",
-        "notebookedit",
-        "replace",
-        "str_replace",
-        "insert",
-        "edit_file",
-    ]
+PLAN_AND_TODO_KINDS: tuple[ToolKind, ...] = (
+    "plan",
+    "steps",
+    "todos",
+    "new_task",
+    "task",
 )
-_PATCH_TOOLS = frozenset(["apply_patch", "patch"])
-_SHELL_TOOLS = frozenset(
-    [
-        "bash",
-        "shell",
-        "exec_command",
-        "shell_command",
-        "run_shell_command",
-        "local_shell",
-    ]
-)
-_EDITOR_TOOLS = frozenset(["str_replace_editor", "str_replace_based_edit_tool"])
-_PATH_ARGUMENTS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
-_TODO_TOOLS = frozenset(["todowrite", "todo_write", "write_todos"])
-PLAN_AND_TODO_TOOLS = (
-    "ExitPlanMode",
-    "exit_plan_mode",
-    "TaskCreate",
-    "TaskUpdate",
-    "TodoWrite",
-    "todowrite",
-    "todo_write",
-    "write_todos",
-    "update_plan",
-)
-"""Tools that maintain a plan or a to-do list outside of files."""
+"""Kinds of tools that maintain a plan or a to-do list outside of files."""
 _FAILED_EXIT = re.compile(r"exit code:? [1-9]", re.IGNORECASE)
 _TASK_CREATED = re.compile(r"[Tt]ask #(\w+) created")
 _PATCH_HEADER = re.compile(
@@ -81,11 +62,7 @@ def find_file_changes(
     `folder` is the working folder at the start of the unit; events in the log may
     change it.
     """
-    results = {
-        placed.record.tool_call_id: placed
-        for placed in entries
-        if placed.record.type == "tool_result"
-    }
+    results = CallResults(entries)
     changes: list[FileChange] = []
     for placed in entries:
         record = placed.record
@@ -96,7 +73,7 @@ def find_file_changes(
                 _CallChanges(placed, None, folder, chat_id).make_change("folder", cwd)
             )
         elif record.type == "tool_use":
-            result = results.get(record.tool_call_id)
+            result = results.find_result(placed)
             changes += _CallChanges(placed, result, folder, chat_id).find_changes()
     return changes
 
@@ -115,17 +92,18 @@ class _CallChanges:
 
     def find_changes(self) -> list[FileChange]:
         """Return all changes by the call."""
-        tool = self.placed.record.tool_name.rpartition(".")[2].lower()
-        arguments = self._parse_input()
-        if tool in ("exitplanmode", "exit_plan_mode"):
-            return self._find_plan_changes(arguments.get("plan"))
-        if tool == "update_plan" or tool in _TODO_TOOLS:
-            return self._find_list_changes(arguments, tool)
-        if tool in ("taskcreate", "taskupdate"):
-            return self._find_task_changes(arguments, tool)
-        if not self._has_succeeded(is_shell=tool in _SHELL_TOOLS):
+        kind = find_tool_kind(self.placed.record.tool_name)
+        arguments = parse_arguments(self.placed.record.tool_input)
+        match kind:
+            case "plan":
+                return self._find_plan_changes(arguments.get("plan"))
+            case "steps" | "todos":
+                return self._find_list_changes(arguments, kind)
+            case "new_task" | "task":
+                return self._find_task_changes(arguments, kind)
+        if not self._has_succeeded(is_shell=kind == "shell"):
             return []
-        return list(self._find_file_changes(tool, arguments))
+        return list(self._find_file_changes(kind, arguments))
 
     def make_change(
         self, kind: FileChangeKind, path: str = "", body: str = ""
@@ -145,15 +123,6 @@ class _CallChanges:
             body=body if len(body) <= _MAX_BODY_CHARACTERS else "",
         )
 
-    def _parse_input(self) -> dict[str, Any]:
-        """Return the call's arguments; an input that is no object is named `input`."""
-        text = self.placed.record.tool_input
-        try:
-            arguments = json.loads(text) if text else {}
-        except (ValueError, RecursionError):
-            arguments = text
-        return arguments if isinstance(arguments, dict) else {"input": arguments}
-
     def _has_succeeded(self, *, is_shell: bool = False) -> bool:
         if self.result is None:
             return False
@@ -164,28 +133,24 @@ class _CallChanges:
         return not (is_shell and _FAILED_EXIT.search(result.content))
 
     def _find_file_changes(
-        self, tool: str, arguments: dict[str, Any]
+        self, kind: ToolKind | None, arguments: dict[str, Any]
     ) -> Iterator[FileChange]:
-        values = (arguments.get(name) for name in _PATH_ARGUMENTS)
-        path = next((value for value in values if isinstance(value, str)), "")
-        content = arguments.get("content", arguments.get("file_text"))
-        body = content if isinstance(content, str) else ""
-        if tool in _EDITOR_TOOLS:
-            # The commands of an editor have the names of the separate tools.
-            tool = str(arguments.get("command"))
-        if tool in _WRITE_TOOLS:
-            yield from self._make_change_at(path, "write", body=body)
-        elif tool in _EDIT_TOOLS:
-            yield from self._make_change_at(path, "edit")
-        elif tool in _PATCH_TOOLS:
-            text = (
-                arguments.get("input")
-                or arguments.get("patchText")
-                or arguments.get("patch")
-            )
-            yield from self._find_patch_changes(text, self.folder)
-        elif tool in _SHELL_TOOLS:
-            yield from self._find_shell_changes(arguments)
+        path = find_text(arguments, PATH_ARGUMENTS)
+        if kind == "editor":
+            kind = find_tool_kind(str(arguments.get("command")))
+        match kind:
+            case "write":
+                content = arguments.get("content", arguments.get("file_text"))
+                body = content if isinstance(content, str) else ""
+                yield from self._make_change_at(path, "write", body=body)
+            case "edit" | "notebook":
+                yield from self._make_change_at(path, "edit")
+            case "patch":
+                patches = (arguments.get(name) for name in PATCH_ARGUMENTS)
+                patch = next(filter(None, patches), None)
+                yield from self._find_patch_changes(patch, self.folder)
+            case "shell":
+                yield from self._find_shell_changes(arguments)
 
     def _make_change_at(
         self, path: str, kind: FileChangeKind, *, body: str = ""
@@ -216,11 +181,12 @@ class _CallChanges:
             or ""
         )
         folder = _resolve_path(self.folder, workdir) if isinstance(workdir, str) else ""
-        command = arguments.get("command") or arguments.get("cmd")
+        commands = (arguments.get(name) for name in COMMAND_ARGUMENTS)
+        command = next(filter(None, commands), None)
         if isinstance(command, list):
             if len(command) == 2 and command[0] == "apply_patch":
                 yield from self._find_patch_changes(command[1], folder)
-            command = command[2] if _is_shell_invocation(command) else ""
+            command = find_shell_command(command)
         if not isinstance(command, str):
             return
         for simple_command, writes in iter_commands(command):
@@ -247,25 +213,25 @@ class _CallChanges:
         return [self.make_change("plan", path, plan)]
 
     def _find_list_changes(
-        self, arguments: dict[str, Any], tool: str
+        self, arguments: dict[str, Any], kind: Literal["steps", "todos"]
     ) -> list[FileChange]:
         """Return the to-do list in one form; its path is `plan` if it lists a plan."""
-        items = arguments.get("plan" if tool == "update_plan" else "todos")
+        items = arguments.get("plan" if kind == "steps" else "todos")
         if not isinstance(items, list):
             return []
         steps = [step for item in items if (step := _parse_step(item))]
         body = {"steps": steps, "words": arguments.get("explanation") or ""}
-        path = "plan" if tool == "update_plan" else ""
+        path = "plan" if kind == "steps" else ""
         return [self.make_change("todos", path, json.dumps(body, ensure_ascii=False))]
 
     def _find_task_changes(
-        self, arguments: dict[str, Any], tool: str
+        self, arguments: dict[str, Any], kind: Literal["new_task", "task"]
     ) -> list[FileChange]:
         """Return the created or updated task; its path is the task's id."""
         if not self._has_succeeded():
             return []
         task_id = str(arguments.get("taskId") or "")
-        if tool == "taskcreate" and self.result:
+        if kind == "new_task" and self.result:
             match = _TASK_CREATED.search(self.result.record.content)
             task_id = match[1] if match else ""
         if not task_id:
@@ -283,13 +249,6 @@ def _parse_step(item: Any) -> dict[str, str] | None:
     if not isinstance(text, str) or not text.strip():
         return None
     return {"text": text.strip(), "status": str(item.get("status") or "pending")}
-
-
-def _is_shell_invocation(command: list[Any]) -> bool:
-    """Return whether the words are a shell, `-c` and a command."""
-    if len(command) != 3 or command[1] not in ("-c", "-lc", "-ic"):
-        return False
-    return str(command[0]).rpartition("/")[2] in ("bash", "sh", "zsh", "dash")
 
 
 def _resolve_path(folder: str, path: str) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from leslied.model.record import Usage
+from leslied.sessions.calls import CallResults
+from leslied.sessions.turns import AGENT_OUTPUT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +27,6 @@ _MAX_DEPTH = 100
 
 Some JSON readers stop at 200 levels, and sinks nest the arguments in their documents.
 """
-_ASSISTANT_TYPES = ("assistant_message", "thinking", "tool_use")
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
     "tool_result": "tool",
@@ -195,15 +196,7 @@ class _MessageBuilder:
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
         self._usage = _find_message_usages(entries)
-        self._results: dict[str, PlacedRecord] = {}
-        call_ids = {
-            p.record.tool_call_id for p in entries if p.record.type == "tool_use"
-        }
-        for placed in entries:
-            call_id = placed.record.tool_call_id
-            if placed.record.type == "tool_result" and call_id in call_ids:
-                self._results.setdefault(call_id, placed)
-        self._result_ids = {id(placed) for placed in self._results.values()}
+        self._results = CallResults(entries)
 
     def build(self, unit: Unit) -> UnitMessages:
         """Return the unit's messages in order.
@@ -215,9 +208,9 @@ class _MessageBuilder:
         can_continue = False
         for placed in unit.entries:
             record = placed.record
-            if id(placed) in self._result_ids:
+            if self._results.is_joined(placed):
                 can_continue = bool(messages and messages[-1].placed.record.message_id)
-            elif record.type in _ASSISTANT_TYPES:
+            elif record.type in AGENT_OUTPUT_TYPES:
                 if not (
                     can_continue and messages and _is_same_message(messages[-1], record)
                 ):
@@ -249,7 +242,7 @@ class _MessageBuilder:
             for child in spawned:
                 unassigned.remove(child)
             message.calls.append(
-                ToolInvocation(placed, self._results.pop(call_id, None), spawned)
+                ToolInvocation(placed, self._results.find_result(placed), spawned)
             )
         elif record.content.strip():
             texts = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from leslied.model.edits import find_patch_edits, find_replacements
+from leslied.sessions.edits import find_patch_edits, find_replacements
+from leslied.sessions.tools import find_label
 from leslied.sinks._messages import find_version, parse_input
 from leslied.sinks._text import first_line, replace_controls
 
@@ -13,23 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from leslied.model.edits import FileEdit
     from leslied.model.session import Session, Unit
+    from leslied.sessions.edits import FileEdit
     from leslied.sinks._messages import SpeakerMessage, ToolInvocation
-
-_LABEL_ARGUMENTS = (
-    "command",
-    "cmd",
-    "file_path",
-    "path",
-    "pattern",
-    "url",
-    "query",
-    "description",
-    "prompt",
-    "message",
-)
-"""Arguments that describe what a call does, the most descriptive first."""
 
 
 def format_title(session: Session) -> str:
@@ -83,11 +70,8 @@ def format_clock(message: SpeakerMessage, session: Session) -> str:
 
 def format_call_label(call: ToolInvocation) -> str:
     """Return the call's most descriptive argument, on one line."""
-    arguments = parse_input(call.placed.record)
-    for name in _LABEL_ARGUMENTS:
-        if isinstance(arguments.get(name), str) and arguments[name].strip():
-            return first_line(arguments[name], 120)
-    return ""
+    _, label = find_label(parse_input(call.placed.record))
+    return first_line(label, 120)
 
 
 def format_subagent(unit: Unit) -> str:

@@ -21,9 +21,6 @@ _CJK_CHARACTER = re.compile(
     "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
 )
-_VISIBLE_ASCII = re.compile("[!-~]")
-_PARTIAL_TOKEN = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
-"""Token with letters and digits at the end of a text: it may be part of a secret."""
 _BELOW_CJK = bytes(range(0xE3))
 """Bytes below the first byte of any CJK character in UTF-8.
 
@@ -45,20 +42,6 @@ def extract_index_text(record: Record) -> str:
     else:
         text = record.content
     return space_cjk(text)
-
-
-def truncate_text(text: str, limit: int) -> str:
-    """Truncate a text to `limit` characters, including an ellipsis.
-
-    If the cut would be inside a token with letters and digits, drop the token:
-    redaction cannot recognize a part of a secret.
-    """
-    if len(text) <= limit:
-        return text
-    head = text[: limit - 1]
-    if _VISIBLE_ASCII.match(text[limit - 1]):
-        head = _PARTIAL_TOKEN.sub("", head)
-    return head + "…"
 
 
 def space_cjk(text: str) -> str:

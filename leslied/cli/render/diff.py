@@ -19,7 +19,7 @@ from leslied.cli.render.output import (
 )
 from leslied.cli.render.session import render_record
 from leslied.model.stats import Cost
-from leslied.sessions.reading_order import pair_results
+from leslied.sessions.calls import pair_results
 from leslied.sessions.text_diff import diff_entry, make_hunks
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leslied.cli.render.output import format_path, sanitize
 from leslied.cli.render.record import RecordRenderer
 from leslied.cli.render.session_labels import LABEL_WIDTH, SessionLabels, pick_color
-from leslied.model.record import TURN_ENDS
+from leslied.sessions.turns import ends_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -88,8 +88,8 @@ class FollowView:
 
 
 def _is_turn_end(record: Record) -> bool:
-    if record.type == "assistant_message":
-        return record.metadata.get("stop_reason") in TURN_ENDS
-    if record.type == "error":
-        return record.role == "assistant"
-    return record.metadata.get("kind") == "turn_ended"
+    """Return whether to show that the turn ended after this record."""
+    # Thoughts and calls may have the stop reason of the answer after them, and the end
+    # of a session has a notice of its own.
+    is_shown = record.type not in ("thinking", "tool_use")
+    return is_shown and record.metadata.get("kind") != "ended" and ends_turn(record)

@@ -13,28 +13,17 @@ from leslied.cli.render.options import (
     measure_width,
 )
 from leslied.cli.render.output import sanitize
-from leslied.model.edits import PATH_ARGUMENTS, find_edits
+from leslied.sessions.edits import find_edits
+from leslied.sessions.tools import LABEL_ARGUMENTS, PATH_ARGUMENTS, find_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.cli.render.options import RenderOptions
-    from leslied.model.edits import FileEdit
     from leslied.model.record import Record
+    from leslied.sessions.edits import FileEdit
 
-_KEY_ARGUMENTS = (
-    "command",
-    "cmd",
-    "pattern",
-    *PATH_ARGUMENTS,
-    "url",
-    "query",
-    "description",
-    "prompt",
-    "message",
-    "input",
-)
-"""Arguments that summarize a call, the most informative first."""
+_LABEL_ARGUMENTS = (*LABEL_ARGUMENTS, "input")
 
 
 class RecordRenderer:
@@ -152,13 +141,10 @@ class RecordRenderer:
         if options.is_full or not isinstance(arguments, dict):
             text = record.tool_input
             return sanitize(text if options.is_full else text[:MAX_PLAIN_CHARS])
-        for name in _KEY_ARGUMENTS:
-            argument = _format_argument(arguments.get(name))
-            if argument:
-                if name in PATH_ARGUMENTS:
-                    argument = options.shorten_path(argument)
-                return self._join_lines(argument)
-        return self._join_lines(record.tool_input)
+        name, label = find_label(arguments, _LABEL_ARGUMENTS)
+        if name in PATH_ARGUMENTS:
+            label = options.shorten_path(label)
+        return self._join_lines(label or record.tool_input)
 
     def _join_lines(self, text: str) -> str:
         """Return the text on one line, truncated in plain output."""
@@ -220,14 +206,3 @@ def _parse_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _format_argument(value: Any) -> str:
-    """Return the argument if it is a text or a list of words, else "".
-
-    Of a list such as `bash -c COMMAND`, only COMMAND is returned.
-    """
-    if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        is_shell = len(value) == 3 and value[1] in ("-c", "-lc")
-        return str(value[2]) if is_shell else " ".join(value)
-    return value if isinstance(value, str) else ""

@@ -20,7 +20,7 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.cli.render.record import RecordRenderer
-from leslied.sessions.reading_order import pair_results
+from leslied.sessions.calls import pair_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

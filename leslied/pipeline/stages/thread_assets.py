@@ -17,7 +17,8 @@ from leslied.layout import (
     thread_folder,
 )
 from leslied.model.times import EPOCH
-from leslied.sessions.file_changes import PLAN_AND_TODO_TOOLS, find_file_changes
+from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
+from leslied.sessions.tools import list_tool_names
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
     compute_assets_digest,
@@ -152,13 +153,10 @@ class ThreadAssets:
         relative path there does not contain a keyword.
         """
         keywords = ("",) if LESLIE_FOLDER in folder else _CALL_KEYWORDS
-        entries = self.reader.list_tool_calls(
-            session.row, unit, keywords, PLAN_AND_TODO_TOOLS
-        )
+        tools = list_tool_names(PLAN_AND_TODO_KINDS)
+        entries = self.reader.list_tool_calls(session.row, unit, keywords, tools)
         if any(LESLIE_FOLDER in str(e.record.metadata.get("cwd")) for e in entries):
-            entries = self.reader.list_tool_calls(
-                session.row, unit, ("",), PLAN_AND_TODO_TOOLS
-            )
+            entries = self.reader.list_tool_calls(session.row, unit, ("",), tools)
         chat_id = self.reader.find_chat_id(session, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
         return [

@@ -20,6 +20,7 @@ from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
 from leslied.redact.session import redact_unit
 from leslied.sessions import RecordStream, assemble, compute_status
+from leslied.sessions.subagents import find_parents, get_main_unit
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
 
@@ -330,25 +331,11 @@ class _TranscriptWriter:
 def _find_parent_units(
     main: SessionSummary, children: list[SessionSummary], ledger: TranscriptLedger
 ) -> dict[int, int]:
-    """Return the unit of the main session that each subagent belongs to.
-
-    The keys are the subagents' row ids. A subagent belongs to the unit of the tool call
-    that started it. If another subagent made the call, it belongs to the same unit as
-    that one. If there is no such call, its start time decides.
-    """
-    children_by_row = {child.row: child for child in children}
-
-    def find_unit(child: SessionSummary, visited_rows: tuple[int, ...] = ()) -> int:
-        calls = ledger.find_call_units(child.spawn_call_id)
-        if main.row in calls:
-            return calls[main.row]
-        for row in calls:
-            is_new = row != child.row and row not in visited_rows
-            if row in children_by_row and is_new:
-                return find_unit(children_by_row[row], (*visited_rows, child.row))
-        return ledger.find_unit_at(main.row, to_us(child.started_at or EPOCH))
-
-    return {child.row: find_unit(child) for child in children}
+    """Return the unit of the main session that each subagent belongs to, by row id."""
+    parents = find_parents(main.key, children, ledger.get_spawn_lookup(main))
+    return {
+        child.row: get_main_unit(child.key, main.key, parents) for child in children
+    }
 
 
 def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:

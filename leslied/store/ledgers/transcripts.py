@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.model.output import Transcript
+from leslied.store.read.spawn_lookup import StoredSpawnLookup
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from leslied.model.session import SessionSummary
 
 _COLUMNS = (
     "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
@@ -44,27 +47,9 @@ class TranscriptLedger:
         )
         return [unit for (unit,) in rows]
 
-    def find_call_units(self, call_id: str) -> dict[int, int]:
-        """Return the number of the unit that contains a call, by stream."""
-        rows = self._db.execute(
-            "SELECT p.session, p.unit FROM record r JOIN placement p "
-            "ON p.entry = r.entry WHERE r.tool_call_id = ? AND r.type = 'tool_use'",
-            (call_id,),
-        )
-        return dict(rows.fetchall()) if call_id else {}
-
-    def find_unit_at(self, session: int, time_us: int) -> int:
-        """Return the last unit that had begun at this time.
-
-        Before the first unit, return 1, or 0 if the session has no units.
-        """
-        row = self._db.execute(
-            "SELECT max(p.unit), (SELECT min(units, 1) FROM session WHERE id = ?1) "
-            "FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ?1 AND r.type = 'user_message' AND r.created_us <= ?2",
-            (session, time_us),
-        ).fetchone()
-        return int(row[0] or row[1])
+    def get_spawn_lookup(self, main: SessionSummary) -> StoredSpawnLookup:
+        """Return the facts that decide which unit spawned each subagent of `main`."""
+        return StoredSpawnLookup(self._db, main)
 
     def get_newest_placement(self, session: int) -> int:
         """Return the newest placement of a stream, or 0."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Unit
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SizeQueries
+    from leslied.store.read.unit_ids import UnitId
 
 _MAX_GROUP_QUERIES = 500
 """For more groups than this, one query over all sessions is faster."""
@@ -253,7 +254,7 @@ class StoreReader:
 
         Unit 0 of a subagent is the whole subagent.
         """
-        return find_chat_id(self._db, session.key, session.row, unit)
+        return find_chat_id(self._db, session.row, unit)
 
     @translate_sqlite_errors
     def find_transcript_paths(self, session: int) -> dict[int, str]:
@@ -300,19 +301,13 @@ class StoreReader:
         return find_sessions_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
-    def find_units_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """Find units by prefix of their chat id; unit 0 is not searched.
-
-        Return (row id of the stream, unit, chat id).
-        """
+    def find_units_by_prefix(self, prefix: str) -> list[UnitId]:
+        """Find units by prefix of their chat id; unit 0 is not searched."""
         return find_units_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors
-    def find_unit_zero_by_prefix(self, prefix: str) -> list[tuple[int, int, str]]:
-        """Find subagents and units before the first prompt by prefix of their chat id.
-
-        Return (row id of the stream, 0, chat id).
-        """
+    def find_unit_zero_by_prefix(self, prefix: str) -> list[UnitId]:
+        """Find subagents and units before the first prompt by chat id prefix."""
         return find_unit_zero_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors

@@ -234,7 +234,7 @@ class Search:
     def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:
         """Return the chat id of a unit or subagent; "" before the first prompt."""
         has_chat_id = unit or key.source != MAIN
-        return find_chat_id(self._db, key, session, unit) if has_chat_id else ""
+        return find_chat_id(self._db, session, unit) if has_chat_id else ""
 
 
 def compile_fts_query(part: QueryPart) -> str:

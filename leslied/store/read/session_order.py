@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.model.record import make_chat_id
+from leslied.store.read.record_query import IS_VISIBLE
+from leslied.store.read.unit_ids import list_chat_ids
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
 _FROM_VISIBLE = (
     "FROM placement p JOIN session s ON s.id = p.session "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
-    "WHERE p.session = ? AND (p.is_copy = 0 OR s.originals = 0)"
-)
-_FIRST_ENTRIES = (
-    "SELECT f.unit, r.entry_id FROM (SELECT p.unit AS unit, min(p.id) AS id "
-    f"{_FROM_VISIBLE} GROUP BY p.unit) f JOIN placement p ON p.id = f.id "
-    "JOIN record r ON r.entry = p.entry AND r.is_current = 1 ORDER BY f.unit"
+    f"WHERE p.session = ? AND {IS_VISIBLE}"
 )
 
 
@@ -87,21 +83,7 @@ class SessionOrder:
     @cached_property
     def chat_ids(self) -> dict[int, str]:
         """Chat id of every unit, by the unit's number, in order."""
-        first_entries = dict(self._query(_FIRST_ENTRIES))
-        # Before the first prompt, and in a subagent, the chat id is derived from the
-        # first user message, which may not be the first entry.
-        first_message = (
-            f"SELECT r.entry_id {_FROM_VISIBLE} AND p.unit = 0 "
-            "AND r.type = 'user_message' ORDER BY p.id LIMIT 1"
-        )
-        for (entry_id,) in self._query(first_message):
-            first_entries[0] = entry_id
-        key_query = "SELECT agent, session_id FROM session WHERE id = ?"
-        return {
-            unit: make_chat_id(agent, session_id, entry_id.hex())
-            for agent, session_id in self._query(key_query)
-            for unit, entry_id in first_entries.items()
-        }
+        return list_chat_ids(self._db, self._session)
 
     def _query(self, query: str) -> list[Any]:
         return self._db.execute(query, (self._session,)).fetchall()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.times import from_us
-from leslied.store.fts_text import truncate_text
+from leslied.sessions.titles import choose_title
 
 if TYPE_CHECKING:
     from leslied.model.record import Usage
@@ -20,17 +20,15 @@ SUMMARY_COLUMNS = (
     "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
     "description, seen_us, folder, is_live"
 )
-_TITLE_CHARACTERS = 80
 
 
 def unpack_summary(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
     """Build a summary from a row of `SUMMARY_COLUMNS` and the stream's tokens."""
-    title = row[5] or _extract_title(row[6]) or row[18]
     return SessionSummary(
         row=row[0],
         key=SessionKey(*row[1:4]),
         thread_id=row[4],
-        title=title,
+        title=choose_title(title=row[5], first_prompt=row[6], description=row[18]),
         cwd=row[7],
         model=row[8],
         started_at=from_us(row[9]) if row[9] is not None else None,
@@ -48,9 +46,3 @@ def unpack_summary(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
         is_live=bool(row[21]),
         usage=usage,
     )
-
-
-def _extract_title(prompt: str) -> str:
-    """Return the first line of a prompt, truncated to the length of a title."""
-    first_line = prompt.strip().split("\n", 1)[0]
-    return truncate_text(first_line, _TITLE_CHARACTERS)

@@ -15,12 +15,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError, UserError
+from leslied.sessions.titles import truncate_text
 from leslied.store.connection import (
     get_primary_code,
     make_unusable_error,
     translate_sqlite_errors,
 )
-from leslied.store.fts_text import truncate_text
 from leslied.store.read.reader import StoreReader
 from leslied.store.read.record_pages import (
     find_newest_placements,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN, SessionKey, make_record_id
+from leslied.sessions.totals import SessionTotals, propose_thread_id
 from leslied.store.columns import select_in_batches
-from leslied.store.write.session_totals import SessionRow, propose_thread_id
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,11 +16,24 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Record
 
+
+@dataclass(slots=True, kw_only=True)
+class SessionRow(SessionTotals):
+    """Row of a session; the columns have the same names."""
+
+    id: int
+    agent: str
+    session_id: str
+    thread_id: str = ""
+    is_dirty: int = 0
+    """1 if the session changed since it was last settled."""
+
+
 _COLUMN_NAMES = [field.name for field in fields(SessionRow)]
 _COLUMNS = ", ".join(_COLUMN_NAMES)
-# The first column, `id`, is not updated; it selects the row.
-_ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _COLUMN_NAMES[1:])
-_get_update_values = attrgetter(*_COLUMN_NAMES[1:], "id")
+_UPDATED_COLUMN_NAMES = [name for name in _COLUMN_NAMES if name != "id"]
+_ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _UPDATED_COLUMN_NAMES)
+_get_update_values = attrgetter(*_UPDATED_COLUMN_NAMES, "id")
 
 
 class SessionRows:
@@ -75,7 +88,7 @@ class SessionRows:
             "WHERE agent = ? AND session_id = ? AND source = ?",
             key,
         ).fetchone()
-        return SessionRow(*row) if row else None
+        return SessionRow(**dict(zip(_COLUMN_NAMES, row, strict=True))) if row else None
 
     def _create(self, key: SessionKey) -> SessionRow:
         thread_id = self._choose_unused_thread_id(key) if key.source == MAIN else ""
@@ -84,7 +97,7 @@ class SessionRows:
             "VALUES (?, ?, ?, ?) RETURNING id",
             (*key, thread_id),
         ).fetchone()
-        return SessionRow(row_id, *key, thread_id)
+        return SessionRow(id=row_id, **key._asdict(), thread_id=thread_id)
 
     def _choose_unused_thread_id(self, key: SessionKey) -> str:
         """Return a short thread id, or a longer one if another session has it."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
-    from leslied.store.write.session_totals import SessionRow
+    from leslied.store.write.session_rows import SessionRow
 
 
 class _EntryVersions(NamedTuple):
@@ -222,6 +222,7 @@ class Transaction:
         elif is_changed and record.metadata.get("kind") == "subagent_linked":
             # A new version of a link replaces what the session stores of its parent.
             row.add_record(record, None, 0)
+            row.is_dirty = 1
 
     def _add_placement(
         self, item: _PendingRecord, row: SessionRow, entry_number: int
@@ -230,6 +231,7 @@ class Transaction:
         created = item.record.created_at
         created_us = to_us(created) if created else None
         unit_start = row.add_record(item.record, created_us, placement)
+        row.is_dirty = 1
         # A command starts a unit only once the agent replies, so that the placements
         # since the command have to be moved into the new unit.
         if unit_start and unit_start != placement:

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from leslied.threads.layout import thread_folder
 
 from leslied.hooks import respond
 from leslied.hooks.settings import PROGRAM, make_command
+from leslied.layout import thread_folder
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
 from leslied.threads.operations import add_reference, upsert_threads
 from leslied.threads.relations import encode_relations, make_empty_relations
@@ -177,8 +177,8 @@ def add_thread_with_history(session: HookedSession) -> None:
     upsert_threads(data, threads, NOW)
     add_reference(data, THREAD, "thread-b", "live", NOW)
     for name in (THREAD, "thread-b"):
-        thread_folder(base, name).mkdir(parents=True)
-        (thread_folder(base, name) / "plan.md").write_text("# Plan")
+        (base / thread_folder(name)).mkdir(parents=True)
+        (base / thread_folder(name) / "plan.md").write_text("# Plan")
     (base / ".leslie" / "thread_relations.json").write_bytes(encode_relations(data))
     session.write(ClaudeLogBuilder().answer("done"))
     session.queue_message("look at this")

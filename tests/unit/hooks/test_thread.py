@@ -1,4 +1,4 @@
-"""The hook's rules for projects and threads agree with `sinks` and `store`."""
+"""The hook's rules for projects and threads agree with `sinks` and `sessions`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from leslied.agents import load_adapters
 from leslied.hooks import AGENT_NAME, AGENT_TITLE
 from leslied.hooks.thread import find_project, make_thread_id
 from leslied.model.record import SessionKey
+from leslied.sessions.totals import propose_thread_id
 from leslied.sinks import find_project as find_project_in_sinks
-from leslied.store.write.session_totals import propose_thread_id
 
 
 def test_an_adapter_has_the_name_and_title_of_the_hooked_agent():

@@ -48,6 +48,22 @@ def test_the_diff_of_a_patch_contains_its_file_names(
     assert "@@ wheel.py @@" in page
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "label"),
+    [
+        ("read", {"filePath": "/app/wheel.py"}, "read /app/wheel.py"),
+        ("Grep", {"path": "/app", "pattern": "spoke"}, "Grep spoke"),
+        ("shell", {"command": ["bash", "-lc", "ls -l"]}, "shell ls -l"),
+    ],
+)
+def test_a_call_has_the_same_label_as_on_the_terminal(
+    claude: ClaudeHome, clock: FakeClock, tool: str, arguments: Any, label: str
+):
+    page = render_call(claude, clock, "markdown", tool, arguments)
+
+    assert f"<summary>● {label}</summary>" in page
+
+
 def render_call(
     claude: ClaudeHome, clock: FakeClock, sink: str, tool: str, arguments: Any
 ) -> str:

@@ -112,6 +112,26 @@ def test_only_the_first_end_of_a_turn_is_shown(view: FollowView):
     assert lines == ["> go", "done", "· turn ended"]
 
 
+def test_an_answer_that_was_cut_off_ends_the_turn(view: FollowView):
+    cut_off = make_record("half", metadata={"stop_reason": "max_tokens"})
+
+    lines = [
+        line[LABEL_WIDTH + 1 :]
+        for record in (make_prompt("go"), cut_off)
+        for line in view.render_record(record, None)
+    ]
+
+    assert lines == ["> go", "half", "· turn ended"]
+
+
+def test_the_end_of_a_session_is_not_shown_as_the_end_of_a_turn(view: FollowView):
+    records = [make_prompt("go"), make_event("ended")]
+
+    lines = [line for record in records for line in view.render_record(record, None)]
+
+    assert len(lines) == 1
+
+
 def test_starts_and_stops_are_one_line_each(view: FollowView, summary: SessionSummary):
     start = view.format_start(summary.key, summary)
     stop = view.format_stop(summary.key, summary)

@@ -270,6 +270,31 @@ def test_a_session_without_a_human_prompt_settles_its_unlinked_subagent(
     assert settle().files_written == 0
 
 
+def test_a_subagent_that_no_result_names_belongs_to_the_call_with_its_prompt(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(
+        builder.prompt("delegate"),
+        builder.call("Agent", {"prompt": "count the files"}, "toolu_1"),
+        builder.prompt("next"),
+        builder.answer("Done."),
+    )
+    # The builder continues, so that the subagent starts after the second prompt.
+    claude.write(
+        builder.prompt("count the files", isSidechain=True),
+        name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",
+    )
+
+    settle()
+
+    (name,) = list_transcripts(project, "subagents")
+    links = [
+        SubagentBlock("a1", name) in read_transcript(project, number).blocks
+        for number in range(2)
+    ]
+    assert links == [True, False]
+
+
 def test_a_subagent_without_any_parent_log_is_not_written(
     claude: ClaudeHome, settle: SettleHarness
 ):

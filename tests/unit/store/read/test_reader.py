@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from leslied.model.query import Selection
-from leslied.model.record import make_chat_id
 from leslied.model.source import Noise, Rejection
+from leslied.sessions.units import make_chat_id
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -211,7 +211,7 @@ def test_a_subagent_spawned_by_a_call_is_a_child(harness: StoreHarness):
 
 def test_a_unit_is_found_by_its_chat_id(harness: StoreHarness):
     harness.commit(*[make_prompt(f"{n}", f"n{n}") for n in range(3)])
-    chat_id = make_chat_id(AGENT, "s", harness.list_records()[1].entry_id)
+    chat_id = make_chat_id(make_key(), harness.list_records()[1].entry_id)
 
     with harness.reader() as reader:
         assert reader.find_units_by_prefix(chat_id) == [

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from leslied.model.query import AllOf, Query, Term
-from leslied.model.record import make_chat_id
 from leslied.model.times import to_us
 from leslied.queries import SearchMode, parse_query, search_entries
+from leslied.sessions.units import make_chat_id
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -313,7 +313,7 @@ def test_a_hit_has_the_chat_id_of_its_unit(harness: StoreHarness):
     (hit,) = harness.search("needle")
 
     prompt = harness.list_records()[0]
-    assert hit.chat_id == make_chat_id(AGENT, "s", prompt.entry_id)
+    assert hit.chat_id == make_chat_id(make_key(), prompt.entry_id)
 
 
 def test_a_hit_before_the_first_prompt_has_no_chat_id(harness: StoreHarness):

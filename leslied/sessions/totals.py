@@ -1,4 +1,7 @@
-"""Totals of a session, updated record by record, so that lists read no records."""
+"""Totals of a session: what a list shows and when units start, record by record.
+
+The store saves these totals with the session, so that lists read no records.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,26 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leslied.model.record import MAIN, TURN_ENDS
+from leslied.model.record import MAIN
+from leslied.sessions.turns import AGENT_OUTPUT_TYPES, TURN_TYPES, ends_turn
 
 if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
 
-TITLE_RANKS = {"summary": 1, "ai": 2, "agent": 3, "custom": 4}
+_TITLE_RANKS = {"summary": 1, "ai": 2, "agent": 3, "custom": 4}
 _FIRST_PROMPT_CHARACTERS = 200
 _RANDOM_UUID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 )
-_AGENT_OUTPUT_TYPES = ("assistant_message", "thinking", "tool_use")
 _TYPES_WITHOUT_SESSION_MODEL = ("error", "token_usage")
 """Types whose model may be the small model of a helper, not the session's model."""
 
 
 @dataclass(slots=True)
-class SessionRow:
-    """State and totals of one session; the columns have the same names."""
+class SessionTotals:
+    """State and totals of one session or subagent."""
 
-    id: int
-    agent: str
-    session_id: str
-    source: str
-    thread_id: str = ""
+    source: str = MAIN
     title: str = ""
     title_rank: int = 0
     first_prompt: str = ""
@@ -54,8 +53,6 @@ class SessionRow:
     agent_type: str = ""
     description: str = ""
     is_finished: int = 0
-    is_dirty: int = 0
-    """1 if the session changed since it was last settled."""
     seen_us: int = 0
     """Time at which its newest entry was read."""
 
@@ -64,7 +61,6 @@ class SessionRow:
 
         If the record starts a new unit, return the first placement of the unit, else 0.
         """
-        self.is_dirty = 1
         kind = record.metadata.get("kind")
         if kind == "subagent_linked":
             self._link_parent(record)
@@ -88,14 +84,14 @@ class SessionRow:
         elif kind == "title" and not record.metadata.get("leaf"):
             self.add_title(record.content, str(record.metadata.get("title_kind")))
         unit_start = self._add_unit(record, placement)
-        self._update_turn(record, str(kind))
+        self._update_turn(record)
         if kind == "ended":
             self.stopped_us = self.seen_us
         return unit_start
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""
-        rank = TITLE_RANKS.get(kind, 0)
+        rank = _TITLE_RANKS.get(kind, 0)
         if title and rank >= self.title_rank:
             self.title, self.title_rank = title, rank
 
@@ -133,22 +129,17 @@ class SessionRow:
             return placement
         if record.type == "user_message" and origin in ("command", "shell"):
             self.waiting_command = placement
-        elif self.waiting_command and record.type in _AGENT_OUTPUT_TYPES:
+        elif self.waiting_command and record.type in AGENT_OUTPUT_TYPES:
             unit_start, self.waiting_command = self.waiting_command, 0
             self.units += 1
             return unit_start
         return 0
 
-    def _update_turn(self, record: Record, kind: str) -> None:
-        """Update `has_turn_ended`; `kind` is the kind in the record's metadata."""
-        if record.type in (*_AGENT_OUTPUT_TYPES, "user_message", "tool_result"):
-            # After `max_tokens` the client continues immediately or not at all.
-            reason = record.metadata.get("stop_reason")
-            self.has_turn_ended = int(reason in (*TURN_ENDS, "max_tokens"))
-        elif (record.type == "error" and record.role == "assistant") or kind in (
-            "turn_ended",
-            "ended",
-        ):
+    def _update_turn(self, record: Record) -> None:
+        has_ended = ends_turn(record)
+        if record.type in TURN_TYPES:
+            self.has_turn_ended = int(has_ended)
+        elif has_ended:
             self.has_turn_ended = 1
             # Later output does not reply to an earlier command.
             self.waiting_command = 0

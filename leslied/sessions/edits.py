@@ -1,4 +1,4 @@
-"""Find file edits in the arguments of a tool call, for the tools of all agents."""
+"""File edits in the arguments of a tool call, as changed lines. Pure."""
 
 from __future__ import annotations
 
@@ -7,30 +7,26 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from leslied.sessions.tools import (
+    COMMAND_ARGUMENTS,
+    CONTENT_ARGUMENTS,
+    NEW_TEXT_ARGUMENTS,
+    OLD_TEXT_ARGUMENTS,
+    PATCH_ARGUMENTS,
+    PATH_ARGUMENTS,
+    find_text,
+    find_tool_kind,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     Sign = Literal["+", "-", " ", "@"]
     """Added, removed or unchanged; `@` separates two places in the file."""
     DiffLine = tuple[Sign, str]
 
-PATH_ARGUMENTS = ("file_path", "filePath", "path", "notebook_path", "absolute_path")
-"""Names that agents use for the argument with a file's path."""
-_OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText")
-_NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
-_CONTENT_ARGUMENTS = ("content", "file_text", "new_source")
-_PATCH_ARGUMENTS = ("input", "patchText", "patch")
-_WRITE_TOOLS = frozenset(
-    [
-        "write",
-        "write_file",
-        "create",
-        "create_file",
-        "notebookedit",
-        "str_replace_editor",
-        "str_replace_based_edit_tool",
-    ]
-)
+_WRITING_KINDS = ("write", "editor", "notebook")
+"""Kinds of tools whose content replaces a file or a part of it."""
 _PATCH = re.compile(
     r"\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -64,7 +60,7 @@ def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
     patch_edits = find_patch_edits(tool, arguments)
     if patch_edits:
         return patch_edits
-    path = _first_string(arguments, PATH_ARGUMENTS)
+    path = find_text(arguments, PATH_ARGUMENTS)
     if not path:
         return []
     changes = list(_iter_changes(tool, arguments))
@@ -91,17 +87,16 @@ def _iter_changes(tool: str, arguments: Mapping[str, Any]) -> Iterator[DiffLine]
         if number:
             yield "@", ""
         yield from _diff_texts(old, new)
-    tool_name = tool.rpartition(".")[2].lower()
-    if not replacements and tool_name in _WRITE_TOOLS:
-        content = _first_string(arguments, _CONTENT_ARGUMENTS)
+    if not replacements and find_tool_kind(tool) in _WRITING_KINDS:
+        content = find_text(arguments, CONTENT_ARGUMENTS)
         yield from (("+", line) for line in _split_lines(content))
 
 
 def _find_replacement(edit: Any) -> tuple[str, str] | None:
     if not isinstance(edit, dict):
         return None
-    old = _first_string(edit, _OLD_TEXT_ARGUMENTS)
-    new = _first_string(edit, _NEW_TEXT_ARGUMENTS)
+    old = find_text(edit, OLD_TEXT_ARGUMENTS)
+    new = find_text(edit, NEW_TEXT_ARGUMENTS)
     return (old, new) if old or new else None
 
 
@@ -124,9 +119,10 @@ def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
 
 def _find_patch(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return the patch text from an argument or a shell command; empty if none."""
-    command = arguments.get("command") or arguments.get("cmd")
+    commands = (arguments.get(name) for name in COMMAND_ARGUMENTS)
+    command = next(filter(None, commands), None)
     words = command if isinstance(command, list) else [command]
-    texts = [arguments.get(name) for name in _PATCH_ARGUMENTS]
+    texts = [arguments.get(name) for name in PATCH_ARGUMENTS]
     if "apply_patch" in tool or any(_is_patch_command(word) for word in words):
         texts += words
     matches = (_PATCH.search(text) for text in texts if isinstance(text, str))
@@ -156,12 +152,6 @@ def _parse_patch(text: str) -> Iterator[FileEdit]:
             changes.append((line[0], line[1:]))
     if path:
         yield FileEdit(path, tuple(changes))
-
-
-def _first_string(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return the first of the named arguments that is text, or ""."""
-    values = (arguments[name] for name in names if isinstance(arguments.get(name), str))
-    return next(values, "")
 
 
 def _split_lines(text: str) -> list[str]:

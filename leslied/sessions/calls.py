@@ -1,0 +1,90 @@
+"""Tool calls joined with their results, by call id."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from leslied.model.record import PlacedRecord, Record, RecordType
+
+    Step = tuple[PlacedRecord, PlacedRecord | None]
+    """An entry and, if it is a call that has one, its result."""
+
+
+class CallResults:
+    """The calls among some entries and their results.
+
+    If several calls and results share an id, they are joined in order.
+    """
+
+    def __init__(self, entries: Iterable[PlacedRecord]) -> None:
+        self._entries = tuple(entries)
+        self._calls = self._group_by_id("tool_use")
+        self._results = self._group_by_id("tool_result")
+        # Keyed by `id()`, because records are not hashable.
+        self._result_by_call = {
+            id(call): result
+            for call_id, calls in self._calls.items()
+            for call, result in zip(calls, self._results.get(call_id, ()), strict=False)
+        }
+        self._joined_results = {id(result) for result in self._result_by_call.values()}
+
+    def find_result(self, call: PlacedRecord) -> PlacedRecord | None:
+        """Return the result of a call, or None."""
+        return self._result_by_call.get(id(call))
+
+    def is_joined(self, result: PlacedRecord) -> bool:
+        """Return whether the entry is the result of one of the calls."""
+        return id(result) in self._joined_results
+
+    def find_call(self, call_id: str) -> PlacedRecord | None:
+        """Return the last call with this id, or None."""
+        calls = self._calls.get(call_id)
+        return calls[-1] if calls else None
+
+    def link(self, placed: PlacedRecord) -> PlacedRecord:
+        """Return a result with the name of its tool, and any other entry as it is.
+
+        Mark a result without a call, and a call without a result, in its metadata.
+        """
+        record = placed.record
+        if record.type == "tool_result":
+            return replace(placed, record=self._link_result(record))
+        if record.type == "tool_use" and record.tool_call_id not in self._results:
+            metadata = {**record.metadata, "is_unanswered": True}
+            return replace(placed, record=replace(record, metadata=metadata))
+        return placed
+
+    def _link_result(self, record: Record) -> Record:
+        call = self.find_call(record.tool_call_id)
+        if call is None:
+            return replace(record, metadata={**record.metadata, "is_orphan": True})
+        return replace(record, tool_name=call.record.tool_name or record.tool_name)
+
+    def _group_by_id(self, record_type: RecordType) -> dict[str, list[PlacedRecord]]:
+        """Return the entries of this type by call id, without those that have none."""
+        groups: dict[str, list[PlacedRecord]] = defaultdict(list)
+        for placed in self._entries:
+            if placed.record.type == record_type and placed.record.tool_call_id:
+                groups[placed.record.tool_call_id].append(placed)
+        return dict(groups)
+
+
+def link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
+    """Copy tool names to results; mark calls and results without a counterpart."""
+    return list(map(CallResults(entries).link, entries))
+
+
+def pair_results(entries: Sequence[PlacedRecord]) -> list[Step]:
+    """Return every entry once, in reading order: each call with its result."""
+    results = CallResults(entries)
+    return [
+        (placed, results.find_result(placed))
+        for placed in entries
+        if not results.is_joined(placed)
+    ]

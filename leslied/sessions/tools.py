@@ -1,0 +1,153 @@
+"""The tools of all agents: what each one does, and what its arguments mean.
+
+An adapter adds the tools of its agent by its `tools`; see `agents/_contract.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+ToolKind = Literal[
+    "write",
+    "edit",
+    "notebook",
+    "editor",
+    "patch",
+    "shell",
+    "plan",
+    "steps",
+    "todos",
+    "new_task",
+    "task",
+]
+"""What a tool does.
+
+`write` replaces a whole file, `edit` a part of it, and `notebook` a cell. An `editor`
+has commands that are named like other tools. `patch` applies a patch in Codex's format.
+`plan` submits a plan for approval, `steps` updates the steps of a plan, and `todos` a
+to-do list. `new_task` adds a task to a list, and `task` changes one.
+"""
+
+PATH_ARGUMENTS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
+"""Names that agents use for the argument with a file's path."""
+OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText")
+NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
+CONTENT_ARGUMENTS = ("content", "file_text", "new_source")
+PATCH_ARGUMENTS = ("input", "patchText", "patch")
+COMMAND_ARGUMENTS = ("command", "cmd")
+LABEL_ARGUMENTS = (
+    *COMMAND_ARGUMENTS,
+    "pattern",
+    *PATH_ARGUMENTS,
+    "url",
+    "query",
+    "description",
+    "prompt",
+    "message",
+)
+"""Arguments that summarize a call, the most informative first."""
+_SHELLS = ("bash", "sh", "zsh", "dash")
+_SHELL_OPTIONS = ("-c", "-lc", "-ic")
+
+_KINDS: dict[str, ToolKind] = {
+    "Write": "write",
+    "write_file": "write",
+    "create": "write",
+    "create_file": "write",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "replace": "edit",
+    "str_replace": "edit",
+    "insert": "edit",
+    "edit_file": "edit",
+    "NotebookEdit": "notebook",
+    "str_replace_editor": "editor",
+    "str_replace_based_edit_tool": "editor",
+    "apply_patch": "patch",
+    "patch": "patch",
+    "Bash": "shell",
+    "shell": "shell",
+    "exec_command": "shell",
+    "shell_command": "shell",
+    "run_shell_command": "shell",
+    "local_shell": "shell",
+    "ExitPlanMode": "plan",
+    "exit_plan_mode": "plan",
+    "update_plan": "steps",
+    "TodoWrite": "todos",
+    "todowrite": "todos",
+    "todo_write": "todos",
+    "write_todos": "todos",
+    "TaskCreate": "new_task",
+    "TaskUpdate": "task",
+}
+_KINDS_BY_LOWER_NAME = {name.lower(): kind for name, kind in _KINDS.items()}
+
+
+def add_tools(kinds: Mapping[str, ToolKind]) -> None:
+    """Add the tools of an agent; a tool that exists keeps its kind."""
+    for name, kind in kinds.items():
+        _KINDS.setdefault(name, kind)
+        _KINDS_BY_LOWER_NAME.setdefault(name.lower(), kind)
+
+
+def find_tool_kind(name: str) -> ToolKind | None:
+    """Return what a tool does, or None if it is not in the table.
+
+    Agents spell the same name differently, and some put a namespace before it.
+    """
+    return _KINDS_BY_LOWER_NAME.get(name.rpartition(".")[2].lower())
+
+
+def list_tool_names(kinds: Collection[ToolKind]) -> tuple[str, ...]:
+    """List the tools of these kinds, each as its agent spells it."""
+    return tuple(name for name, kind in _KINDS.items() if kind in kinds)
+
+
+def parse_arguments(tool_input: str) -> dict[str, Any]:
+    """Return a call's arguments; an input that is not a JSON object is `input`."""
+    try:
+        arguments = json.loads(tool_input) if tool_input else {}
+    except (ValueError, RecursionError):
+        arguments = tool_input
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
+
+
+def find_text(arguments: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the first of the named arguments that is text, or ""."""
+    values = (arguments.get(name) for name in names)
+    return next((value for value in values if isinstance(value, str)), "")
+
+
+def find_label(
+    arguments: Mapping[str, Any], names: Iterable[str] = LABEL_ARGUMENTS
+) -> tuple[str, str]:
+    """Return name and text of the argument that summarizes a call; both may be empty.
+
+    A command may be a list of words.
+    """
+    for name in names:
+        text = _format_argument(arguments.get(name))
+        if text.strip():
+            return name, text
+    return "", ""
+
+
+def find_shell_command(words: list[Any]) -> str | None:
+    """Return COMMAND of a list such as `bash -c COMMAND`, or None."""
+    match words:
+        case [str(program), str(option), str(command)] if option in _SHELL_OPTIONS:
+            return command if program.rpartition("/")[2] in _SHELLS else None
+    return None
+
+
+def _format_argument(value: Any) -> str:
+    """Return the argument if it is a text or a list of words, else ""."""
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        command = find_shell_command(value)
+        return " ".join(value) if command is None else command
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,67 @@
+"""Facts in the store about which unit of a session spawned each subagent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.model.record import SessionKey
+from leslied.model.times import to_us
+from leslied.store.read.record_query import IS_VISIBLE
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from leslied.model.session import SessionSummary
+
+_FROM_VISIBLE = (
+    "FROM placement p JOIN session s ON s.id = p.session "
+    "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+    f"WHERE {IS_VISIBLE}"
+)
+
+
+class StoredSpawnLookup:
+    """Implementation of `sessions.subagents.SpawnLookup` with queries."""
+
+    def __init__(self, db: sqlite3.Connection, main: SessionSummary) -> None:
+        self._db = db
+        self._main = main.row
+
+    def find_call_units(self, call_id: str) -> dict[SessionKey, int]:
+        """Return the unit of the last call with this id, by stream."""
+        rows = self._db.execute(
+            f"SELECT s.agent, s.session_id, s.source, p.unit {_FROM_VISIBLE} "
+            "AND r.tool_call_id = ? AND r.type = 'tool_use' ORDER BY p.id",
+            (call_id,),
+        )
+        return {SessionKey(*key): unit for *key, unit in rows}
+
+    def find_prompt(self, child: SessionSummary) -> str:
+        """Return the text of the subagent's first user message, or ""."""
+        row = self._db.execute(
+            f"SELECT r.content {_FROM_VISIBLE} AND p.session = ? AND p.unit = 0 "
+            "AND r.type = 'user_message' ORDER BY p.id LIMIT 1",
+            (child.row,),
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def iter_main_calls(self) -> Iterator[tuple[int, str]]:
+        """Yield the unit and the arguments of the main session's calls, in order."""
+        # `+r.type` prevents the planner from reading the calls of all sessions.
+        yield from self._db.execute(
+            f"SELECT p.unit, r.tool_input {_FROM_VISIBLE} AND p.session = ? "
+            "AND +r.type = 'tool_use' ORDER BY p.unit, p.id",
+            (self._main,),
+        )
+
+    def find_unit_at(self, time: datetime | None) -> int:
+        """Return the main session's last unit with an entry at or before this time."""
+        units = f"SELECT p.unit {_FROM_VISIBLE} AND p.session = ?"
+        row = self._db.execute(
+            f"SELECT coalesce(({units} AND +r.created_us <= ? "
+            f"ORDER BY p.unit DESC LIMIT 1), ({units} ORDER BY p.unit LIMIT 1), 0)",
+            (self._main, to_us(time) if time else None, self._main),
+        ).fetchone()
+        return int(row[0])

@@ -1,0 +1,104 @@
+"""The table of tools: kinds, arguments and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from leslied.sessions import tools
+from leslied.sessions.edits import find_edits
+from leslied.sessions.tools import (
+    add_tools,
+    find_label,
+    find_shell_command,
+    find_tool_kind,
+    list_tool_names,
+    parse_arguments,
+)
+
+
+@pytest.fixture
+def scribe() -> Iterator[str]:
+    """Add the tool of an imaginary agent; remove it afterwards."""
+    add_tools({"Scribe": "write"})
+    yield "Scribe"
+    del tools._KINDS["Scribe"]
+    del tools._KINDS_BY_LOWER_NAME["scribe"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Write", "write"),
+        ("write", "write"),
+        ("MultiEdit", "edit"),
+        ("functions.apply_patch", "patch"),
+        ("run_shell_command", "shell"),
+        ("todowrite", "todos"),
+        ("Read", None),
+        ("", None),
+    ],
+)
+def test_a_tool_is_found_in_any_spelling(name: str, kind: str | None):
+    assert find_tool_kind(name) == kind
+
+
+def test_an_agent_can_add_its_tools(scribe: str):
+    (edit,) = find_edits("scribe", {"path": "/x", "content": "a"})
+
+    assert edit.diffstat == "+1"
+    assert scribe in list_tool_names(["write"])
+
+
+def test_an_agent_cannot_change_the_tools_of_others():
+    add_tools({"Bash": "write"})
+
+    assert find_tool_kind("Bash") == "shell"
+
+
+def test_names_are_listed_as_agents_spell_them():
+    assert list_tool_names(["todos"]) == (
+        "TodoWrite",
+        "todowrite",
+        "todo_write",
+        "write_todos",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool_input", "arguments"),
+    [
+        ("", {}),
+        ('{"a": 1}', {"a": 1}),
+        ("[1]", {"input": [1]}),
+        ("text", {"input": "text"}),
+    ],
+)
+def test_arguments_that_are_no_object_are_named_input(tool_input: str, arguments: dict):
+    assert parse_arguments(tool_input) == arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "label"),
+    [
+        ({"path": "/app", "command": "ls"}, ("command", "ls")),
+        ({"path": "/app", "pattern": "spoke"}, ("pattern", "spoke")),
+        ({"command": " ", "filePath": "/x"}, ("filePath", "/x")),
+        ({"command": ["ls", "-l"]}, ("command", "ls -l")),
+        ({"cmd": ["/bin/bash", "-lc", "ls"]}, ("cmd", "ls")),
+        ({"command": [1], "prompt": 7}, ("", "")),
+    ],
+)
+def test_the_most_informative_argument_is_the_label(
+    arguments: dict, label: tuple[str, str]
+):
+    assert find_label(arguments) == label
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["bash", "-c"], ["python", "-c", "x"], ["bash", "-x", "y"], [1, 2, 3]]
+)
+def test_other_words_are_not_a_shell_command(words: list[Any]):
+    assert find_shell_command(words) is None

@@ -1,0 +1,100 @@
+"""Which record ends a turn, and how and in which mode a unit ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.model.record import Record
+from leslied.sessions.turns import ends_turn, find_agent_mode, find_stop_reason
+from tests.support.records import (
+    make_call,
+    make_event,
+    make_prompt,
+    make_record,
+    make_result,
+)
+from tests.support.units import make_placed
+
+INTERRUPT = make_event("turn_ended", metadata={"note": "interrupt"})
+
+
+def make_answer(stop_reason: str, record_type: str = "assistant_message") -> Record:
+    return make_record(type=record_type, metadata={"stop_reason": stop_reason})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        make_answer("end_turn"),
+        make_answer("stop_sequence"),
+        make_answer("max_tokens"),
+        make_record(type="error"),
+        make_event("turn_ended"),
+        make_event("ended"),
+        INTERRUPT,
+    ],
+)
+def test_a_final_stop_reason_an_error_or_an_event_ends_a_turn(record: Record):
+    assert ends_turn(record)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        make_record(),
+        make_answer("tool_use"),
+        make_record(type="error", role="system"),
+        make_event("notice"),
+        make_event("notice", metadata={"stop_reason": "end_turn"}),
+        make_prompt(),
+        make_result("out", "c"),
+    ],
+)
+def test_other_records_do_not_end_a_turn(record: Record):
+    assert not ends_turn(record)
+
+
+@pytest.mark.parametrize(
+    ("last_records", "reason"),
+    [
+        ([make_answer("end_turn")], "end_turn"),
+        ([make_answer("stop_sequence")], "end_turn"),
+        ([make_answer("max_tokens")], "max_tokens"),
+        ([make_answer("tool_use")], "unknown"),
+        ([make_answer("end_turn"), make_event("notice")], "end_turn"),
+        ([make_record(), make_event("turn_ended")], "end_turn"),
+        (
+            [make_event("turn_ended", metadata={"stop_reason": "max_tokens"})],
+            "max_tokens",
+        ),
+        ([make_answer("end_turn"), make_event("ended")], "end_turn"),
+        ([make_record(), INTERRUPT], "cancelled"),
+        ([make_record(type="error")], "error"),
+        ([make_record(type="error", role="system")], "unknown"),
+        ([make_call("Bash", "c"), make_result("out", "c")], "unknown"),
+        ([make_answer("end_turn"), make_prompt("more")], "unknown"),
+    ],
+)
+def test_the_stop_reason_is_that_of_the_last_turn(
+    last_records: list[Record], reason: str
+):
+    entries = [make_placed(record) for record in [make_prompt(), *last_records]]
+
+    assert find_stop_reason(entries) == reason
+
+
+def test_a_unit_without_a_turn_has_no_stop_reason():
+    assert find_stop_reason([make_placed(make_event("notice"))]) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("modes", "agent_mode"),
+    [([], "agent"), (["default"], "agent"), (["default", "plan", "default"], "plan")],
+)
+def test_a_unit_that_was_ever_in_plan_mode_is_a_plan(modes: list[str], agent_mode: str):
+    entries = [
+        make_placed(make_event("context", metadata={"permission_mode": mode}))
+        for mode in modes
+    ]
+
+    assert find_agent_mode(entries) == agent_mode
