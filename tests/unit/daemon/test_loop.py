@@ -19,6 +19,7 @@ from leslied.pipeline import (
     Archiver,
     AssetIndex,
     Exports,
+    ExportsReport,
     HookEvents,
     Ingest,
     RelationsSync,
@@ -31,13 +32,13 @@ from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuil
 from tests.support.clock import FakeClock
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "config": [(App, "make_pipeline")],
+    "config": [(App, "make_flow")],
     "watch": [(Watcher, "refresh"), (Watcher, "wait")],
-    "ingest claude-code": [(Ingest, "scan"), (Ingest, "ingest_files")],
+    "ingest claude-code": [(Ingest, "run")],
     "hook events": [(HookEvents, "run")],
     "stop detection": [(StopDetection, "run")],
     "transcripts": [(TranscriptStage, "run")],
-    "asset index": [(AssetIndex, "run"), (AssetIndex, "scan")],
+    "asset index": [(AssetIndex, "run")],
     "relations": [(RelationsSync, "run")],
     "exports": [(Exports, "run")],
     "archive": [(Archiver, "run")],
@@ -87,14 +88,14 @@ def daemon(
     app.paths.config_file.write_text('[output]\nformats = ["markdown"]\n')
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
 
-        def make_pipeline():
-            return app.make_pipeline(store, reader, is_light=True)
+        def make_flow():
+            return app.make_flow(store, reader, is_light=True)
 
-        pipeline = make_pipeline()
-        watcher = Watcher(pipeline.watched_roots, tmp_path / "canary", clock)
+        flow = make_flow()
+        watcher = Watcher(flow.watched_roots, tmp_path / "canary", clock)
         loop = Loop(
-            pipeline=pipeline,
-            make_pipeline=make_pipeline,
+            flow=flow,
+            make_flow=make_flow,
             watcher=watcher,
             clock=clock,
             log=make_logger(as_json=True),
@@ -163,7 +164,9 @@ def test_exports_run_although_relations_fail(
 ):
     monkeypatch.setattr(RelationsSync, "run", fail)
     export_runs: list[int] = []
-    monkeypatch.setattr(Exports, "run", lambda *_, **__: export_runs.append(1))
+    monkeypatch.setattr(
+        Exports, "run", lambda *_: export_runs.append(1) or ExportsReport()
+    )
 
     daemon.iterate()
 

@@ -367,7 +367,7 @@ def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(
     claude.write(builder.prompt("one"), builder.answer("1"))
     report = sync_relations(is_final=True)
 
-    assert (report.files_written, report.is_lock_busy, report.errors) == (0, True, {})
+    assert (report.files_written, report.has_more, report.errors) == (0, True, {})
     lock.rmdir()
     assert sync_relations(is_final=True).files_written == 1
 
