@@ -259,8 +259,9 @@ class RelationsSync(Stage):
                 )
         with self.store.relations() as ledger:
             moves = ledger.list_moves()
-        # A move that has begun must be known after a crash.
-        self.store.flush()
+        if moves:
+            # A move that has begun must be known after a crash.
+            self.store.flush()
         for move in moves:
             self._finish_move(move, report)
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leslied.app import App
-from leslied.model.record import SessionKey
 from leslied.paths import get_paths, read_environ
 from leslied.pipeline import Budget, Flow, Report, Stage, Timing
 from leslied.pipeline.failures import Failures
 from leslied.store import Store
 from tests.support.claude import (
     AFTER_STORE_CREATION,
-    SESSION,
     ClaudeHome,
     ClaudeLogBuilder,
 )
@@ -48,16 +47,22 @@ class ToyReport(Report):
         return self.goes_back_to
 
 
-@dataclass(slots=True)
 class ToyStage(Stage):
     """A stage that returns prepared reports, the last one again and again."""
 
-    name: str  # type: ignore[misc]
-    runs: list[str]
-    """The names of all stages that ran, in order."""
-    reports: list[ToyReport] = field(default_factory=lambda: [ToyReport()])
-    timing: Timing = Timing.EVERY_RUN
-    is_broken: bool = False
+    name = ""
+
+    def __init__(
+        self,
+        name: str,
+        runs: list[str],
+        reports: list[ToyReport],
+        timing: Timing = Timing.EVERY_RUN,
+        *,
+        is_broken: bool = False,
+    ) -> None:
+        self.name, self.runs, self.reports = name, runs, reports
+        self.timing, self.is_broken = timing, is_broken
 
     def run(self, budget: Budget) -> ToyReport:
         self.runs.append(self.name)
@@ -79,8 +84,8 @@ class ToyFlow:
         self.runs: list[str] = []
         self.flow = Flow([], store, Failures(store, clock))
 
-    def add(self, name: str, *reports: ToyReport, **options: object) -> ToyStage:
-        stage = ToyStage(name, self.runs, [*(reports or (ToyReport(),))], **options)  # type: ignore[arg-type]
+    def add(self, name: str, *reports: ToyReport, **options: Any) -> ToyStage:
+        stage = ToyStage(name, self.runs, list(reports) or [ToyReport()], **options)
         self.flow.stages = [*self.flow.stages, stage]
         return stage
 
@@ -119,7 +124,12 @@ def test_a_change_runs_the_stages_that_depend_on_it_the_slow_ones_later(toys: To
 
     runs = [toys.run() for _ in range(4)]
 
-    assert runs == [["first", "quick"], ["first", "slow"], ["first", "slower"], ["first"]]
+    assert runs == [
+        ["first", "quick"],
+        ["first", "slow"],
+        ["first", "slower"],
+        ["first"],
+    ]
 
 
 def test_a_stage_with_work_left_runs_again(toys: ToyFlow):
@@ -195,6 +205,8 @@ def test_a_finished_unit_costs_at_most_four_write_transactions(
     claude.write(builder.prompt("say hello"), builder.answer("Hello."))
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
         flow = app.make_flow(store, reader, is_light=True)
+        flow.run(Budget())
+        clock.advance(5)
         flow.run(Budget())
         before = store.write_transactions
         log = claude.write(

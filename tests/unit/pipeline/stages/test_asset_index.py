@@ -623,7 +623,10 @@ def test_every_thread_is_checked_in_one_of_several_scans(
     for folder in (project / ".leslie" / "threads").iterdir():
         (folder / "plan.md").write_text("# One\n")
 
-    thread_counts = [indexer(max_checked_threads=1, max_checked_old_threads=2).threads for _ in range(5)]
+    thread_counts = [
+        indexer(max_checked_threads=1, max_checked_old_threads=2).threads
+        for _ in range(5)
+    ]
 
     assert sum(thread_counts) == 6
     assert max(thread_counts) <= 3
