@@ -12,7 +12,7 @@
 7. Exports are written for stopped sessions that have all their transcripts.
 8. The archive copies logs of sessions that need nothing else.
 
-A new stage is a module in `stages` and a line in `make_stages`.
+A new stage is a module in `stages`, and a line in `make_stages` with its import.
 """
 
 from __future__ import annotations

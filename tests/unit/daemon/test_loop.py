@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied import pipeline
 from leslied.app import App
 from leslied.daemon import Loop, Notifier
 from leslied.log import make_logger
@@ -18,13 +19,17 @@ from leslied.paths import get_paths, read_environ
 from leslied.pipeline import (
     Archiver,
     AssetIndex,
+    Budget,
     Exports,
     ExportsReport,
     HookEvents,
     Ingest,
     RelationsSync,
+    Report,
+    Stage,
     StopDetection,
     TranscriptStage,
+    make_stages,
 )
 from leslied.store import Store, StoreReader
 from leslied.tail.watch import Watcher
@@ -185,6 +190,31 @@ def test_a_failing_stage_is_logged_once(
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     (event,) = (line for line in log if line["event"] == "stage.fail")
     assert event["name"] == "exports"
+
+
+class BellStage(Stage):
+    """A stage that only the test knows."""
+
+    name = "bell"
+
+    def run(self, budget: Budget) -> Report:
+        return Report(errors={"tower": "too high"})
+
+
+def test_a_new_stage_is_run_and_logged(
+    daemon: LoopHarness,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr(
+        pipeline, "make_stages", lambda context: [*make_stages(context), BellStage()]
+    )
+
+    daemon.iterate(2)
+
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    (event,) = (line for line in log if line.get("name") == "tower")
+    assert event["reason"] == "too high"
 
 
 def test_an_error_outside_any_stage_does_not_end_the_loop(
