@@ -158,6 +158,8 @@ class _Run:
             report = self._attempt(stage)
             if report.restart_from and self._restarts < _MAX_RESTARTS:
                 self._restarts += 1
+                # Earlier stages must see what this one recorded.
+                self.flow.store.flush()
                 names = [each.name for each in self.flow.stages]
                 return names.index(report.restart_from)
         return position + 1

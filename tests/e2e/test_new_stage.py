@@ -82,5 +82,6 @@ def test_a_new_stage_that_fails_is_named_by_sync_and_status(clone: Path):
     result = run_leslied(clone, "sync", "--json")
     status = run_leslied(clone, "status")
 
+    assert result.returncode == 1
     assert any("bell" in warning for warning in json.loads(result.stdout)["warnings"])
     assert "bell" in status.stdout + status.stderr

@@ -81,6 +81,8 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
         as_json=as_json,
         warnings=warnings,
     )
+    if report.failures:
+        ctx.exit(1)
 
 
 def _sync(app: App, warn: Callable[[str], None], *, stop_all: bool) -> FlowReport:

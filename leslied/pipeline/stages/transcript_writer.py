@@ -51,12 +51,13 @@ class TranscriptWriter:
         """Return the output folder, which contains `.leslie`."""
         return Path(self.session.summary.folder)
 
-    def reserve_names(self, ledger: TranscriptLedger) -> None:
-        """Find or choose the name of each file, and save the new names."""
+    def reserve_names(self, ledger: TranscriptLedger) -> bool:
+        """Find or choose the name of each file; return whether names were saved."""
         self.session = structs.replace(
             self.session,
             units=tuple(self._reserve_name(u, ledger) for u in self.session.units),
         )
+        return any(not transcript.newest for transcript in self.reserved.values())
 
     def _reserve_name(self, unit: Unit, ledger: TranscriptLedger) -> Unit:
         """Return the unit with the names of its file and those of its subagents.

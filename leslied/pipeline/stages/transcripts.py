@@ -205,17 +205,20 @@ class TranscriptStage(Stage):
         report: SettleReport,
     ) -> None:
         """Write the transcripts of a unit and its subagents; remove surplus ones."""
+        # Reload: the unit before this one may have given the thread another id.
+        main = self.reader.find_session(main.key) or main
         with self.store.transcripts() as ledger:
-            located = self._choose_folder(main, ledger)
-            if not located.folder:
+            main = self._choose_folder(main, ledger)
+            if not main.folder:
                 return
-            session = self._load_session(located, number, children)
+            session = self._load_session(main, number, children)
             writer = TranscriptWriter(
                 session, report, self.policy.central, self.limits, self.zone
             )
-            writer.reserve_names(ledger)
-        # After a crash, no file may exist whose name is not reserved.
-        self.store.flush()
+            has_new_names = writer.reserve_names(ledger)
+        if has_new_names:
+            # After a crash, no file may exist whose name is not reserved.
+            self.store.flush()
         try:
             writer.write_files()
         finally:

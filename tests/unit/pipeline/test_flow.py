@@ -12,8 +12,17 @@ import pytest
 
 from leslied.app import App
 from leslied.paths import get_paths, read_environ
-from leslied.pipeline import Budget, Flow, Report, Stage, Timing
+from leslied.pipeline import (
+    Budget,
+    Flow,
+    Ingest,
+    Report,
+    Stage,
+    Timing,
+    TranscriptStage,
+)
 from leslied.pipeline.failures import Failures
+from leslied.sinks.leslie import parse_document
 from leslied.store import Store
 from tests.support.claude import (
     AFTER_STORE_CREATION,
@@ -21,6 +30,7 @@ from tests.support.claude import (
     ClaudeLogBuilder,
 )
 from tests.support.clock import FakeClock
+from tests.unit.pipeline.stages.test_relations import write_claim
 
 NO_SCAN = Budget(changed_paths=())
 
@@ -226,3 +236,19 @@ def test_a_finished_unit_costs_at_most_four_write_transactions(
     assert len(list(project.rglob("*-list-files.txt"))) == 1
     assert cost <= 4
     assert archived_cost <= 4
+
+
+def test_a_thread_that_leslie_claims_is_written_under_its_new_id_in_the_same_run(
+    app: App, claude: ClaudeHome, clock: FakeClock, project: Path
+):
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+    claude.write(builder.prompt("one"), builder.answer("1"), builder.prompt("two"))
+    with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
+        flow = app.make_flow(store, reader)
+        flow.select(Ingest, TranscriptStage).run(Budget())
+        write_claim(project, "thread-leslie01")
+        flow.run(Budget())
+
+    (file,) = project.rglob("*-one.txt")
+    assert file.is_relative_to(project / ".leslie" / "threads" / "thread-leslie01")
+    assert parse_document(file.read_text()).thread_id == "thread-leslie01"

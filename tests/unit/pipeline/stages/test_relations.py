@@ -407,6 +407,24 @@ def test_a_thread_that_leslie_claimed_early_has_leslies_id_from_its_first_file(
     assert list(load_relations(project)["threads"]) == ["thread-leslie01"]
 
 
+def test_every_unit_of_an_early_claimed_thread_has_leslies_id(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+):
+    write_claim(project, "thread-leslie01")
+    claude.write(builder.prompt("one"), builder.answer("1"), builder.prompt("two"))
+
+    sync_relations()
+
+    files = list(project.rglob("*.txt"))
+    assert {parse_document(f.read_text()).thread_id for f in files} == {
+        "thread-leslie01"
+    }
+    assert len(files) == 2
+
+
 @pytest.mark.fault("P3")
 @pytest.mark.parametrize("name", ["../../x", ".hidden", "a/b", "x" * 65])
 def test_a_claim_under_a_hostile_name_is_ignored(
