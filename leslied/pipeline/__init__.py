@@ -2,38 +2,57 @@
 
 This package connects the other packages. *Ingest* discovers, reads, decodes and commits
 entries; the later stages detect stopped sessions and write transcripts, the asset
-index, relations files, exports and the archive. When a stage runs is decided by the
-callers: `leslied sync` and the daemon.
+index, relations files, exports and the archive. `flow.py` lists them in order and
+decides which of them run; `leslied sync` and the daemon decide when.
 """
 
 from __future__ import annotations
 
-from leslied.pipeline.flow import Pipeline
+from leslied.pipeline.flow import Flow, FlowReport, make_stages
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.ingest.stage import Ingest
+from leslied.pipeline.stage import (
+    FULL_BUDGET,
+    Budget,
+    LogEvent,
+    Report,
+    Stage,
+    StageContext,
+    Timing,
+)
 from leslied.pipeline.stages.archive import Archiver, ArchiverReport
 from leslied.pipeline.stages.asset_index import AssetIndex, AssetIndexReport
 from leslied.pipeline.stages.exports import Exports, ExportsReport
 from leslied.pipeline.stages.hook_events import HookEvents, HookEventsReport
 from leslied.pipeline.stages.relations import RelationsReport, RelationsSync
-from leslied.pipeline.stages.stop_detection import StopDetection
+from leslied.pipeline.stages.stop_detection import StopDetection, StopReport
 from leslied.pipeline.stages.transcripts import SettleReport, TranscriptStage
 
 __all__ = [
+    "FULL_BUDGET",
     "Archiver",
     "ArchiverReport",
     "AssetIndex",
     "AssetIndexReport",
+    "Budget",
     "Exports",
     "ExportsReport",
+    "Flow",
+    "FlowReport",
     "HookEvents",
     "HookEventsReport",
     "Ingest",
     "IngestReport",
-    "Pipeline",
+    "LogEvent",
     "RelationsReport",
     "RelationsSync",
+    "Report",
     "SettleReport",
+    "Stage",
+    "StageContext",
     "StopDetection",
+    "StopReport",
+    "Timing",
     "TranscriptStage",
+    "make_stages",
 ]

@@ -1,49 +1,204 @@
-"""All stages together, as `sync` runs them once and the daemon again and again."""
+"""The flow: all stages in order, as the daemon and `leslied sync` run them.
+
+1. Ingest, one stage for each agent, commits new entries.
+2. Hook events name logs to read at once, and sessions that ended.
+3. Stop detection marks sessions as live or stopped; whether a unit is finished depends
+   on it.
+4. Transcripts are written for finished units.
+5. Relations come after transcripts, because a thread exists since its first
+   transcript. If Leslie gave a thread another id, the flow goes back to 4 and writes
+   its transcripts under the new id.
+6. The asset index lists what threads consist of, transcripts included.
+7. Exports are written for stopped sessions that have all their transcripts.
+8. The archive copies logs of sessions that need nothing else.
+
+A new stage is a module in `stages`, and a line in `make_stages` with its import.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from leslied.model.source import Root, WatchDepth
+from leslied.pipeline.ingest.stage import Ingest
+from leslied.pipeline.stage import Report, Stage, Timing
+from leslied.pipeline.stages.archive import Archiver
+from leslied.pipeline.stages.asset_index import AssetIndex
+from leslied.pipeline.stages.exports import Exports
+from leslied.pipeline.stages.hook_events import HookEvents
+from leslied.pipeline.stages.relations import RelationsSync
+from leslied.pipeline.stages.stop_detection import StopDetection
+from leslied.pipeline.stages.transcripts import TranscriptStage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from leslied.model.source import Root
     from leslied.pipeline.failures import Failures
-    from leslied.pipeline.ingest.stage import Ingest
-    from leslied.pipeline.stages.archive import Archiver
-    from leslied.pipeline.stages.asset_index import AssetIndex
-    from leslied.pipeline.stages.exports import Exports
-    from leslied.pipeline.stages.hook_events import HookEvents
-    from leslied.pipeline.stages.relations import RelationsSync
-    from leslied.pipeline.stages.stop_detection import StopDetection
-    from leslied.pipeline.stages.transcripts import TranscriptStage
+    from leslied.pipeline.stage import Budget, StageContext
+    from leslied.store import Store
+
+R = TypeVar("R", bound=Report)
+S = TypeVar("S", bound=Stage)
+_MAX_RESTARTS = 2
+"""How often a run goes back to an earlier stage; a thread moves only once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pipeline:
-    """The stages of the pipeline. Callers decide when each of them runs."""
+def make_stages(context: StageContext) -> list[Stage]:
+    """Return all stages, in the order in which they run."""
+    ingests = [Ingest.make(context, *agent) for agent in context.agents]
+    stop_detection = StopDetection.make(context)
+    return [
+        *ingests,
+        HookEvents.make(context, ingests, stop_detection),
+        stop_detection,
+        TranscriptStage.make(context),
+        RelationsSync.make(context),
+        AssetIndex.make(context),
+        Exports.make(context),
+        Archiver.make(context),
+    ]
 
-    ingests: Sequence[Ingest]
-    hook_events: HookEvents
-    stop_detection: StopDetection
-    transcripts: TranscriptStage
-    relations_sync: RelationsSync
-    asset_index: AssetIndex
-    exports: Exports
-    archiver: Archiver
+
+@dataclass(slots=True)
+class FlowReport:
+    """The reports of the stages that ran, and the reasons why others failed."""
+
+    reports: list[Report] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    """Reasons of unexpected errors, by the name of the stage."""
+
+    def sum_up(self, kind: type[R]) -> R:
+        """Return the sum of all reports of a kind."""
+        total = kind()
+        for report in self.reports:
+            if isinstance(report, kind):
+                total.add(report)
+        return total
+
+    def format_errors(self) -> list[str]:
+        """Return a line for each error and each stage that failed."""
+        errors = dict(self.failures)
+        for report in self.reports:
+            errors |= report.errors
+        return [f"{name}: {reason}" for name, reason in errors.items()]
+
+
+@dataclass(slots=True)
+class Flow:
+    """The stages and which of them have work left."""
+
+    stages: Sequence[Stage]
+    store: Store
     failures: Failures
-
-    @property
-    def roots(self) -> list[Root]:
-        """Return the roots of all agents."""
-        return [root for ingest in self.ingests for root in ingest.roots]
+    awake: set[str] = field(default_factory=set)
+    """Names of the stages that have work left, or may have."""
 
     @property
     def watched_roots(self) -> list[Root]:
-        """Return the roots of all agents and the folder of pending hook events."""
-        spool = Root(
-            path=self.hook_events.spool_dir, patterns=(), watch=WatchDepth.FLAT
+        """Return the folders whose changes some stage wants to know at once."""
+        return [root for stage in self.stages for root in stage.watched_roots]
+
+    def select(self, *kinds: type[Stage]) -> Flow:
+        """Return a flow of only those stages that are of these kinds."""
+        stages = [stage for stage in self.stages if isinstance(stage, kinds)]
+        return Flow(stages, self.store, self.failures)
+
+    def get_stage(self, kind: type[S]) -> S:
+        """Return the only stage of a kind."""
+        (stage,) = (stage for stage in self.stages if isinstance(stage, kind))
+        return stage
+
+    def adopt(self, previous: Flow) -> None:
+        """Take over what an earlier flow knew, after the settings were reloaded."""
+        self.awake = previous.awake
+        previous_stages = {stage.name: stage for stage in previous.stages}
+        for stage in self.stages:
+            if stage.name in previous_stages:
+                stage.adopt(previous_stages[stage.name])
+
+    def close(self) -> None:
+        """Let each stage withdraw what is true only while leslied runs."""
+        for stage in self.stages:
+            stage.close()
+
+    def run(
+        self, budget: Budget, on_stage: Callable[[Stage], None] = lambda _: None
+    ) -> FlowReport:
+        """Run each stage that may have work; call `on_stage` before each.
+
+        A stage that fails unexpectedly does not stop the others. It is named by
+        `leslied status` and tried again after a pause.
+        """
+        run = _Run(self, budget, on_stage)
+        with self.store.group_commits():
+            position = 0
+            while position < len(self.stages):
+                position = run.run_stage(position)
+        return run.report
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of a flow."""
+
+    flow: Flow
+    budget: Budget
+    on_stage: Callable[[Stage], None]
+    report: FlowReport = field(default_factory=FlowReport)
+    _has_changes: bool = False
+    _has_run_slow_stage: bool = False
+    _restarts: int = 0
+
+    def run_stage(self, position: int) -> int:
+        """Run a stage if it is due; return the position of the next stage."""
+        stage = self.flow.stages[position]
+        if self._is_due(stage):
+            self.on_stage(stage)
+            report = self._attempt(stage)
+            if report.restart_from and self._restarts < _MAX_RESTARTS:
+                self._restarts += 1
+                # Earlier stages must see what this one recorded.
+                self.flow.store.flush()
+                names = [each.name for each in self.flow.stages]
+                return names.index(report.restart_from)
+        return position + 1
+
+    def _is_due(self, stage: Stage) -> bool:
+        if self.budget.is_scan or stage.timing is Timing.EVERY_RUN:
+            return True
+        if stage.name not in self.flow.awake:
+            return False
+        is_slow = stage.timing is not Timing.ON_CHANGE
+        return not (is_slow and (self._has_changes or self._has_run_slow_stage))
+
+    def _attempt(self, stage: Stage) -> Report:
+        """Run a stage and record whether it, or another one, has work left.
+
+        After an unexpected error, the stage waits for a change or the next scan, so
+        that it does not keep others waiting. The report is then empty.
+        """
+        reports: list[Report] = []
+        self.flow.failures.attempt(
+            "stage",
+            stage.name,
+            lambda: reports.append(stage.run(self.budget)),
+            self.report.failures,
         )
-        return [*self.roots, spool]
+        self.report.reports += reports
+        report = reports[0] if reports else Report()
+        self.flow.awake.discard(stage.name)
+        if report.has_more:
+            self.flow.awake.add(stage.name)
+        if report.has_changes:
+            self._has_changes = True
+            self._wake_stages()
+        if stage.timing in (Timing.WHEN_QUIET, Timing.AFTER_SCAN):
+            self._has_run_slow_stage = True
+        return report
+
+    def _wake_stages(self) -> None:
+        """Mark the stages that depend on changes as having work."""
+        for stage in self.flow.stages:
+            if stage.timing in (Timing.ON_CHANGE, Timing.WHEN_QUIET):
+                self.flow.awake.add(stage.name)

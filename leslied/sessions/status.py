@@ -14,9 +14,7 @@ STOPPED_AFTER = timedelta(minutes=10)
 """A session without entries for this long counts as stopped."""
 
 
-def compute_status(
-    session: SessionSummary, now: datetime, *, is_live: bool = False
-) -> Status:
+def compute_status(session: SessionSummary, now: datetime) -> Status:
     """Return `stopped` after a stop or long silence, `idle` after a turn, or `active`.
 
     Silence does not count while the session's process runs, because a tool may run for
@@ -24,7 +22,7 @@ def compute_status(
     """
     last_entry_at = session.ended_at or session.started_at
     is_quiet = last_entry_at is None or now - last_entry_at > STOPPED_AFTER
-    if session.is_stopped or (is_quiet and not (is_live or session.is_live)):
+    if session.is_stopped or (is_quiet and not session.is_live):
         return "stopped"
     return "idle" if session.has_turn_ended else "active"
 

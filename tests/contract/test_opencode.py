@@ -562,7 +562,7 @@ class TestDatabaseOfManyProjects:
         report = opencode.sync()
         claude.sync()
 
-        assert "cannot be read as SQLite" in next(iter(report.errors.values()))
+        assert "cannot be read as SQLite" in next(iter(report.unreadable.values()))
         with StoreReader(claude.store_path) as reader:
             assert len(reader.list_sessions()) == 1
 

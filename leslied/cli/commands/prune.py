@@ -34,6 +34,7 @@ from leslied.model.codec import encode_time
 from leslied.model.query import Selection
 from leslied.model.times import from_us
 from leslied.paths import PLATFORM
+from leslied.pipeline import Archiver
 from leslied.pipeline.maintenance.prune import (
     PruneGuard,
     Pruner,
@@ -179,7 +180,7 @@ class _PruneRequest:
         with self._open_store() as store:
             with self.app.open_reader() as reader:
                 plan, sizes = self._select_sessions(reader)
-                archiver = self.app.make_pipeline(store, reader).archiver
+                archiver = self.app.make_flow(store, reader).get_stage(Archiver)
             pruner = Pruner(
                 store=store,
                 archiver=archiver,

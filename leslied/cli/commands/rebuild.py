@@ -10,13 +10,20 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_bytes, json_option
 from leslied.cli.terminal.progress import ProgressBar
+from leslied.pipeline import (
+    AssetIndex,
+    Budget,
+    RelationsSync,
+    SettleReport,
+    TranscriptStage,
+)
 from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.app import App
-    from leslied.pipeline import SettleReport
+    from leslied.pipeline import FlowReport
     from leslied.pipeline.maintenance.rebuild import RebuildReport
 
 
@@ -48,30 +55,21 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     with ProgressBar(app.clock) as bar:
         bar.start("Reading archive and logs", format_bytes)
         report = app.make_rebuild(bar.update).run(accept_loss=accept_loss)
-        settle_report = _run_stages(app, bar)
-    data = _report_to_dict(report, settle_report)
-    warnings = report.warnings + [
-        f"{name}: {reason}" for name, reason in settle_report.errors.items()
-    ]
+        flow_report = _run_stages(app, bar)
+    data = _report_to_dict(report, flow_report.sum_up(SettleReport))
+    warnings = report.warnings + flow_report.format_errors()
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
 
 
-def _run_stages(app: App, bar: ProgressBar) -> SettleReport:
-    """Write missing or changed transcripts, relations and thread indexes.
-
-    The returned report has the errors of all three stages.
-    """
+def _run_stages(app: App, bar: ProgressBar) -> FlowReport:
+    """Write missing or changed transcripts, relations and thread indexes."""
     with (
         Store(app.paths.store_file, app.clock) as store,
         app.open_reader() as reader,
     ):
-        pipeline = app.make_pipeline(store, reader, on_progress=bar.update)
-        bar.start("Writing transcripts")
-        settle_report = pipeline.transcripts.run()
-        settle_report.errors |= pipeline.relations_sync.run().errors
-        bar.start("Indexing threads")
-        settle_report.errors |= pipeline.asset_index.run().errors
-        return settle_report
+        flow = app.make_flow(store, reader, on_progress=bar.update)
+        flow = flow.select(TranscriptStage, RelationsSync, AssetIndex)
+        return flow.run(Budget(), lambda stage: bar.start(stage.activity))
 
 
 def _report_to_dict(

@@ -19,6 +19,7 @@ from leslied.daemon import Loop, Notifier, run_initial_sync
 from leslied.fs import make_private_dir
 from leslied.log import make_logger
 from leslied.paths import PLATFORM
+from leslied.pipeline import Budget, Ingest
 from leslied.store import Store
 from leslied.tail.watch import Watcher
 
@@ -62,18 +63,18 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             app.open_reader() as reader,
         ):
             _write_lock_info(store, app)
-            make_pipeline = partial(
-                app.make_pipeline,
+            make_flow = partial(
+                app.make_flow,
                 store,
                 reader,
                 is_light=True,
                 on_progress=lambda *_: notifier.ping(),
             )
-            pipeline = make_pipeline()
-            roots, canary = pipeline.watched_roots, _prepare_canary_path(app)
+            flow = make_flow()
+            roots, canary = flow.watched_roots, _prepare_canary_path(app)
             signals.loop = Loop(
-                pipeline=pipeline,
-                make_pipeline=make_pipeline,
+                flow=flow,
+                make_flow=make_flow,
                 watcher=Watcher(roots, canary, app.clock),
                 clock=app.clock,
                 log=log,
@@ -119,11 +120,8 @@ def _run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
         app.open_reader() as reader,
     ):
         _write_lock_info(store, app)
-        pipeline = app.make_pipeline(
-            store, reader, on_progress=lambda *_: on_progress()
-        )
-        for ingest in pipeline.ingests:
-            ingest.scan()
+        flow = app.make_flow(store, reader, on_progress=lambda *_: on_progress())
+        flow.select(Ingest).run(Budget())
 
 
 def _write_lock_info(store: Store, app: App) -> None:

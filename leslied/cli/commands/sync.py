@@ -13,19 +13,29 @@ from leslied.cli.render.output import (
     emit,
     format_bytes,
     format_count,
+    format_number,
     format_path,
     format_source_errors,
     json_option,
 )
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.model.source import SourceProblem
-from leslied.pipeline import AssetIndexReport, IngestReport, SettleReport
+from leslied.pipeline import (
+    AssetIndexReport,
+    Budget,
+    ExportsReport,
+    HookEventsReport,
+    Ingest,
+    IngestReport,
+    SettleReport,
+    StopReport,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from leslied.app import App
-    from leslied.pipeline import Pipeline
+    from leslied.pipeline import FlowReport, Stage
 
 
 @click.command(
@@ -59,87 +69,48 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     app = get_app(ctx)
     started_at = app.clock.monotonic()
     warnings: list[str] = []
-    ingest_report, settle_report, asset_report, stopped_count = _sync(
-        app, warnings.append, stop_all=stop_all
-    )
-    seconds = app.clock.monotonic() - started_at
-    data = _report_to_dict(ingest_report, settle_report, stopped_count, seconds)
-    data["threads_indexed"] = asset_report.threads
-    data["index_files_written"] = asset_report.files_written
-    errors = ingest_report.errors | ingest_report.waiting | ingest_report.failures
+    report = _sync(app, warnings.append, stop_all=stop_all)
+    ingest_report = report.sum_up(IngestReport)
+    data = _report_to_dict(report, app.clock.monotonic() - started_at)
+    errors = ingest_report.unreadable | ingest_report.waiting | ingest_report.failures
     problems = [SourceProblem(str(path), reason) for path, reason in errors.items()]
-    warnings += format_source_errors(problems)
-    warnings += [f"{name}: {reason}" for name, reason in settle_report.errors.items()]
+    warnings += format_source_errors(problems) + report.format_errors()
     emit(
         data,
         lambda: _lines(ingest_report, data, app),
         as_json=as_json,
         warnings=warnings,
     )
+    if report.failures:
+        ctx.exit(1)
 
 
-def _sync(
-    app: App, warn: Callable[[str], None], *, stop_all: bool
-) -> tuple[IngestReport, SettleReport, AssetIndexReport, int]:
-    """Run the stages; return their reports and the number of stopped sessions.
-
-    The settle report has the errors of the transcripts stage and those after it.
-    """
-    ingest_report = IngestReport()
+def _sync(app: App, warn: Callable[[str], None], *, stop_all: bool) -> FlowReport:
+    """Run all stages once, with progress bars."""
     with (
         ProgressBar(app.clock) as bar,
         app.open_store(warn, bar.update) as store,
         app.open_reader() as reader,
     ):
-        pipeline = app.make_pipeline(
-            store, reader, is_final=stop_all, on_progress=bar.update
-        )
-        for ingest in pipeline.ingests:
-            bar.start(f"Reading {ingest.adapter.title}", format_bytes)
-            ingest_report += ingest.scan()
-        stopped_count = pipeline.hook_events.run().stopped
-        stopped_count += pipeline.stop_detection.run()
-        stopped_count += store.mark_all_stopped() if stop_all else 0
-        bar.start("Writing transcripts")
+
+        def show_stage(stage: Stage) -> None:
+            is_ingest = isinstance(stage, Ingest)
+            bar.start(stage.activity, format_bytes if is_ingest else format_number)
+
+        flow = app.make_flow(store, reader, is_final=stop_all, on_progress=bar.update)
         # Sessions that ended before the store was created are many, and their
         # transcripts are rarely needed.
-        settle_report = pipeline.transcripts.run(include_old=stop_all)
-        _sync_relations(pipeline, settle_report, include_old=stop_all)
-        bar.start("Indexing threads")
-        # The daemon checks fewer threads at a time, but scans regularly.
-        asset_report = pipeline.asset_index.scan(newest_limit=2000)
-        settle_report.errors |= asset_report.errors
-        exports_report = pipeline.exports.run()
-        settle_report.errors |= exports_report.errors
-        settle_report.exports_written = exports_report.files_written
-        if stop_all:
-            bar.start("Archiving logs")
-            settle_report.errors |= pipeline.archiver.run().errors
-    return ingest_report, settle_report, asset_report, stopped_count
+        return flow.run(Budget(includes_backlog=stop_all), show_stage)
 
 
-def _sync_relations(
-    pipeline: Pipeline, settle_report: SettleReport, *, include_old: bool
-) -> None:
-    """Update relations, and write the transcripts of moved threads again.
-
-    Counts and errors are added to `settle_report`.
-    """
-    relations_report = pipeline.relations_sync.run()
-    settle_report.errors |= relations_report.errors
-    if relations_report.moved_threads:
-        pipeline.relations_sync.run()
-        rewrite_report = pipeline.transcripts.run(include_old=include_old)
-        settle_report.files_written += rewrite_report.files_written
-        settle_report.errors |= rewrite_report.errors
-
-
-def _report_to_dict(
-    ingest_report: IngestReport,
-    settle_report: SettleReport,
-    stopped_count: int,
-    seconds: float,
-) -> dict[str, Any]:
+def _report_to_dict(report: FlowReport, seconds: float) -> dict[str, Any]:
+    ingest_report = report.sum_up(IngestReport)
+    settle_report = report.sum_up(SettleReport)
+    asset_report = report.sum_up(AssetIndexReport)
+    hook_report, stop_report = (
+        report.sum_up(HookEventsReport),
+        report.sum_up(StopReport),
+    )
     return {
         "sources": ingest_report.sources,
         "sources_changed": ingest_report.sources_read,
@@ -154,10 +125,12 @@ def _report_to_dict(
         "units_settled": settle_report.units,
         "transcripts_written": settle_report.files_written,
         "transcripts_removed": settle_report.files_removed,
-        "exports_written": settle_report.exports_written,
-        "sessions_stopped": stopped_count,
+        "exports_written": report.sum_up(ExportsReport).files_written,
+        "sessions_stopped": hook_report.stopped + stop_report.stopped,
         "seconds": round(seconds, 3),
         "missing_roots": [str(path) for path in ingest_report.missing_roots],
+        "threads_indexed": asset_report.threads,
+        "index_files_written": asset_report.files_written,
     }
 
 

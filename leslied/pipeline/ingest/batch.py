@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from leslied.pipeline.stage import LogEvent, Report
 from leslied.store import CommitReport
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from leslied.model.decoded_chunk import DecodedChunk
@@ -19,10 +21,14 @@ LIGHT_BATCH_WEIGHT = 1_000
 the system."""
 
 
-@dataclass(slots=True)
-class IngestReport:
-    """Counts, errors and held-back sources of one ingest."""
+@dataclass(slots=True, kw_only=True)
+class IngestReport(Report):
+    """Counts, errors and held-back sources of one ingest.
 
+    New entries alone are no change for later stages, which wait for finished units.
+    """
+
+    is_scan: bool = False
     sources: int = 0
     """Sources that exist, including unchanged ones; counted only by a full scan."""
     sources_read: int = 0
@@ -32,7 +38,7 @@ class IngestReport:
     noise: int = 0
     rejected: int = 0
     added: CommitReport = field(default_factory=CommitReport)
-    errors: dict[Path, str] = field(default_factory=dict)
+    unreadable: dict[Path, str] = field(default_factory=dict)
     """Paths that cannot be read now, and the reasons."""
     failures: dict[Path, str] = field(default_factory=dict)
     """Sources whose reading failed unexpectedly, and the reasons."""
@@ -40,18 +46,31 @@ class IngestReport:
     """Sources held back because their folder may be excluded, and the reasons."""
     missing_roots: list[Path] = field(default_factory=list)
 
-    def __iadd__(self, other: IngestReport) -> Self:
-        """Add the counts and errors of another report."""
-        for name in ("sources", "sources_read", "entries", "bytes_read", "commits"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.noise += other.noise
-        self.rejected += other.rejected
-        self.added += other.added
-        self.errors |= other.errors
-        self.failures |= other.failures
-        self.waiting |= other.waiting
-        self.missing_roots += other.missing_roots
-        return self
+    @property
+    def event(self) -> str:
+        """Return the name of the log event."""
+        return "ingest.scan" if self.is_scan else "ingest.read"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        if not self.entries:
+            return {}
+        return {
+            "entries": self.entries,
+            "records": self.added.records,
+            "bytes": self.bytes_read,
+            "rejected": self.rejected,
+        }
+
+    def list_warnings(self) -> Iterator[LogEvent]:
+        """Yield a log event for every source that cannot be read now."""
+        for path, reason in (self.unreadable | self.failures).items():
+            yield LogEvent("source.error", {"path": str(path), "reason": reason})
+        # `claude -p` writes its working directory about 100 ms after the prompt, so its
+        # log is held back for a moment every time. Only a scan reports it.
+        for path, reason in self.waiting.items() if self.is_scan else ():
+            yield LogEvent("source.wait", {"name": str(path), "reason": reason})
 
 
 @dataclass(slots=True)

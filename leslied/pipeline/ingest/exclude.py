@@ -1,4 +1,4 @@
-"""Match session folders against the globs of `projects.exclude`.
+"""Which folders are excluded: those of `projects.exclude`, or all of an agent.
 
 Agents and users spell one folder in several ways: through a symlink, with `..`, or
 with a wildcard that matches a symlink. Globs and folders are therefore resolved
@@ -16,7 +16,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from leslied.config import Settings
+
 _MAX_CACHED_FOLDERS = 1024
+
+
+def make_exclude_predicate(
+    settings: Settings, agent: str
+) -> Callable[[str], bool] | None:
+    """Return a function that tells whether a folder's sessions must not be stored.
+
+    Return None if no folder is excluded. If the agent is disabled, all are excluded.
+    """
+    if not settings.agent(agent).enabled:
+        return lambda _: True
+    globs = settings.projects.exclude
+    return make_folder_matcher(globs) if globs else None
 
 
 def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:

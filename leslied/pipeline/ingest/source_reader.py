@@ -151,7 +151,7 @@ class SourceReader:
                 decoded, state = self.decode(source, chunk, state, folder)
                 yield decoded
         except SourceError as error:
-            self._batch.report.errors[source.path] = error.message
+            self._batch.report.unreadable[source.path] = error.message
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
             self._batch.report.failures[source.path] = describe_error(error)
 

@@ -10,24 +10,32 @@ from leslied import tail
 from leslied.errors import LesliedError
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures, describe_error
-from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Batch, IngestReport
+from leslied.pipeline.ingest.batch import (
+    BATCH_WEIGHT,
+    LIGHT_BATCH_WEIGHT,
+    Batch,
+    IngestReport,
+)
+from leslied.pipeline.ingest.exclude import make_exclude_predicate
 from leslied.pipeline.ingest.prefetch import can_prefetch, prefetch_batches
 from leslied.pipeline.ingest.source_reader import SourceReader
 from leslied.pipeline.progress import ignore_progress
+from leslied.pipeline.stage import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from leslied.agents import AgentAdapter
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Root, SourceRef
     from leslied.pipeline.progress import ProgressCallback
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingest:
+class Ingest(Stage):
     """The ingest stage of one agent."""
 
     adapter: AgentAdapter
@@ -46,6 +54,43 @@ class Ingest:
     """Called with the bytes read after every commit; the total is known only in an
     agent's first scan."""
 
+    @classmethod
+    def make(
+        cls, context: StageContext, adapter: AgentAdapter, roots: Sequence[Root]
+    ) -> Ingest:
+        """Make the stage of one agent."""
+        return cls(
+            adapter=adapter,
+            store=context.store,
+            roots=tuple(roots),
+            is_final=context.is_final,
+            is_excluded=make_exclude_predicate(context.settings, adapter.name),
+            weight=LIGHT_BATCH_WEIGHT if context.is_light else BATCH_WEIGHT,
+            failures=context.failures,
+            on_progress=context.on_progress,
+        )
+
+    @property
+    def name(self) -> str:
+        """Return a name with that of the agent."""
+        return f"ingest {self.adapter.name}"
+
+    @property
+    def activity(self) -> str:
+        """Return the label of the progress bar."""
+        return f"Reading {self.adapter.title}"
+
+    @property
+    def watched_roots(self) -> Sequence[Root]:
+        """Return the agent's roots."""
+        return self.roots
+
+    def run(self, budget: Budget) -> IngestReport:
+        """Ingest new entries from all sources, or only from files that changed."""
+        if budget.changed_paths is None:
+            return self.scan()
+        return self.ingest_files(budget.changed_paths)
+
     def scan(self) -> IngestReport:
         """Ingest all new entries below the roots, each exactly once."""
         with self.store.track_scan(self.adapter.name):
@@ -63,8 +108,9 @@ class Ingest:
             report = self.commit(read(sources), total)
         self._clear_failures(sources, report)
         self._mark_gone(discovery)
+        report.is_scan = True
         report.sources = discovery.count
-        report.errors |= discovery.unreadable
+        report.unreadable |= discovery.unreadable
         report.missing_roots += discovery.missing_roots
         return report
 
@@ -85,7 +131,8 @@ class Ingest:
             if batch.chunks:
                 self._commit_chunks(batch.chunks, report, failed_paths)
                 self.on_progress(report.bytes_read, total)
-            for path, reason in (batch.report.errors | batch.report.waiting).items():
+            reasons = batch.report.unreadable | batch.report.waiting
+            for path, reason in reasons.items():
                 self.store.record_source_error(self.adapter.name, path, reason)
             for path, reason in batch.report.failures.items():
                 self.failures.record("source", str(path), reason)

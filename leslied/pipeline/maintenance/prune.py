@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from leslied import sinks, tail
 from leslied.errors import UserError
 from leslied.failpoints import failpoint
@@ -51,8 +53,10 @@ class PruneGuard:
 
     def find_reason_to_keep(self, session: SessionSummary) -> str:
         """Return why a session must not be pruned, or ""."""
-        is_live = session.key[:2] in self.live_sessions
-        status = compute_status(session, self.clock.now(), is_live=is_live)
+        # Without the daemon, the store does not know which sessions are live.
+        is_live = session.is_live or session.key[:2] in self.live_sessions
+        session = structs.replace(session, is_live=is_live)
+        status = compute_status(session, self.clock.now())
         if status != "stopped":
             return status
         if self._has_unread_log(session):

@@ -5,41 +5,35 @@ Frames, checksums and the manifest's format belong to `leslied.archive`.
 
 from __future__ import annotations
 
-import base64
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from leslied import archive, tail
-from leslied.archive import (
-    ArchiveError,
-    ArchiveVersionError,
-    ArchiveWriter,
-    FrameKind,
-    FrameSpec,
-)
+from leslied.archive import ArchiveError, ArchiveVersionError, ArchiveWriter
 from leslied.errors import SourceError, StoreUnusable
 from leslied.failpoints import failpoint
 from leslied.fs import sync_folder
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.ingest.exclude import make_exclude_predicate
 from leslied.pipeline.ingest.source_reader import FIRST_CWD, parse_state
 from leslied.pipeline.progress import ignore_progress
+from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
+from leslied.pipeline.stages.archive_frames import SourceCopier, add_spills
 from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store.ledgers.archive import ArchiveCursor
 from leslied.store.ledgers.metadata import ManifestRuns
-from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from leslied.archive import ArchiveFrame
     from leslied.clock import Clock
-    from leslied.model.source import Cursor, Root, SourceRef
+    from leslied.config import Settings
+    from leslied.model.source import Root
     from leslied.pipeline.progress import ProgressCallback
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
     from leslied.store.ledgers.archive import DueSource
 
@@ -51,8 +45,8 @@ _UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
 compressed log would not become smaller in the archive."""
 
 
-@dataclass(slots=True)
-class ArchiverReport:
+@dataclass(slots=True, kw_only=True)
+class ArchiverReport(Report):
     """Counts and errors of one run."""
 
     sources: int = 0
@@ -61,13 +55,19 @@ class ArchiverReport:
     excluded: int = 0
     missing: int = 0
     """Sources that no longer exist below a root."""
-    has_more: bool = False
-    """Whether due sources are left for the next run."""
-    errors: dict[str, str] = field(default_factory=dict)
+
+    event = "archive.write"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        if not self.bytes_written:
+            return {}
+        return {"logs": self.sources, "bytes": self.bytes_written}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archiver:
+class Archiver(Stage):
     """The archive stage, for idle and stopped sessions."""
 
     store: Store
@@ -84,15 +84,37 @@ class Archiver:
     on_progress: ProgressCallback = ignore_progress
     """Called with sources done and total, after each batch."""
 
-    def run(self, *, limit: int = 1_000_000) -> ArchiverReport:
+    name = "archive"
+    timing = Timing.AFTER_SCAN
+    activity = "Archiving logs"
+
+    @classmethod
+    def make(cls, context: StageContext) -> Archiver:
+        """Make the stage."""
+        roots = {adapter.name: tuple(roots) for adapter, roots in context.agents}
+        return cls(
+            store=context.store,
+            archive_dir=context.paths.archive_dir,
+            roots=roots,
+            clock=context.clock,
+            key_id=context.key_id,
+            is_excluded=_make_exclude_predicate(context.settings, roots),
+            failures=context.failures,
+            on_progress=context.on_progress,
+        )
+
+    def run(self, budget: Budget = FULL_BUDGET) -> ArchiverReport:
         """Archive what was read from the logs of idle and stopped sessions.
 
-        A source that is archived already costs one stat of its archive file. The run
-        ends after about `limit` sources; the next run archives the others.
+        A full scan also checks the files of the archive: a source that is archived
+        already costs one stat.
         """
-        self.delete_pruned_files()
-        self._mark_changed_files_due()
-        report = self.archive_due(limit=limit)
+        if not budget.includes_backlog:
+            return ArchiverReport(has_more=True)
+        if budget.is_scan:
+            self.delete_pruned_files()
+            self._mark_changed_files_due()
+        report = self._archive_due(budget.max_archived_sources)
         if not report.has_more:
             self.save_manifest(has_changes=report.sources > 0)
         return report
@@ -109,8 +131,8 @@ class Archiver:
                 ledger.mark_deleted(source for source, _ in deletions)
         return len(deletions)
 
-    def archive_due(self, *, limit: int) -> ArchiverReport:
-        """Archive about `limit` due sources, without the other steps of `run`."""
+    def _archive_due(self, limit: int) -> ArchiverReport:
+        """Archive about `limit` due sources."""
         report = ArchiverReport()
         quiet_since_us = compute_stop_cutoff_us(self.clock.now())
         with self.store.archive() as ledger:
@@ -121,6 +143,8 @@ class Archiver:
             if report.sources >= limit:
                 report.has_more = True
                 break
+            if start:
+                self.store.flush()
             with self.store.archive() as ledger:
                 batch = ledger.load_sources(due[start : start + _BATCH_SOURCES])
             cursors = [self._try_archive(source, report) for source in batch]
@@ -195,8 +219,8 @@ class Archiver:
             file = self._choose_file_name(due, ledger.is_taken)
         with ArchiveWriter(self.archive_dir / file) as writer:
             old_size = writer.size
-            generation = _SourceCopier(self, due, ref, writer, report).run()
-            _add_spills(writer, generation, spills)
+            generation = SourceCopier(due, ref, writer, report, self.limits).run()
+            add_spills(writer, generation, spills)
             writer.sync()
             size = writer.size
         report.sources += 1
@@ -244,150 +268,20 @@ class Archiver:
             ledger.record_manifest_fingerprint(fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
-class _SourceCopier:
-    """Copier of one source's new bytes; its generations are those of the archive."""
+def _make_exclude_predicate(
+    settings: Settings, agents: Iterable[str]
+) -> Callable[[str, str], bool]:
+    """Return whether a source of an agent and a folder must not be archived.
 
-    archiver: Archiver
-    due: DueSource
-    ref: SourceRef
-    writer: ArchiveWriter
-    report: ArchiverReport
+    If folders are excluded, a source of an unknown folder is not archived either.
+    """
+    predicates = {agent: make_exclude_predicate(settings, agent) for agent in agents}
 
-    def run(self) -> int:
-        """Append all bytes up to the cursor; return their generation in the archive.
+    def is_excluded(agent: str, cwd: str) -> bool:
+        predicate = predicates[agent]
+        return predicate is not None and (not cwd or predicate(cwd))
 
-        Raise ArchiveError if the bytes do not match the cursor's checksum: the log was
-        rewritten and must be read again first.
-        """
-        with open_regular(self.ref.path) as fd:
-            if self.ref.shape is Shape.DOCUMENT:
-                return self._add_document(fd)
-            generation = self._add_lines(fd)
-            self._add_tail(fd, generation)
-            return generation
-
-    def _add_document(self, fd: int) -> int:
-        cursor = self.due.cursor
-        last = self.writer.find_last_frame(FrameKind.DOCUMENT)
-        if last and (last.length, last.crc) == (cursor.offset, cursor.crc):
-            return last.generation
-        generation = max(cursor.generation, last.generation + 1 if last else 1)
-        spec = self._make_spec(
-            FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
-        )
-        self.writer.append(spec, self._read(fd, 0, cursor.offset))
-        return generation
-
-    def _add_lines(self, fd: int) -> int:
-        """Append the lines after the last frame, or all if they do not continue it."""
-        cursor = self.due.cursor
-        last = self._find_last_frame()
-        if last and last.source_end <= cursor.offset:
-            start, crc, generation = last.source_end, last.running_crc, last.generation
-            if (start, crc) == (cursor.offset, cursor.crc):
-                return generation
-            try:
-                return self._add_range(fd, generation, start, crc)
-            except ArchiveError as error:
-                # With an archive cursor, the log was rewritten after it was read, and
-                # waits for the next read. Without one, the frame is of an older log.
-                if self.due.archive_cursor and self.due.archive_cursor.offset >= 0:
-                    raise error from None
-        newest = self.writer.find_last_frame(*FrameKind)
-        generation = max(cursor.generation, newest.generation + 1 if newest else 1)
-        return self._add_range(fd, generation, 0, 0)
-
-    def _find_last_frame(self) -> ArchiveFrame | None:
-        """Return the frame to continue, or None for a generation without frames."""
-        archive_cursor = self.due.archive_cursor
-        if archive_cursor is None:
-            newest = self.writer.find_last_frame(*FrameKind)
-            generation = newest.generation if newest else 0
-        elif archive_cursor.generation == self.due.cursor.generation:
-            generation = archive_cursor.number
-        else:
-            return None
-        return self.writer.find_last_frame(FrameKind.LOG, generation=generation)
-
-    def _add_range(self, fd: int, generation: int, start: int, crc: int) -> int:
-        end = self.due.cursor.offset
-        if end > start:
-            size, end_crc = end - start, self.due.cursor.crc
-            spec = self._make_spec(FrameKind.LOG, generation, start, size, crc, end_crc)
-            self.writer.append(spec, self._read(fd, start, end))
-        return generation
-
-    def _add_tail(self, fd: int, generation: int) -> None:
-        """Append an incomplete last line if it was read as final."""
-        start, end = self.due.cursor.offset, self.due.cursor.finished_size
-        length = end - start
-        if length > 0:
-            spec = self._make_spec(FrameKind.TAIL, generation, start, length, 0, None)
-            self.writer.append(spec, self._read(fd, start, end))
-
-    def _make_spec(
-        self,
-        kind: FrameKind,
-        generation: int,
-        offset: int,
-        length: int,
-        crc_before: int,
-        crc_after: int | None,
-    ) -> FrameSpec:
-        metadata = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
-        if self.ref.side_file:
-            metadata["beside"] = tail.read_side_file(self.ref, self.archiver.limits)
-        return FrameSpec(
-            kind=kind,
-            generation=generation,
-            offset=offset,
-            length=length,
-            crc_before=crc_before,
-            crc_after=crc_after,
-            metadata=metadata,
-        )
-
-    def _read(self, fd: int, start: int, end: int) -> Iterator[bytes]:
-        for data in iter_range(fd, start, end, self.archiver.limits.chunk):
-            self.report.bytes_read += len(data)
-            yield data
-
-
-def _describe_source(
-    ref: SourceRef, cursor: Cursor, first_placement: int
-) -> dict[str, Any]:
-    """Return the metadata needed to decode the bytes again without the file."""
-    stamp = cursor.stamp or ref.stamp
-    return {
-        "agent": ref.agent,
-        "path": _encode_path(ref.path),
-        "root": _encode_path(ref.root),
-        "shape": ref.shape.value,
-        "stamp": [stamp.dev, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns],
-        "order": first_placement,
-    }
-
-
-def _encode_path(path: Path) -> str:
-    """Return a path as Base64, because JSON cannot hold arbitrary bytes."""
-    return base64.b64encode(os.fsencode(path)).decode()
-
-
-def _add_spills(
-    writer: ArchiveWriter, generation: int, spills: list[tuple[str, str]]
-) -> None:
-    """Append the tool results that the agent stored in separate files."""
-    for metadata, text in spills:
-        name = msgspec.json.decode(metadata).get("spill")
-        data = text.encode(errors="surrogatepass")
-        spec = FrameSpec(
-            kind=FrameKind.SPILL,
-            generation=generation,
-            length=len(data),
-            metadata={"spill": name},
-        )
-        writer.append(spec, [data])
+    return is_excluded
 
 
 def _has_size(path: Path, size: int) -> bool:

@@ -20,6 +20,7 @@ from leslied.layout import INDEX_FILE, INDEX_PAGE
 from leslied.model.codec import encode_time
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
+from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
 from leslied.pipeline.stages.thread_assets import ThreadAssets, compute_thread_stamp
 from leslied.sessions import compute_status
 from leslied.sinks._thread_index import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary, Status
     from leslied.pipeline.progress import ProgressCallback
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store, StoreReader
     from leslied.store.ledgers.assets import WatchedThread
 
@@ -45,18 +47,25 @@ _MAX_INDEX_BYTES = 16 * 1024 * 1024
 _MAX_PLAN_BYTES = 1_000_000
 
 
-@dataclass(slots=True)
-class AssetIndexReport:
+@dataclass(slots=True, kw_only=True)
+class AssetIndexReport(Report):
     """Counts and errors of one run."""
 
     threads: int = 0
     files_written: int = 0
-    errors: dict[str, str] = field(default_factory=dict)
-    """Reasons of failures, by session id or project folder."""
+
+    event = "assets.write"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        if not self.files_written:
+            return {}
+        return {"threads": self.threads, "files": self.files_written}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssetIndex:
+class AssetIndex(Stage):
     """The asset index stage, for threads that settled or whose assets changed."""
 
     store: Store
@@ -71,22 +80,53 @@ class AssetIndex:
     """Tells whether an agent keeps a plan at a path."""
     plan_folders: Sequence[Path] = ()
     """Folders where agents store plans."""
-    live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions with a live process; updated by `StopDetection`."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
     """Called twice for a thread: when its changes are saved and when it is indexed."""
 
-    def scan(
-        self, newest_limit: int = 500, others_limit: int = 100
-    ) -> AssetIndexReport:
-        """Index all due threads and those whose assets or status changed.
+    name = "asset index"
+    activity = "Indexing threads"
 
-        The `newest_limit` newest threads are checked for changes at each scan; the
-        others in turn, `others_limit` at each scan.
+    @classmethod
+    def make(cls, context: StageContext) -> AssetIndex:
+        """Make the stage."""
+        return cls(
+            store=context.store,
+            reader=context.reader,
+            redact=context.redact,
+            clock=context.clock,
+            zone=context.zone,
+            agent_titles={adapter.name: adapter.title for adapter, _ in context.agents},
+            is_plan_file=lambda path: any(
+                adapter.is_plan_file(path) for adapter, _ in context.agents
+            ),
+            plan_folders=[
+                root.path.parent / "plans"
+                for _, roots in context.agents
+                for root in roots
+            ],
+            failures=context.failures,
+            on_progress=context.on_progress,
+        )
+
+    def run(self, budget: Budget = FULL_BUDGET) -> AssetIndexReport:
+        """Index the threads that are due, and their projects.
+
+        A full scan first finds threads whose assets or status changed.
+        """
+        if budget.is_scan:
+            self._mark_changed_threads(budget)
+        return self._index_due_threads(budget.max_sessions)
+
+    def _mark_changed_threads(self, budget: Budget) -> None:
+        """Mark as due the threads whose assets or status changed.
+
+        The newest threads are checked at each scan, the others in turn.
         """
         with self.store.assets() as ledger:
-            watched = ledger.list_watched(newest_limit, others_limit)
+            watched = ledger.list_watched(
+                budget.max_checked_threads, budget.max_checked_old_threads
+            )
             unfinished = ledger.list_unfinished()
         due = [thread.session for thread in watched if _has_changed(thread)]
         for row, status in unfinished:
@@ -96,9 +136,8 @@ class AssetIndex:
         if due:
             with self.store.assets() as ledger:
                 ledger.mark_due(due, is_due=True)
-        return self.run()
 
-    def run(self, limit: int = 1_000_000) -> AssetIndexReport:
+    def _index_due_threads(self, limit: int) -> AssetIndexReport:
         """Index about `limit` due threads, and their projects."""
         report = AssetIndexReport()
         with self.store.assets() as ledger:
@@ -238,8 +277,7 @@ class AssetIndex:
                 report.files_written += 1
 
     def _compute_status(self, session: SessionSummary) -> Status:
-        is_live = session.key[:2] in self.live_sessions
-        return compute_status(session, self.clock.now(), is_live=is_live)
+        return compute_status(session, self.clock.now())
 
     def _read_plan(self, path: str) -> str | None:
         """Return the text of a plan, or None if it is not in a plan folder."""

@@ -17,6 +17,7 @@ from leslied.model.record import SessionKey
 from leslied.model.session import Session
 from leslied.model.stats import Cost
 from leslied.pipeline.failures import Failures
+from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
 from leslied.prices import load_prices
 from leslied.queries import UsageStats
 from leslied.redact.session import redact_session
@@ -24,27 +25,32 @@ from leslied.sessions import RecordStream, assemble, compute_status, find_report
 from leslied.sessions.status import compute_stop_cutoff_us
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from leslied.clock import Clock
     from leslied.model.output import Artifact
     from leslied.model.session import SessionSummary
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import DueSession, Store, StoreReader
 
 
-@dataclass(slots=True)
-class ExportsReport:
+@dataclass(slots=True, kw_only=True)
+class ExportsReport(Report):
     """Counts and errors of one run."""
 
     sessions: int = 0
     files_written: int = 0
-    errors: dict[str, str] = field(default_factory=dict)
-    has_more: bool = False
-    """Whether due sessions are left for the next run."""
+
+    event = "exports.write"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        return {"sessions": self.sessions, "files": self.files_written}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exports:
+class Exports(Stage):
     """The exports stage."""
 
     store: Store
@@ -53,24 +59,37 @@ class Exports:
     clock: Clock
     formats: tuple[str, ...] = ()
     failures: Failures = field(default_factory=Failures)
-    live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions with a live process; updated by `StopDetection`."""
+    name = "exports"
+    timing = Timing.WHEN_QUIET
 
-    def run(self, *, limit: int = 1_000_000) -> ExportsReport:
+    @classmethod
+    def make(cls, context: StageContext) -> Exports:
+        """Make the stage."""
+        return cls(
+            store=context.store,
+            reader=context.reader,
+            redact=context.redact,
+            clock=context.clock,
+            formats=context.settings.output.formats,
+            failures=context.failures,
+        )
+
+    def run(self, budget: Budget = FULL_BUDGET) -> ExportsReport:
         """Export stopped sessions that are new or grew since their last export.
 
-        Export at most `limit` of them. The files are written to the thread's
-        `.meta/exports` folder.
+        The files are written to the thread's `.meta/exports` folder.
         """
         report = ExportsReport()
         if not self.formats:
             return report
         formats_key = " ".join(self.formats)
+        # The reader must see what earlier stages recorded in this run.
+        self.store.flush()
         with self.store.exports() as ledger:
             due = ledger.list_due(formats_key, compute_stop_cutoff_us(self.clock.now()))
         finished: list[DueSession] = []
         for session in due:
-            if len(finished) >= limit:
+            if len(finished) >= budget.max_exported_sessions:
                 report.has_more = True
                 break
             work = partial(self._try_export, session, report, finished)
@@ -85,9 +104,7 @@ class Exports:
     ) -> None:
         """Export a session if it has stopped, and add it to `finished`."""
         main = self.reader.find_session(SessionKey(due.agent, due.session_id))
-        is_live = (due.agent, due.session_id) in self.live_sessions
-        now = self.clock.now()
-        if main is None or compute_status(main, now, is_live=is_live) != "stopped":
+        if main is None or compute_status(main, self.clock.now()) != "stopped":
             return
         try:
             self._write_exports(main, report)

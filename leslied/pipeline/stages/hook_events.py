@@ -10,24 +10,27 @@ from typing import TYPE_CHECKING
 from leslied.errors import StoreUnusable
 from leslied.hooks import AGENT_NAME, inbox, injection_state, spool
 from leslied.hooks.files import remove_file
+from leslied.model.source import Root, WatchDepth
 from leslied.model.times import to_ns
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import IngestReport
+from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from leslied.clock import Clock
     from leslied.pipeline.ingest.stage import Ingest
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.pipeline.stages.stop_detection import StopDetection
 
 _MAX_ATTEMPTS = 3
 """Attempts after which an event that fails unexpectedly is dropped."""
 
 
-@dataclass(slots=True)
-class HookEventsReport:
-    """Counts and errors of one run."""
+@dataclass(slots=True, kw_only=True)
+class HookEventsReport(Report):
+    """Counts of one run, and the names of spool files whose event failed."""
 
     events: int = 0
     dropped: list[str] = field(default_factory=list)
@@ -35,14 +38,34 @@ class HookEventsReport:
     stopped: int = 0
     """Sessions that were marked as stopped."""
     ingest: IngestReport = field(default_factory=IngestReport)
-    errors: dict[str, str] = field(default_factory=dict)
-    """Names of spool files whose event failed unexpectedly, and why."""
     unknown_folders: set[Path] = field(default_factory=set)
     """Folders of named logs that are not below any agent's root."""
 
+    event = "hooks.events"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        return {"events": self.events, "stopped": self.stopped}
+
+    @property
+    def has_changes(self) -> bool:
+        """Return whether later stages may have new work."""
+        return self.stopped > 0
+
+    def list_warnings(self) -> Iterator[LogEvent]:
+        """Yield a log event for everything that could not be used."""
+        yield from self.ingest.list_events()
+        for name, reason in self.errors.items():
+            yield LogEvent("hooks.fail", {"name": name, "reason": reason})
+        for name in self.dropped:
+            yield LogEvent("hooks.invalid", {"name": name})
+        for folder in self.unknown_folders:
+            yield LogEvent("hooks.unknown_folder", {"path": str(folder)})
+
 
 @dataclass(frozen=True, slots=True)
-class HookEvents:
+class HookEvents(Stage):
     """The hook events stage. Without hooks there is no spool and nothing to do."""
 
     data_dir: Path
@@ -50,13 +73,35 @@ class HookEvents:
     stop_detection: StopDetection
     clock: Clock
     failures: Failures = field(default_factory=Failures)
+    name = "hook events"
+
+    @classmethod
+    def make(
+        cls,
+        context: StageContext,
+        ingests: Sequence[Ingest],
+        stop_detection: StopDetection,
+    ) -> HookEvents:
+        """Make the stage; it uses two others."""
+        return cls(
+            context.paths.data_dir,
+            ingests,
+            stop_detection,
+            context.clock,
+            context.failures,
+        )
+
+    @property
+    def watched_roots(self) -> Sequence[Root]:
+        """Return the spool, to handle events at once."""
+        return [Root(path=self.spool_dir, patterns=(), watch=WatchDepth.FLAT)]
 
     @property
     def spool_dir(self) -> Path:
         """Return the folder of pending hook events."""
         return self.data_dir / spool.FOLDER
 
-    def run(self) -> HookEventsReport:
+    def run(self, budget: Budget = FULL_BUDGET) -> HookEventsReport:  # noqa: ARG002
         """Read the logs that hooks named, and mark ended sessions as stopped.
 
         A file whose event fails unexpectedly stays in the spool until it succeeds or

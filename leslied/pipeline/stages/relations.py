@@ -20,6 +20,7 @@ from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
 from leslied.model.record import SessionKey
 from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
+from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage, Timing
 from leslied.sessions import compute_status
 from leslied.threads.operations import rename_thread, upsert_threads
 from leslied.threads.relations import find_claimed_sessions, read_relations
@@ -31,10 +32,11 @@ from leslied.threads.relations_file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import DueThread, RelationsLedger, Store, StoreReader, ThreadMove
     from leslied.threads.operations import RelationsData
 
@@ -44,16 +46,31 @@ daemon tries again at its next iteration."""
 _MAX_TITLE_LENGTH = 120
 
 
-@dataclass(slots=True)
-class RelationsReport:
+@dataclass(slots=True, kw_only=True)
+class RelationsReport(Report):
     """Counts and errors of one run."""
 
     files_written: int = 0
     moved_threads: dict[str, str] = field(default_factory=dict)
     """Old and new id of threads that Leslie claimed under an id of its own."""
-    errors: dict[str, str] = field(default_factory=dict)
-    is_lock_busy: bool = False
-    """Whether Leslie held a lock, so that work is left for the next run."""
+
+    event = "relations.write"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        return {"files": self.files_written}
+
+    @property
+    def restart_from(self) -> str:
+        """Return the stage that writes the files of threads that moved."""
+        return "transcripts" if self.moved_threads else ""
+
+    def list_events(self) -> Iterator[LogEvent]:
+        """Yield everything that the daemon logs, with each thread that moved."""
+        yield from Report.list_events(self)
+        for old, new in self.moved_threads.items():
+            yield LogEvent("thread.move", {"old": old, "new": new}, is_warning=False)
 
 
 class _ThreadUpdate(NamedTuple):
@@ -66,7 +83,7 @@ class _ThreadUpdate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationsSync:
+class RelationsSync(Stage):
     """The relations stage."""
 
     store: Store
@@ -74,12 +91,26 @@ class RelationsSync:
     redact: Callable[[str], str]
     clock: Clock
     failures: Failures = field(default_factory=Failures)
-    live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of sessions with a live process; updated by `StopDetection`."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
     """Seconds between tries to get Leslie's lock."""
+    name = "relations"
+    timing = Timing.ON_CHANGE
 
-    def run(self) -> RelationsReport:
+    @classmethod
+    def make(cls, context: StageContext) -> RelationsSync:
+        """Make the stage."""
+        return cls(
+            store=context.store,
+            reader=context.reader,
+            redact=context.redact,
+            clock=context.clock,
+            failures=context.failures,
+            retry_delays=DAEMON_RETRY_DELAYS_SECONDS
+            if context.is_light
+            else RETRY_DELAYS_SECONDS,
+        )
+
+    def run(self, budget: Budget = FULL_BUDGET) -> RelationsReport:  # noqa: ARG002
         """Apply claims of Leslie, then write due threads to their relations files."""
         report = RelationsReport()
         self.apply_claims(report)
@@ -113,9 +144,7 @@ class RelationsSync:
 
     def _build_update(self, main: SessionSummary, due: DueThread) -> _ThreadUpdate:
         """Return the thread's entry as it should be now, without its parent."""
-        is_live = main.key[:2] in self.live_sessions
-        status = compute_status(main, self.clock.now(), is_live=is_live)
-        is_stopped = status == "stopped"
+        is_stopped = compute_status(main, self.clock.now()) == "stopped"
         thread = {
             "id": main.thread_id,
             "session_id": main.key.session_id,
@@ -169,7 +198,7 @@ class RelationsSync:
         try:
             new_ids = self._write_relations(base, updates, report)
         except LockBusyError:
-            report.is_lock_busy = True
+            report.has_more = True
             return
         except SinkError as error:
             if (base / LESLIE_FOLDER).is_dir():
@@ -230,6 +259,9 @@ class RelationsSync:
                 )
         with self.store.relations() as ledger:
             moves = ledger.list_moves()
+        if moves:
+            # A move that has begun must be known after a crash.
+            self.store.flush()
         for move in moves:
             self._finish_move(move, report)
 
@@ -259,7 +291,7 @@ class RelationsSync:
                 lambda data, now: rename_thread(data, move.old_id, move.new_id, now)
             )
         except LockBusyError:
-            report.is_lock_busy = True
+            report.has_more = True
             return
         except SinkError:
             pass  # Move the files even if the relations file cannot be written.

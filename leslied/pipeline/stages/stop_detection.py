@@ -6,62 +6,105 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied import tail
+from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from leslied.agents import AgentAdapter
     from leslied.model.session import ProcessRegistry
+    from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
-
 
 _MAX_ENDED_SESSIONS = 200
 """Ended sessions that are remembered; the oldest are forgotten."""
 
 
+@dataclass(slots=True, kw_only=True)
+class StopReport(Report):
+    """Counts of one run."""
+
+    stopped: int = 0
+    """Sessions and subagents that were marked as stopped."""
+
+    event = "session.stop"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        return {"sessions": self.stopped}
+
+    @property
+    def has_changes(self) -> bool:
+        """Return whether later stages may have new work."""
+        return self.stopped > 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StopDetection:
-    """The stop detection stage, for agents that register their processes."""
+class StopDetection(Stage):
+    """The stop detection stage, for agents that register their processes.
+
+    It stores which sessions are live or stopped. `sessions.compute_status` tells their
+    status to everybody else.
+    """
 
     store: Store
     registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]]
+    is_final: bool = False
+    """Whether every session counts as stopped."""
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of every session with a live process."""
+    """Agent and id of every session that had a live process at the last run, in the
+    store or not yet."""
     ended_sessions: dict[tuple[str, str], None] = field(default_factory=dict)
     """Sessions whose process is gone, the latest last. They are marked as stopped at
     each run, because the last entries may be read only after the process is gone."""
 
-    def run(self) -> int:
-        """Mark sessions as stopped whose process ended or works on another session.
+    name = "stop detection"
 
-        Return how many were marked now.
-        """
-        stopped = 0
-        for adapter, registries in self.registries:
-            agent = adapter.name
-            processes = tail.check_session_processes(
-                registries, adapter.parse_live_process
-            )
-            registered = {(agent, session_id) for session_id in processes}
-            live = {
-                (agent, session_id)
-                for session_id, is_live in processes.items()
-                if is_live
-            }
-            live_before = {key for key in self.live_sessions if key[0] == agent}
-            self._record_ended((registered | live_before) - live, live)
-            self.live_sessions.difference_update(live_before)
-            self.live_sessions.update(live)
-            self.store.mark_live(agent, (session_id for _, session_id in live))
-            ended = [
-                session_id
-                for key_agent, session_id in self.ended_sessions
-                if key_agent == agent
-            ]
-            stopped += self.store.mark_stopped(agent, ended) if ended else 0
-        return stopped
+    @classmethod
+    def make(cls, context: StageContext) -> StopDetection:
+        """Make the stage."""
+        return cls(
+            store=context.store,
+            registries=context.registries,
+            is_final=context.is_final,
+        )
 
-    def forget_live(self) -> None:
+    def run(self, budget: Budget = FULL_BUDGET) -> StopReport:  # noqa: ARG002
+        """Mark sessions as stopped whose process ended or works on another session."""
+        stopped = sum(self._check_agent(*agent) for agent in self.registries)
+        if self.is_final:
+            stopped += self.store.mark_all_stopped()
+        return StopReport(stopped=stopped)
+
+    def _check_agent(
+        self, adapter: AgentAdapter, registries: Sequence[ProcessRegistry]
+    ) -> int:
+        """Mark the live and the stopped sessions; return how many stopped now."""
+        agent = adapter.name
+        processes = tail.check_session_processes(registries, adapter.parse_live_process)
+        registered = {(agent, session_id) for session_id in processes}
+        live = {
+            (agent, session_id) for session_id in processes if processes[session_id]
+        }
+        live_before = {key for key in self.live_sessions if key[0] == agent}
+        self._record_ended((registered | live_before) - live, live)
+        self.live_sessions.difference_update(live_before)
+        self.live_sessions.update(live)
+        self.store.mark_live(agent, (session_id for _, session_id in live))
+        ended = [
+            session_id
+            for key_agent, session_id in self.ended_sessions
+            if key_agent == agent
+        ]
+        return self.store.mark_stopped(agent, ended) if ended else 0
+
+    def adopt(self, previous: StopDetection) -> None:
+        """Take over which sessions were live and which ended."""
+        self.live_sessions.update(previous.live_sessions)
+        self.ended_sessions.update(previous.ended_sessions)
+
+    def close(self) -> None:
         """Mark every session as not live, because processes are no longer checked."""
         for adapter, _ in self.registries:
             self.store.mark_live(adapter.name, ())

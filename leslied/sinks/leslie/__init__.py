@@ -1,8 +1,8 @@
 """Leslie text transcripts: one plain text file per unit.
 
-`shape_document` turns a unit into a document, `serialize_document` and
-`parse_document` convert it to text and back without loss, and `make_file_name` names
-the file.
+`render` turns the units of a session into files. For each it calls `shape_document`,
+which makes a document; `serialize_document` and `parse_document` convert it to text and
+back without loss, and `make_file_name` names the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leslied.sinks.leslie.shape import (
     TranscriptOptions,
     shape_document,
 )
-from leslied.sinks.leslie.sink import SINK
+from leslied.sinks.leslie.sink import SINK, render
 from leslied.sinks.leslie.text import parse_document, serialize_document
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "make_file_name",
     "make_slug",
     "parse_document",
+    "render",
     "serialize_document",
     "shape_document",
 ]

@@ -1,4 +1,4 @@
-"""Conversion of a unit to a document, which is redacted and cut to the limits."""
+"""Conversion of a unit to a document, which is cut to the limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leslied.sinks.leslie.text import serialize_block, serialize_document
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from leslied.model.record import Record
@@ -57,7 +57,6 @@ class TranscriptOptions:
 
     thread_id: str
     zone: tzinfo
-    redact: Callable[[str], str]
     limits: TranscriptLimits = field(default_factory=TranscriptLimits)
     parent_chat_id: str = ""
     subagent_files: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +64,10 @@ class TranscriptOptions:
 
 
 def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument:
-    """Return the unit as a document within its limits."""
+    """Return the unit as a document within its limits.
+
+    The unit must be redacted: a truncated secret would not be recognised.
+    """
     source = unit.summary.key.source if unit.summary.is_subagent else ""
     document = TranscriptDocument(
         thread_id=options.thread_id,
@@ -93,7 +95,7 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
         children_by_call.setdefault(child.summary.spawn_call_id, []).append(child)
     for placed in unit.entries:
         record = placed.record
-        block = _make_block(record, options)
+        block = _make_block(record, options.limits)
         if block:
             yield block
         if record.type == "tool_use" and record.tool_call_id:
@@ -109,28 +111,27 @@ def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlo
     return SubagentBlock(name, options.subagent_files.get(name, "-"))
 
 
-def _make_block(record: Record, options: TranscriptOptions) -> TranscriptBlock | None:
+def _make_block(record: Record, limits: TranscriptLimits) -> TranscriptBlock | None:
     """Return the record's block, or None if transcripts do not show the record."""
-    limits = options.limits
     match record.type:
         case "user_message":
-            return UserBlock(_clean(record.content, options))
+            return UserBlock(_clean(record.content))
         case "assistant_message" if record.content.strip():
-            return AssistantBlock(_clean(record.content, options))
+            return AssistantBlock(_clean(record.content))
         case "thinking" if limits.include_thinking and record.content.strip():
-            return AssistantBlock(_clean(f"(thinking)\n{record.content}", options))
+            return AssistantBlock(_clean(f"(thinking)\n{record.content}"))
         case "tool_use":
-            params = _clean(record.tool_input, options).replace("\n", " ")
+            params = _clean(record.tool_input).replace("\n", " ")
             return CallBlock(
                 _get_tool_name(record), truncate_characters(params, limits.params)
             )
         case "tool_result":
-            text = _clean(record.content, options)
+            text = _clean(record.content)
             return ResultBlock(
                 _get_tool_name(record), truncate_characters(text, limits.result)
             )
         case "error":
-            return ErrorBlock(_clean(record.content, options))
+            return ErrorBlock(_clean(record.content))
         case _:
             return None
 
@@ -140,14 +141,9 @@ def _get_tool_name(record: Record) -> str:
     return " ".join(name.split()) or "unknown"
 
 
-def _clean(text: str, options: TranscriptOptions) -> str:
-    """Replace control characters and redact the text.
-
-    Texts are redacted before they are truncated: a truncated secret would not be
-    recognised.
-    """
-    text = text.replace("\r\n", "\n").strip("\n")
-    return options.redact(replace_control_characters(text))
+def _clean(text: str) -> str:
+    """Replace control characters."""
+    return replace_control_characters(text.replace("\r\n", "\n").strip("\n"))
 
 
 def _fit_to_limits(

@@ -1,7 +1,8 @@
-"""The transcripts that leslied writes to projects, as an export format."""
+"""Transcripts, as leslied writes them to projects and as an export format."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied.layout import transcripts_folder
@@ -10,32 +11,56 @@ from leslied.model.times import EPOCH
 from leslied.sinks._contract import Sink
 from leslied.sinks._names import make_safe_name
 from leslied.sinks.leslie.names import make_file_name
-from leslied.sinks.leslie.shape import TranscriptOptions, shape_document
+from leslied.sinks.leslie.shape import (
+    TranscriptLimits,
+    TranscriptOptions,
+    shape_document,
+)
 from leslied.sinks.leslie.text import serialize_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import tzinfo
 
     from leslied.model.session import Session, Unit
 
 
-def render(session: Session) -> tuple[Artifact, ...]:
-    """Render one file for each unit and subagent, in the thread's folder."""
-    return tuple(_ThreadRenderer(session).render())
+def render(
+    session: Session,
+    limits: TranscriptLimits | None = None,
+    get_zone: Callable[[Unit], tzinfo] | None = None,
+) -> tuple[Artifact, ...]:
+    """Render one file for each unit, followed by those of its subagents.
+
+    A unit that names its transcript keeps the name. `get_zone` returns the time zone of
+    a unit; without it, that of the session is used.
+    """
+    renderer = _ThreadRenderer(
+        session,
+        limits or TranscriptLimits(),
+        get_zone or (lambda _: session.zone),
+    )
+    return tuple(renderer.render())
 
 
+@dataclass(slots=True)
 class _ThreadRenderer:
     """Renderer of a session's transcripts, each with a path that no other has."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._used_paths: set[str] = set()
-        self._subagent_files: dict[str, str] = {}
+    _session: Session
+    _limits: TranscriptLimits
+    _get_zone: Callable[[Unit], tzinfo]
+    _used_paths: set[str] = field(default_factory=set)
+    _subagent_files: dict[str, str] = field(default_factory=dict)
 
     def render(self) -> Iterator[Artifact]:
         for unit in self._session.units:
             if unit.number or unit.summary.is_subagent:
                 yield from self._render_unit(unit, "")
+            else:
+                # What precedes the first prompt has no file, but its subagents have.
+                for child in unit.subagents:
+                    yield from self._render_unit(child, unit.chat_id)
 
     def _render_unit(self, unit: Unit, parent_chat_id: str) -> Iterator[Artifact]:
         subagent_artifacts = [
@@ -47,8 +72,8 @@ class _ThreadRenderer:
         self._subagent_files[unit.summary.subagent_id] = path.rpartition("/")[2]
         options = TranscriptOptions(
             thread_id=self._session.summary.thread_id,
-            zone=self._session.zone,
-            redact=lambda text: text,
+            zone=self._get_zone(unit),
+            limits=self._limits,
             parent_chat_id=parent_chat_id,
             subagent_files=self._subagent_files,
         )
@@ -64,7 +89,7 @@ class _ThreadRenderer:
         thread = make_safe_name(self._session.summary.thread_id or "unknown")
         folder = transcripts_folder(thread, is_subagent=unit.summary.is_subagent)
         existing_name = unit.transcript.rpartition("/")[2]
-        started_at = (unit.started_at or EPOCH).astimezone(self._session.zone)
+        started_at = (unit.started_at or EPOCH).astimezone(self._get_zone(unit))
         number = 1
         while True:
             name = existing_name or make_file_name(started_at, unit.prompt, number)

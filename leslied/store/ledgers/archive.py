@@ -75,15 +75,17 @@ class ArchiveLedger:
         """Add new placements to `feed`, the table of each source's sessions."""
         query = "SELECT value FROM meta WHERE key = ?"
         row = self._db.execute(query, (FEED_CHECKPOINT_KEY,)).fetchone()
+        checkpoint, newest = int(row[0]) if row else 0, self.get_newest_placement()
+        if newest == checkpoint:
+            return
         self._db.execute(
             "INSERT OR IGNORE INTO feed SELECT source, session, min(id) "
             "FROM placement WHERE id > ? GROUP BY source, session",
-            (int(row[0]) if row else 0,),
+            (checkpoint,),
         )
         self._db.execute(
-            "INSERT OR REPLACE INTO meta "
-            "SELECT ?, CAST(ifnull(max(id), 0) AS TEXT) FROM placement",
-            (FEED_CHECKPOINT_KEY,),
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            (FEED_CHECKPOINT_KEY, str(newest)),
         )
 
     def list_due(self, stop_cutoff_us: int) -> list[int]:

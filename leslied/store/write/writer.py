@@ -31,12 +31,14 @@ from leslied.store.ledgers.metadata import MetadataLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
+from leslied.store.write.commits import Commits
 from leslied.store.write.prune import SessionPruner
 from leslied.store.write.sanitize import sanitize_chunk
 from leslied.store.write.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from leslied.clock import Clock
@@ -67,10 +69,27 @@ class Store:
         self._lock = lock_store(path, clock)
         try:
             self._db = open_writer(path)
+            self._commits = Commits(self._db, path)
             self._record_creation()
         except BaseException:
             os.close(self._lock)
             raise
+
+    @property
+    def write_transactions(self) -> int:
+        """Return how many transactions of this object have changed the store."""
+        return self._commits.count
+
+    def group_commits(self) -> AbstractContextManager[None]:
+        """Return a context in which ledgers commit together, at its end or at `flush`.
+
+        Ingest and changes of a session's status are committed at once all the same.
+        """
+        return self._commits.group()
+
+    def flush(self) -> None:
+        """Commit what ledgers wrote, before doing what must not happen without it."""
+        self._commits.flush()
 
     def write_lock_info(self, text: str) -> None:
         """Write a text that other processes can read while this store is open."""
@@ -139,7 +158,7 @@ class Store:
 
     def _commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
         observed_us = to_us(self._clock.now())
-        with self._transaction():
+        with self._commits.transaction():
             transaction = Transaction(self._db, observed_us)
             for chunk in chunks:
                 transaction.add(chunk)
@@ -151,7 +170,7 @@ class Store:
     def record_source_error(self, agent: str, path: Path, reason: str) -> None:
         """Save why a source could not be read. Its records are not affected."""
         values = (agent, pack_path(path), reason)
-        with self._transaction():
+        with self._commits.transaction():
             self._db.execute(
                 "INSERT INTO source (agent, path, trouble) VALUES (?, ?, ?) "
                 "ON CONFLICT DO UPDATE SET trouble = excluded.trouble "
@@ -170,12 +189,12 @@ class Store:
         changes_before = self._db.total_changes
         yield
         if self._db.total_changes != changes_before:
-            with self._transaction():
+            with self._commits.postponable():
                 record_scan(self._db, agent, start_us)
 
     def mark_gone(self, agent: str, paths: Iterable[bytes]) -> None:
         """Record that these files no longer exist. Their records remain."""
-        with self._transaction():
+        with self._commits.transaction():
             self._db.executemany(
                 "UPDATE source SET is_gone = 1 "
                 "WHERE agent = ? AND path = ? AND is_gone = 0",
@@ -187,7 +206,7 @@ class Store:
 
         Do nothing if there is a source with the new path.
         """
-        with self._transaction():
+        with self._commits.transaction():
             self._db.execute(
                 "UPDATE OR IGNORE source SET path = ?, is_gone = 0 "
                 "WHERE agent = ? AND path = ?",
@@ -197,12 +216,12 @@ class Store:
     @contextmanager
     def transcripts(self) -> Iterator[TranscriptLedger]:
         """Yield the ledger of transcripts, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield TranscriptLedger(self._db)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
         """Mark sessions and subagents as stopped; return how many were newly marked."""
-        with self._transaction():
+        with self._commits.transaction():
             result = self._db.executemany(
                 "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
                 "AND session_id = ? AND stopped_us IS NULL AND entries > 0",
@@ -225,7 +244,7 @@ class Store:
             (agent, ids_json),
         ).fetchall()
         if changed_rows:
-            with self._transaction():
+            with self._commits.transaction():
                 self._db.executemany(
                     "UPDATE session SET is_live = NOT is_live WHERE id = ?",
                     changed_rows,
@@ -234,45 +253,46 @@ class Store:
     @contextmanager
     def archive(self) -> Iterator[ArchiveLedger]:
         """Yield the ledger of the archive, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield ArchiveLedger(self._db)
 
     @contextmanager
     def relations(self) -> Iterator[RelationsLedger]:
         """Yield the ledger of relations, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield RelationsLedger(self._db)
 
     @contextmanager
     def assets(self) -> Iterator[AssetLedger]:
         """Yield the ledger of the asset index, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield AssetLedger(self._db)
 
     @contextmanager
     def exports(self) -> Iterator[ExportLedger]:
         """Yield the ledger of exports, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield ExportLedger(self._db)
 
     @contextmanager
     def failures(self) -> Iterator[FailureLedger]:
         """Yield the ledger of failed work, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield FailureLedger(self._db)
 
     @contextmanager
     def metadata(self) -> Iterator[MetadataLedger]:
         """Yield the ledger of session metadata, in one transaction."""
-        with self._transaction():
+        with self._commits.postponable():
             yield MetadataLedger(self._db)
 
     @contextmanager
     def pruner(self) -> Iterator[SessionPruner]:
         """Yield the pruner of sessions, in one transaction."""
+        self.flush()
         # Overwrite deleted rows with zeros instead of leaving their bytes in the file.
         self._db.execute("PRAGMA secure_delete = ON")
-        with self._transaction():
+        with self._commits.transaction():
             yield SessionPruner(self._db)
 
     def vacuum(self) -> bool:
@@ -292,7 +312,7 @@ class Store:
 
     def mark_all_stopped(self) -> int:
         """Mark every session as stopped now; return how many were not stopped."""
-        with self._transaction():
+        with self._commits.transaction():
             result = self._db.execute(
                 "UPDATE session SET stopped_us = ? "
                 "WHERE stopped_us IS NULL AND entries > 0",
@@ -309,10 +329,12 @@ class Store:
         if not is_enabled:
             yield
             return
+        self.flush()
         begin_bulk_load(self._db)
         try:
             yield
         finally:
+            self.flush()
             end_bulk_load(self._db)
 
     @translate_sqlite_errors
@@ -330,24 +352,3 @@ class Store:
         """Return whether no source of the agent was ever read."""
         query = "SELECT 1 FROM source WHERE agent = ? LIMIT 1"
         return self._db.execute(query, (agent,)).fetchone() is None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Commit what the context writes; on any error, roll back and raise.
-
-        SQLite's errors are raised as StoreUnusable.
-        """
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
-        except BaseException as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise StoreUnusable(
-                    f"The store at {self.path} cannot be written: {error}.",
-                    "Nothing was lost. Free some space or check the disk, "
-                    "then run: leslied sync",
-                ) from error
-            raise

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied import pipeline
 from leslied.app import App
 from leslied.daemon import Loop, Notifier
 from leslied.log import make_logger
@@ -18,12 +19,17 @@ from leslied.paths import get_paths, read_environ
 from leslied.pipeline import (
     Archiver,
     AssetIndex,
+    Budget,
     Exports,
+    ExportsReport,
     HookEvents,
     Ingest,
     RelationsSync,
+    Report,
+    Stage,
     StopDetection,
     TranscriptStage,
+    make_stages,
 )
 from leslied.store import Store, StoreReader
 from leslied.tail.watch import Watcher
@@ -31,13 +37,13 @@ from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuil
 from tests.support.clock import FakeClock
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "config": [(App, "make_pipeline")],
+    "config": [(App, "make_flow")],
     "watch": [(Watcher, "refresh"), (Watcher, "wait")],
-    "ingest claude-code": [(Ingest, "scan"), (Ingest, "ingest_files")],
+    "ingest claude-code": [(Ingest, "run")],
     "hook events": [(HookEvents, "run")],
     "stop detection": [(StopDetection, "run")],
     "transcripts": [(TranscriptStage, "run")],
-    "asset index": [(AssetIndex, "run"), (AssetIndex, "scan")],
+    "asset index": [(AssetIndex, "run")],
     "relations": [(RelationsSync, "run")],
     "exports": [(Exports, "run")],
     "archive": [(Archiver, "run")],
@@ -87,14 +93,14 @@ def daemon(
     app.paths.config_file.write_text('[output]\nformats = ["markdown"]\n')
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
 
-        def make_pipeline():
-            return app.make_pipeline(store, reader, is_light=True)
+        def make_flow():
+            return app.make_flow(store, reader, is_light=True)
 
-        pipeline = make_pipeline()
-        watcher = Watcher(pipeline.watched_roots, tmp_path / "canary", clock)
+        flow = make_flow()
+        watcher = Watcher(flow.watched_roots, tmp_path / "canary", clock)
         loop = Loop(
-            pipeline=pipeline,
-            make_pipeline=make_pipeline,
+            flow=flow,
+            make_flow=make_flow,
             watcher=watcher,
             clock=clock,
             log=make_logger(as_json=True),
@@ -163,7 +169,9 @@ def test_exports_run_although_relations_fail(
 ):
     monkeypatch.setattr(RelationsSync, "run", fail)
     export_runs: list[int] = []
-    monkeypatch.setattr(Exports, "run", lambda *_, **__: export_runs.append(1))
+    monkeypatch.setattr(
+        Exports, "run", lambda *_: export_runs.append(1) or ExportsReport()
+    )
 
     daemon.iterate()
 
@@ -182,6 +190,31 @@ def test_a_failing_stage_is_logged_once(
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     (event,) = (line for line in log if line["event"] == "stage.fail")
     assert event["name"] == "exports"
+
+
+class BellStage(Stage):
+    """A stage that only the test knows."""
+
+    name = "bell"
+
+    def run(self, budget: Budget) -> Report:
+        return Report(errors={"tower": "too high"})
+
+
+def test_a_new_stage_is_run_and_logged(
+    daemon: LoopHarness,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr(
+        pipeline, "make_stages", lambda context: [*make_stages(context), BellStage()]
+    )
+
+    daemon.iterate(2)
+
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    (event,) = (line for line in log if line.get("name") == "tower")
+    assert event["reason"] == "too high"
 
 
 def test_an_error_outside_any_stage_does_not_end_the_loop(

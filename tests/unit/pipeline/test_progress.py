@@ -9,7 +9,7 @@ import pytest
 
 from leslied.app import App
 from leslied.paths import get_paths, read_environ
-from leslied.pipeline import Pipeline
+from leslied.pipeline import AssetIndex, Flow, Ingest, TranscriptStage
 from leslied.store import Store
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
@@ -23,8 +23,8 @@ def progress() -> ProgressCalls:
 
 
 @pytest.fixture
-def pipeline(claude: ClaudeHome, clock: FakeClock, progress: ProgressCalls):
-    """Return a pipeline over three sessions that records its progress."""
+def flow(claude: ClaudeHome, clock: FakeClock, progress: ProgressCalls):
+    """Return a flow over three sessions that records its progress."""
     for number in range(3):
         builder = ClaudeLogBuilder(f"{number:08d}-2222-4333-8444-555555555555")
         lines = (builder.prompt("fix it"), builder.answer("Done."))
@@ -32,7 +32,7 @@ def pipeline(claude: ClaudeHome, clock: FakeClock, progress: ProgressCalls):
     environ = read_environ()
     app = App(environ, get_paths(environ), clock)
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
-        yield app.make_pipeline(
+        yield app.make_flow(
             store,
             reader,
             is_final=True,
@@ -40,10 +40,14 @@ def pipeline(claude: ClaudeHome, clock: FakeClock, progress: ProgressCalls):
         )
 
 
+def list_ingests(flow: Flow) -> list[Ingest]:
+    return [stage for stage in flow.stages if isinstance(stage, Ingest)]
+
+
 def test_a_first_scan_reports_its_bytes_and_their_total(
-    pipeline: Pipeline, claude: ClaudeHome, progress: ProgressCalls
+    flow: Flow, claude: ClaudeHome, progress: ProgressCalls
 ):
-    for ingest in pipeline.ingests:
+    for ingest in list_ingests(flow):
         replace(ingest, weight=1).scan()
 
     size = sum(path.stat().st_size for path in Path(claude.projects).rglob("*.jsonl"))
@@ -52,11 +56,11 @@ def test_a_first_scan_reports_its_bytes_and_their_total(
 
 
 def test_a_later_scan_reports_no_total(
-    pipeline: Pipeline, claude: ClaudeHome, progress: ProgressCalls
+    flow: Flow, claude: ClaudeHome, progress: ProgressCalls
 ):
     (ingest,) = (
         candidate
-        for candidate in pipeline.ingests
+        for candidate in list_ingests(flow)
         if candidate.adapter.name == "claude-code"
     )
     ingest.scan()
@@ -70,15 +74,15 @@ def test_a_later_scan_reports_no_total(
 
 
 def test_transcripts_and_asset_index_report_each_session(
-    pipeline: Pipeline, progress: ProgressCalls
+    flow: Flow, progress: ProgressCalls
 ):
-    for ingest in pipeline.ingests:
+    for ingest in list_ingests(flow):
         ingest.scan()
     progress.clear()
 
-    pipeline.transcripts.run()
+    flow.get_stage(TranscriptStage).run()
     transcript_progress = progress.copy()
-    pipeline.asset_index.run()
+    flow.get_stage(AssetIndex).run()
     index_progress = progress[len(transcript_progress) :]
 
     assert transcript_progress == [(1, 3), (2, 3), (3, 3)]

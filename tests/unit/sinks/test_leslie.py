@@ -137,7 +137,7 @@ def test_a_user_block_without_a_query_is_refused():
 
 
 def shape(unit: Unit) -> TranscriptDocument:
-    options = TranscriptOptions(thread_id="thread-1", zone=UTC, redact=str)
+    options = TranscriptOptions(thread_id="thread-1", zone=UTC)
     return shape_document(unit, options)
 
 

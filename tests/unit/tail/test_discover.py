@@ -279,7 +279,7 @@ def test_nothing_counts_as_deleted_in_a_folder_that_cannot_be_listed(
     with failing_os_call("scandir", claude.projects / part, error_number):
         report = claude.sync()
 
-    assert list(report.errors) == [claude.projects / part]
+    assert list(report.unreadable) == [claude.projects / part]
     assert count_gone(claude) == 0
 
 
@@ -321,9 +321,9 @@ def test_a_log_without_permission_is_reported_and_read_later(
 
     report = claude.sync()
 
-    assert list(report_without_permission.errors) == [path]
+    assert list(report_without_permission.unreadable) == [path]
     assert errors == [(str(path), "cannot be opened: Permission denied")]
-    assert (report.entries, report.errors) == (1, {})
+    assert (report.entries, report.unreadable) == (1, {})
 
 
 @pytest.mark.fault("B14")
@@ -362,7 +362,7 @@ def test_a_log_deleted_between_walk_and_read_affects_no_other(claude: ClaudeHome
     with failing_os_call("open", path, errno.ENOENT):
         report = claude.sync()
 
-    assert (report.entries, list(report.errors)) == (1, [path])
+    assert (report.entries, list(report.unreadable)) == (1, [path])
 
 
 # Moved folders
@@ -471,7 +471,7 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
 
     report = claude.sync()
 
-    assert (report.entries, report.errors) == (1, {})
+    assert (report.entries, report.unreadable) == (1, {})
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
         assert session.title == "hello"

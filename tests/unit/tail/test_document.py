@@ -119,7 +119,7 @@ def test_a_large_document_does_not_stop_the_others(claude: ClaudeHome):
 
     report = claude.sync()
 
-    assert list(report.errors) == [path]
+    assert list(report.unreadable) == [path]
     assert report.entries == 1
 
 

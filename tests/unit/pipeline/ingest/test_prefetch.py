@@ -85,7 +85,7 @@ def test_a_source_that_cannot_be_read_is_reported(
     report = claude.sync()
 
     assert prefetching_pids
-    assert report.errors == {path: "cannot be opened"}
+    assert report.unreadable == {path: "cannot be opened"}
     with StoreReader(claude.store_path) as reader:
         assert reader.list_source_errors() == [(str(path), "cannot be opened")]
 

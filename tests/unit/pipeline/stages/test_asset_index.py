@@ -15,6 +15,7 @@ from leslied.layout import THREADS_FOLDER
 from leslied.pipeline import (
     AssetIndex,
     AssetIndexReport,
+    Budget,
     TranscriptStage,
 )
 from leslied.pipeline.stages import thread_assets
@@ -56,7 +57,7 @@ class AssetIndexHarness:
         self.claude = claude
         self.is_central = False
 
-    def __call__(self, **options: Any) -> AssetIndexReport:
+    def __call__(self, **limits: int) -> AssetIndexReport:
         claude = self.claude
         with (
             Store(claude.store_path, claude.clock) as store,
@@ -73,7 +74,7 @@ class AssetIndexHarness:
                 agent_titles={"claude-code": "Claude Code"},
                 is_plan_file=ADAPTER.is_plan_file,
                 plan_folders=[claude.home / ".claude" / "plans"],
-            ).scan(**options)
+            ).run(Budget(**limits))
 
     def _settle(self, store: Store, reader: StoreReader) -> None:
         policy = OutputPolicy(
@@ -622,7 +623,10 @@ def test_every_thread_is_checked_in_one_of_several_scans(
     for folder in (project / ".leslie" / "threads").iterdir():
         (folder / "plan.md").write_text("# One\n")
 
-    thread_counts = [indexer(newest_limit=1, others_limit=2).threads for _ in range(5)]
+    thread_counts = [
+        indexer(max_checked_threads=1, max_checked_old_threads=2).threads
+        for _ in range(5)
+    ]
 
     assert sum(thread_counts) == 6
     assert max(thread_counts) <= 3

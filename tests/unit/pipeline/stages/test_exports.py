@@ -50,12 +50,9 @@ def run_exports(
     claude: ClaudeHome,
     *formats: str,
     is_stopped: bool = True,
-    live_session: tuple[str, str] = ("", ""),
+    is_live: bool = False,
 ) -> ExportsReport:
-    """Ingest and settle the home, then write exports.
-
-    `live_session` is the agent and id of a session whose process runs.
-    """
+    """Ingest and settle the home, then write exports."""
     policy = OutputPolicy(home=claude.home, central=claude.home / "c", user=os.getuid())
     with (
         Store(claude.store_path, claude.clock) as store,
@@ -64,13 +61,12 @@ def run_exports(
         claude.sync(store)
         if is_stopped:
             store.mark_stopped("claude-code", [SESSION])
+        store.mark_live("claude-code", [SESSION] if is_live else [])
         shared = {"store": store, "reader": reader, "clock": claude.clock}
         TranscriptStage(
             policy=policy, redact=REDACT, zone=UTC, is_final=True, **shared
         ).run()
-        return Exports(
-            redact=REDACT, formats=formats, live_sessions={live_session}, **shared
-        ).run()
+        return Exports(redact=REDACT, formats=formats, **shared).run()
 
 
 def list_exports(project: Path) -> list[str]:
@@ -116,9 +112,7 @@ def test_a_session_is_exported_once_it_is_quiet_and_not_live(
 ):
     first = run_exports(claude, "html", is_stopped=False)
     clock.advance(7200)
-    live = run_exports(
-        claude, "html", is_stopped=False, live_session=("claude-code", SESSION)
-    )
+    live = run_exports(claude, "html", is_stopped=False, is_live=True)
 
     quiet = run_exports(claude, "html", is_stopped=False)
 

@@ -367,7 +367,7 @@ def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(
     claude.write(builder.prompt("one"), builder.answer("1"))
     report = sync_relations(is_final=True)
 
-    assert (report.files_written, report.is_lock_busy, report.errors) == (0, True, {})
+    assert (report.files_written, report.has_more, report.errors) == (0, True, {})
     lock.rmdir()
     assert sync_relations(is_final=True).files_written == 1
 
@@ -405,6 +405,24 @@ def test_a_thread_that_leslie_claimed_early_has_leslies_id_from_its_first_file(
     assert written.is_relative_to(project / ".leslie/threads/thread-leslie01")
     assert parse_document(written.read_text()).thread_id == "thread-leslie01"
     assert list(load_relations(project)["threads"]) == ["thread-leslie01"]
+
+
+def test_every_unit_of_an_early_claimed_thread_has_leslies_id(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+):
+    write_claim(project, "thread-leslie01")
+    claude.write(builder.prompt("one"), builder.answer("1"), builder.prompt("two"))
+
+    sync_relations()
+
+    files = list(project.rglob("*.txt"))
+    assert {parse_document(f.read_text()).thread_id for f in files} == {
+        "thread-leslie01"
+    }
+    assert len(files) == 2
 
 
 @pytest.mark.fault("P3")

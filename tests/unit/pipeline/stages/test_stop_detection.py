@@ -115,6 +115,6 @@ def test_a_daemon_that_stops_marks_no_session_as_live(
     claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
 ):
     stop_detection.run()
-    stop_detection.forget_live()
+    stop_detection.close()
 
     assert read_status(claude) == "stopped"

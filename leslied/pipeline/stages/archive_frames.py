@@ -1,0 +1,170 @@
+"""Copy the bytes of one source into frames of its archive file."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied import tail
+from leslied.archive import ArchiveError, FrameKind, FrameSpec
+from leslied.model.source import Shape
+from leslied.tail.files import iter_range, open_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from leslied.archive import ArchiveFrame, ArchiveWriter
+    from leslied.model.source import Cursor, SourceRef
+    from leslied.pipeline.stages.archive import ArchiverReport
+    from leslied.store.ledgers.archive import DueSource
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCopier:
+    """Copier of one source's new bytes; its generations are those of the archive."""
+
+    due: DueSource
+    ref: SourceRef
+    writer: ArchiveWriter
+    report: ArchiverReport
+    limits: tail.ReadLimits
+
+    def run(self) -> int:
+        """Append all bytes up to the cursor; return their generation in the archive.
+
+        Raise ArchiveError if the bytes do not match the cursor's checksum: the log was
+        rewritten and must be read again first.
+        """
+        with open_regular(self.ref.path) as fd:
+            if self.ref.shape is Shape.DOCUMENT:
+                return self._add_document(fd)
+            generation = self._add_lines(fd)
+            self._add_tail(fd, generation)
+            return generation
+
+    def _add_document(self, fd: int) -> int:
+        cursor = self.due.cursor
+        last = self.writer.find_last_frame(FrameKind.DOCUMENT)
+        if last and (last.length, last.crc) == (cursor.offset, cursor.crc):
+            return last.generation
+        generation = max(cursor.generation, last.generation + 1 if last else 1)
+        spec = self._make_spec(
+            FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
+        )
+        self.writer.append(spec, self._read(fd, 0, cursor.offset))
+        return generation
+
+    def _add_lines(self, fd: int) -> int:
+        """Append the lines after the last frame, or all if they do not continue it."""
+        cursor = self.due.cursor
+        last = self._find_last_frame()
+        if last and last.source_end <= cursor.offset:
+            start, crc, generation = last.source_end, last.running_crc, last.generation
+            if (start, crc) == (cursor.offset, cursor.crc):
+                return generation
+            try:
+                return self._add_range(fd, generation, start, crc)
+            except ArchiveError as error:
+                # With an archive cursor, the log was rewritten after it was read, and
+                # waits for the next read. Without one, the frame is of an older log.
+                if self.due.archive_cursor and self.due.archive_cursor.offset >= 0:
+                    raise error from None
+        newest = self.writer.find_last_frame(*FrameKind)
+        generation = max(cursor.generation, newest.generation + 1 if newest else 1)
+        return self._add_range(fd, generation, 0, 0)
+
+    def _find_last_frame(self) -> ArchiveFrame | None:
+        """Return the frame to continue, or None for a generation without frames."""
+        archive_cursor = self.due.archive_cursor
+        if archive_cursor is None:
+            newest = self.writer.find_last_frame(*FrameKind)
+            generation = newest.generation if newest else 0
+        elif archive_cursor.generation == self.due.cursor.generation:
+            generation = archive_cursor.number
+        else:
+            return None
+        return self.writer.find_last_frame(FrameKind.LOG, generation=generation)
+
+    def _add_range(self, fd: int, generation: int, start: int, crc: int) -> int:
+        end = self.due.cursor.offset
+        if end > start:
+            size, end_crc = end - start, self.due.cursor.crc
+            spec = self._make_spec(FrameKind.LOG, generation, start, size, crc, end_crc)
+            self.writer.append(spec, self._read(fd, start, end))
+        return generation
+
+    def _add_tail(self, fd: int, generation: int) -> None:
+        """Append an incomplete last line if it was read as final."""
+        start, end = self.due.cursor.offset, self.due.cursor.finished_size
+        length = end - start
+        if length > 0:
+            spec = self._make_spec(FrameKind.TAIL, generation, start, length, 0, None)
+            self.writer.append(spec, self._read(fd, start, end))
+
+    def _make_spec(
+        self,
+        kind: FrameKind,
+        generation: int,
+        offset: int,
+        length: int,
+        crc_before: int,
+        crc_after: int | None,
+    ) -> FrameSpec:
+        metadata = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
+        if self.ref.side_file:
+            metadata["beside"] = tail.read_side_file(self.ref, self.limits)
+        return FrameSpec(
+            kind=kind,
+            generation=generation,
+            offset=offset,
+            length=length,
+            crc_before=crc_before,
+            crc_after=crc_after,
+            metadata=metadata,
+        )
+
+    def _read(self, fd: int, start: int, end: int) -> Iterator[bytes]:
+        for data in iter_range(fd, start, end, self.limits.chunk):
+            self.report.bytes_read += len(data)
+            yield data
+
+
+def _describe_source(
+    ref: SourceRef, cursor: Cursor, first_placement: int
+) -> dict[str, Any]:
+    """Return the metadata needed to decode the bytes again without the file."""
+    stamp = cursor.stamp or ref.stamp
+    return {
+        "agent": ref.agent,
+        "path": _encode_path(ref.path),
+        "root": _encode_path(ref.root),
+        "shape": ref.shape.value,
+        "stamp": [stamp.dev, stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns],
+        "order": first_placement,
+    }
+
+
+def _encode_path(path: Path) -> str:
+    """Return a path as Base64, because JSON cannot hold arbitrary bytes."""
+    return base64.b64encode(os.fsencode(path)).decode()
+
+
+def add_spills(
+    writer: ArchiveWriter, generation: int, spills: list[tuple[str, str]]
+) -> None:
+    """Append the tool results that the agent stored in separate files."""
+    for metadata, text in spills:
+        name = msgspec.json.decode(metadata).get("spill")
+        data = text.encode(errors="surrogatepass")
+        spec = FrameSpec(
+            kind=FrameKind.SPILL,
+            generation=generation,
+            length=len(data),
+            metadata={"spill": name},
+        )
+        writer.append(spec, [data])

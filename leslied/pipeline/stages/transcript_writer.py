@@ -1,0 +1,166 @@
+"""Write the transcript files of one unit and its subagents."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from leslied import sinks
+from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
+from leslied.model.output import Transcript
+from leslied.model.times import EPOCH, to_us
+from leslied.sinks import leslie
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+    from leslied.model.session import Session, Unit
+    from leslied.pipeline.stages.transcripts import SettleReport
+    from leslied.store import TranscriptLedger
+
+MAX_TRANSCRIPTS = 50
+"""Transcript files per thread. Older ones are removed; the store keeps everything."""
+
+
+@dataclass(slots=True)
+class TranscriptWriter:
+    """Writer of the transcripts of one unit and its subagents."""
+
+    session: Session
+    """The session, redacted and with only this unit."""
+    report: SettleReport
+    central: Path
+    """The central tree; its folders are created."""
+    limits: leslie.TranscriptLimits
+    zone: tzinfo | None
+    """Time zone of new files; None means the machine's own."""
+    reserved: dict[tuple[int, int], Transcript] = field(default_factory=dict)
+    """The transcript of each unit, by session and number, before it is written."""
+    current: list[Transcript] = field(default_factory=list)
+    """The transcripts whose files have the content they should have."""
+
+    @property
+    def _base(self) -> Path:
+        """Return the output folder, which contains `.leslie`."""
+        return Path(self.session.summary.folder)
+
+    def reserve_names(self, ledger: TranscriptLedger) -> bool:
+        """Find or choose the name of each file; return whether names were saved."""
+        self.session = structs.replace(
+            self.session,
+            units=tuple(self._reserve_name(u, ledger) for u in self.session.units),
+        )
+        return any(not transcript.newest for transcript in self.reserved.values())
+
+    def _reserve_name(self, unit: Unit, ledger: TranscriptLedger) -> Unit:
+        """Return the unit with the names of its file and those of its subagents.
+
+        Unit 0, which precedes the first human prompt, has no file of its own.
+        """
+        subagents = tuple(self._reserve_name(c, ledger) for c in unit.subagents)
+        if not (unit.number or unit.summary.is_subagent):
+            return structs.replace(unit, subagents=subagents)
+        transcript = ledger.find_transcript(unit.summary.row, unit.number)
+        if transcript is None:
+            transcript = self._make_transcript(unit, ledger)
+            ledger.save(transcript)
+        self.reserved[unit.summary.row, unit.number] = transcript
+        return structs.replace(unit, transcript=transcript.file, subagents=subagents)
+
+    def _make_transcript(self, unit: Unit, ledger: TranscriptLedger) -> Transcript:
+        """Return a transcript that has a name but no content yet."""
+        zone = self._find_zone(unit)
+        return Transcript(
+            session=unit.summary.row,
+            unit=unit.number,
+            chat_id=unit.chat_id,
+            folder=os.fsencode(self._base),
+            file=self._choose_name(unit, zone, ledger),
+            utc_offset=_get_utc_offset_minutes(zone, unit.started_at),
+            started_us=to_us(unit.started_at or EPOCH),
+            newest=0,
+            digest=b"",
+        )
+
+    def write_files(self) -> None:
+        """Write the files that changed, those of subagents first."""
+        artifacts = leslie.render(self.session, self.limits, self._get_zone)
+        units = [u for u in _iter_units(self.session.units) if u.transcript]
+        pairs = list(zip(units, artifacts, strict=True))
+        for unit, artifact in reversed(pairs):
+            transcript = self._get_reserved(unit)
+            digest = hashlib.sha256(artifact.body).digest()[:16]
+            if transcript.digest != digest:
+                self._write_file(transcript.file, artifact.body)
+            newest = max(placed.placement for placed in unit.entries)
+            self.current.append(replace(transcript, newest=newest, digest=digest))
+
+    def save(self, ledger: TranscriptLedger) -> None:
+        """Record which files were written."""
+        for transcript in self.current:
+            ledger.save(transcript)
+
+    def remove_surplus(self, ledger: TranscriptLedger) -> None:
+        """Remove the oldest transcripts beyond the limit; only files in the ledger."""
+        row = self.session.summary.row
+        for transcript in ledger.list_surplus(row, MAX_TRANSCRIPTS):
+            folder = Path(os.fsdecode(transcript.folder))
+            sinks.remove_file(folder, transcript.file)
+            ledger.mark_removed(transcript)
+            self.report.files_removed += 1
+
+    def _write_file(self, name: str, data: bytes) -> None:
+        """Write a file below the base; create the folder's `.gitignore` if missing."""
+        if self._base.is_relative_to(self.central):
+            sinks.make_folder(self._base)
+        if sinks.read_file(self._base, GITIGNORE_FILE) is None:
+            sinks.write_file(self._base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
+        sinks.write_file(self._base, name, data)
+        self.report.files_written += 1
+
+    def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
+        """Return a path below the base that is unused in the store and on disk."""
+        folder = transcripts_folder(
+            self.session.summary.thread_id, is_subagent=unit.summary.is_subagent
+        )
+        started = (unit.started_at or EPOCH).astimezone(zone)
+        number = 1
+        while True:
+            name = f"{folder}/{leslie.make_file_name(started, unit.prompt, number)}"
+            is_taken = ledger.is_taken(os.fsencode(self._base), name)
+            if not is_taken and sinks.read_file(self._base, name) is None:
+                return name
+            number += 1
+
+    def _find_zone(self, unit: Unit) -> tzinfo:
+        """Return the configured time zone, or the machine's when the unit began."""
+        if self.zone:
+            return self.zone
+        local = (unit.started_at or EPOCH).astimezone()
+        return timezone(local.utcoffset() or timedelta())
+
+    def _get_zone(self, unit: Unit) -> tzinfo:
+        """Return the time zone in which the unit's file was first written."""
+        return timezone(timedelta(minutes=self._get_reserved(unit).utc_offset))
+
+    def _get_reserved(self, unit: Unit) -> Transcript:
+        return self.reserved[unit.summary.row, unit.number]
+
+
+def _iter_units(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Yield each unit, followed by its subagents."""
+    for unit in units:
+        yield unit
+        yield from _iter_units(unit.subagents)
+
+
+def _get_utc_offset_minutes(zone: tzinfo, at: datetime | None) -> int:
+    offset = (at or EPOCH).astimezone(zone).utcoffset() or timedelta()
+    return int(offset.total_seconds() // 60)

@@ -1,0 +1,82 @@
+"""Test writing the transcripts of a unit: names first, then files, then the ledger."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from leslied.model.session import Session
+from leslied.pipeline.stages.transcript_writer import TranscriptWriter
+from leslied.pipeline.stages.transcripts import SettleReport
+from leslied.sinks import leslie
+from leslied.store import Store
+from tests.support.clock import FakeClock
+from tests.support.records import make_chunk, make_key, make_prompt, make_record
+from tests.support.units import make_child, make_summary, make_turn_unit
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FakeClock):
+    with Store(tmp_path / "store.db", clock) as store:
+        store.commit([make_chunk(make_prompt("fix it"))])
+        yield store
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> TranscriptWriter:
+    """Return the writer of a unit with a subagent."""
+    summary = make_summary(make_key(), folder=str(tmp_path))
+    child = make_child(make_prompt("count"), make_record("3"))
+    unit = make_turn_unit("fix it", summary=summary, subagents=(child,))
+    return TranscriptWriter(
+        session=Session(summary=summary, units=(unit,), status="stopped"),
+        report=SettleReport(),
+        central=tmp_path / "central",
+        limits=leslie.TranscriptLimits(),
+        zone=UTC,
+    )
+
+
+def list_files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.txt"))
+
+
+def test_names_are_reserved_before_any_file_exists(
+    writer: TranscriptWriter, store: Store, tmp_path: Path
+):
+    with store.transcripts() as ledger:
+        writer.reserve_names(ledger)
+        transcript = ledger.find_transcript(1, 1)
+
+    assert transcript is not None
+    assert transcript.file.endswith("-fix-it.txt")
+    assert (transcript.newest, list_files(tmp_path)) == (0, [])
+
+
+def test_files_equal_those_of_the_export(
+    writer: TranscriptWriter, store: Store, tmp_path: Path
+):
+    with store.transcripts() as ledger:
+        writer.reserve_names(ledger)
+    writer.write_files()
+
+    artifacts = leslie.SINK.render(writer.session)
+    assert {str(path.relative_to(tmp_path)) for path in list_files(tmp_path)} == {
+        artifact.path for artifact in artifacts
+    }
+    assert all((tmp_path / a.path).read_bytes() == a.body for a in artifacts)
+
+
+def test_a_file_with_the_right_content_is_not_written_again(
+    writer: TranscriptWriter, store: Store
+):
+    for _ in range(2):
+        with store.transcripts() as ledger:
+            writer.reserve_names(ledger)
+        writer.write_files()
+        with store.transcripts() as ledger:
+            writer.save(ledger)
+
+    assert writer.report.files_written == 2

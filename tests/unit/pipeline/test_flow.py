@@ -1,0 +1,254 @@
+"""Test the flow: which stages run when, what a unit costs, and adding a stage."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leslied.app import App
+from leslied.paths import get_paths, read_environ
+from leslied.pipeline import (
+    Budget,
+    Flow,
+    Ingest,
+    Report,
+    Stage,
+    Timing,
+    TranscriptStage,
+)
+from leslied.pipeline.failures import Failures
+from leslied.sinks.leslie import parse_document
+from leslied.store import Store
+from tests.support.claude import (
+    AFTER_STORE_CREATION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+)
+from tests.support.clock import FakeClock
+from tests.unit.pipeline.stages.test_relations import write_claim
+
+NO_SCAN = Budget(changed_paths=())
+
+
+@dataclass(slots=True, kw_only=True)
+class ToyReport(Report):
+    """The report of a toy stage."""
+
+    bells: int = 0
+    is_change: bool = False
+    goes_back_to: str = ""
+    event = "toy.ring"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return {"bells": self.bells}
+
+    @property
+    def has_changes(self) -> bool:
+        return self.is_change
+
+    @property
+    def restart_from(self) -> str:
+        return self.goes_back_to
+
+
+class ToyStage(Stage):
+    """A stage that returns prepared reports, the last one again and again."""
+
+    name = ""
+
+    def __init__(
+        self,
+        name: str,
+        runs: list[str],
+        reports: list[ToyReport],
+        timing: Timing = Timing.EVERY_RUN,
+        *,
+        is_broken: bool = False,
+    ) -> None:
+        self.name, self.runs, self.reports = name, runs, reports
+        self.timing, self.is_broken = timing, is_broken
+
+    def run(self, budget: Budget) -> ToyReport:
+        self.runs.append(self.name)
+        if self.is_broken:
+            raise ZeroDivisionError
+        return self.reports.pop(0) if len(self.reports) > 1 else self.reports[0]
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
+    with Store(tmp_path / "store.db", clock) as store:
+        yield store
+
+
+class ToyFlow:
+    """Flow of toy stages that records which of them ran."""
+
+    def __init__(self, store: Store, clock: FakeClock) -> None:
+        self.runs: list[str] = []
+        self.flow = Flow([], store, Failures(store, clock))
+
+    def add(self, name: str, *reports: ToyReport, **options: Any) -> ToyStage:
+        stage = ToyStage(name, self.runs, list(reports) or [ToyReport()], **options)
+        self.flow.stages = [*self.flow.stages, stage]
+        return stage
+
+    def run(self, budget: Budget = NO_SCAN) -> list[str]:
+        """Run the flow; return the names of the stages that ran."""
+        self.runs.clear()
+        self.flow.run(budget)
+        return self.runs.copy()
+
+
+@pytest.fixture
+def toys(store: Store, clock: FakeClock) -> ToyFlow:
+    return ToyFlow(store, clock)
+
+
+def test_a_scan_runs_all_stages_in_order(toys: ToyFlow):
+    for timing in reversed(Timing):
+        toys.add(timing.name, timing=timing)
+
+    assert toys.run(Budget()) == [timing.name for timing in reversed(Timing)]
+
+
+def test_without_changes_only_stages_of_every_run_run(toys: ToyFlow):
+    for timing in Timing:
+        toys.add(timing.name, timing=timing)
+
+    assert toys.run() == ["EVERY_RUN"]
+
+
+def test_a_change_runs_the_stages_that_depend_on_it_the_slow_ones_later(toys: ToyFlow):
+    toys.add("first", ToyReport(is_change=True), ToyReport())
+    toys.add("quick", timing=Timing.ON_CHANGE)
+    toys.add("slow", timing=Timing.WHEN_QUIET)
+    toys.add("slower", timing=Timing.WHEN_QUIET)
+    toys.add("archive", timing=Timing.AFTER_SCAN)
+
+    runs = [toys.run() for _ in range(4)]
+
+    assert runs == [
+        ["first", "quick"],
+        ["first", "slow"],
+        ["first", "slower"],
+        ["first"],
+    ]
+
+
+def test_a_stage_with_work_left_runs_again(toys: ToyFlow):
+    toys.add("slow", ToyReport(has_more=True), ToyReport(), timing=Timing.AFTER_SCAN)
+
+    assert [toys.run(Budget()), toys.run(), toys.run()] == [["slow"], ["slow"], []]
+
+
+def test_the_flow_goes_back_to_an_earlier_stage_with_new_work(toys: ToyFlow):
+    toys.add("read")
+    toys.add("write")
+    toys.add("move", ToyReport(goes_back_to="write"), ToyReport())
+    toys.add("list")
+
+    assert toys.run() == ["read", "write", "move", "write", "move", "list"]
+
+
+def test_the_flow_does_not_go_back_for_ever(toys: ToyFlow):
+    toys.add("write")
+    toys.add("move", ToyReport(goes_back_to="write"))
+
+    assert toys.run() == ["write", "move"] * 3
+
+
+def test_a_broken_stage_does_not_stop_others_and_waits_before_it_is_tried_again(
+    toys: ToyFlow, clock: FakeClock
+):
+    toys.add("broken", is_broken=True)
+    toys.add("sound")
+
+    first, paused = toys.run(), toys.run()
+    clock.advance(11)
+    retried = toys.run()
+    clock.advance(11)
+    paused_longer = toys.run()
+
+    assert (first, retried) == (["broken", "sound"], ["broken", "sound"])
+    assert (paused, paused_longer) == (["sound"], ["sound"])
+    assert toys.flow.failures.count_attempts("stage", "broken") == 2
+
+
+def test_reloaded_settings_do_not_put_stages_to_sleep(
+    toys: ToyFlow, store: Store, clock: FakeClock
+):
+    toys.add("slow", ToyReport(has_more=True), timing=Timing.AFTER_SCAN)
+    toys.run(Budget())
+    reloaded = ToyFlow(store, clock)
+    reloaded.add("slow", timing=Timing.AFTER_SCAN)
+
+    reloaded.flow.adopt(toys.flow)
+
+    assert reloaded.run() == ["slow"]
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    folder = home / "app"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture
+def app(claude: ClaudeHome, clock: FakeClock) -> App:
+    environ = read_environ()
+    return App(environ, get_paths(environ), clock)
+
+
+def test_a_finished_unit_costs_at_most_four_write_transactions(
+    app: App, claude: ClaudeHome, clock: FakeClock, project: Path
+):
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+    claude.write(builder.prompt("say hello"), builder.answer("Hello."))
+    with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
+        flow = app.make_flow(store, reader, is_light=True)
+        flow.run(Budget())
+        clock.advance(5)
+        flow.run(Budget())
+        before = store.write_transactions
+        log = claude.write(
+            builder.prompt("list files"),
+            builder.call("Bash", {"command": "ls"}, "toolu_1"),
+            builder.result("toolu_1", "a.txt"),
+            builder.answer("There is one."),
+        )
+        flow.run(Budget(changed_paths=[log]))
+        clock.advance(5)
+        for _ in range(5):
+            flow.run(NO_SCAN)
+        cost = store.write_transactions - before
+        flow.run(Budget())
+        archived_cost = store.write_transactions - before
+
+    assert len(list(project.rglob("*-list-files.txt"))) == 1
+    assert cost <= 4
+    assert archived_cost <= 4
+
+
+def test_a_thread_that_leslie_claims_is_written_under_its_new_id_in_the_same_run(
+    app: App, claude: ClaudeHome, clock: FakeClock, project: Path
+):
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+    claude.write(builder.prompt("one"), builder.answer("1"), builder.prompt("two"))
+    with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
+        flow = app.make_flow(store, reader)
+        flow.select(Ingest, TranscriptStage).run(Budget())
+        write_claim(project, "thread-leslie01")
+        flow.run(Budget())
+
+    (file,) = project.rglob("*-one.txt")
+    assert file.is_relative_to(project / ".leslie" / "threads" / "thread-leslie01")
+    assert parse_document(file.read_text()).thread_id == "thread-leslie01"
