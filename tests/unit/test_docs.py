@@ -117,6 +117,7 @@ def test_the_api_page_lists_every_public_field(class_: type):
 def list_documented_layers() -> list[set[str]]:
     """Return the packages of each layer in ARCHITECTURE.md, the top layer first."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
+    text = text.partition("\n## Packages\n")[2].partition("\n## ")[0]
     layers: dict[int, set[str]] = {}
     for number, cell in re.findall(r"^\| (\d+) \| (.*?) \|", text, re.MULTILINE):
         layers.setdefault(int(number), set()).update(re.findall("`(.*?)`", cell))
@@ -130,3 +131,17 @@ def test_the_table_of_packages_lists_the_checked_layers():
     checked_layers = [set(layer.split(" | ")) for layer in contract["layers"]]
 
     assert list_documented_layers() == checked_layers
+
+
+def test_every_hop_of_a_line_names_an_existing_function():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    hops = re.findall(r"^\| \d+ \| `(.*\.py)` \| `(\w+)` \|", text, re.MULTILINE)
+
+    missing = [
+        (file, function)
+        for file, function in hops
+        if f"def {function}(" not in (ROOT / "leslied" / file).read_text()
+    ]
+
+    assert missing == []
+    assert 1 < len(hops) <= 12
