@@ -100,7 +100,7 @@ class Loop:
             # The disk may be full or the store busy. Nothing is lost by waiting.
             reason = describe_error(error)
             self.log.error("daemon.retry", reason=reason)  # noqa: TRY400
-            self.stopping.wait(_RETRY_SECONDS)
+            self.clock.wait(self.stopping, _RETRY_SECONDS)
 
     def _scan(self) -> None:
         """Reload settings and check everything for changes."""
@@ -117,14 +117,14 @@ class Loop:
         """Wait for file events, at most one tick, and handle the changed files."""
         changed_paths: set[Path] = set()
         if not self._attempt("watch", partial(self._wait_for_events, changed_paths)):
-            self.stopping.wait(_TICK_SECONDS)
+            self.clock.wait(self.stopping, _TICK_SECONDS)
         # While agents are busy, only their new entries are urgent.
         is_busy = bool(changed_paths)
         self._run_flow(
             replace(_BUDGET, changed_paths=changed_paths, includes_backlog=not is_busy)
         )
         if is_busy:
-            self.stopping.wait(_DEBOUNCE_SECONDS)
+            self.clock.wait(self.stopping, _DEBOUNCE_SECONDS)
 
     def _wait_for_events(self, changed_paths: set[Path]) -> None:
         """Add the paths that change until the next tick or scan."""
