@@ -239,7 +239,7 @@ class _PruneRequest:
         try:
             return Store(self.app.paths.store_file, self.app.clock)
         except AlreadyRunning as error:
-            from leslied.service import format_stop_hint  # noqa: PLC0415
+            from leslied.service.manager import format_stop_hint  # noqa: PLC0415
 
             raise AlreadyRunning(
                 error.message,

@@ -21,7 +21,8 @@ from leslied.cli.render.output import (
 from leslied.fs import make_private_dir
 from leslied.model.codec import encode_time
 from leslied.paths import PLATFORM
-from leslied.service import find_program, get_manager
+from leslied.service import find_program
+from leslied.service.manager import get_manager
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
