@@ -59,7 +59,7 @@ fmt: setup ## format the code and apply safe fixes
 golden: setup ## rewrite the golden files; review the diff
 	$(BIN)/pytest -n 0 -q -k golden --update-golden
 
-docs: setup ## regenerate the tables and command pages of the documentation
+docs: setup ## regenerate tables and command pages of the docs, and JSON Schemas
 	$(BIN)/python -m tests.support.docs
 
 picture: setup ## redraw the README's picture

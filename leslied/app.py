@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from leslied.pipeline import Flow
     from leslied.pipeline.maintenance.rebuild import Rebuild
     from leslied.pipeline.progress import ProgressCallback
+    from leslied.queries.context import QueryContext
+    from leslied.queries.scripts import ScriptQueries
     from leslied.redact import Redactor
     from leslied.store import Store, StoreReader
 
@@ -55,15 +57,43 @@ class App:
 
         return Environment(home=self.home, environ=self.environ, platform=PLATFORM)
 
-    def redact(self, text: str) -> str:
-        """Return the text with recognized secrets replaced."""
-        return _load_redactor(self.paths.key_file).redact(text)
+    def load_redactor(self) -> Redactor:
+        """Return the redactor; its key is created on first use."""
+        return _load_redactor(self.paths.key_file)
 
     def open_reader(self) -> StoreReader:
         """Open the store read-only."""
         from leslied.store import StoreReader  # noqa: PLC0415 - not always needed
 
         return StoreReader(self.paths.store_file)
+
+    def open_queries(self, *, reveal: bool = False) -> QueryContext:
+        """Return what questions need; the store is opened on first use.
+
+        Answers contain no secrets, unless `reveal` is set.
+        """
+        from leslied.queries.context import QueryContext  # noqa: PLC0415
+
+        return QueryContext(
+            open_reader=self.open_reader,
+            clock=self.clock,
+            load_redact=None if reveal else lambda: self.load_redactor().redact,
+            paths=self.paths,
+            home=self.home,
+            list_agent_roots=lambda: list(self.iter_agent_roots(self.load_settings())),
+        )
+
+    def open_sql(self, *, reveal: bool = False) -> ScriptQueries:
+        """Open the store for SQL; secrets are removed unless `reveal` is set."""
+        from leslied.queries.scripts import ScriptQueries  # noqa: PLC0415
+
+        return ScriptQueries(self.paths.store_file, self.clock, is_redacted=not reveal)
+
+    def open_writer(self) -> Store:
+        """Open the store for writing; raise StoreUnusable if it needs a rebuild."""
+        from leslied.store import Store  # noqa: PLC0415 - not always needed
+
+        return Store(self.paths.store_file, self.clock)
 
     def open_store(
         self, warn: Callable[[str], None], on_progress: ProgressCallback
@@ -88,25 +118,28 @@ class App:
             agents=agents,
             clock=self.clock,
             excludes={name: make_exclude_predicate(settings, name) for name in names},
-            key_id=_load_redactor(self.paths.key_file).key_id,
+            key_id=self.load_redactor().key_id,
             on_progress=on_progress,
         )
 
     def load_settings(self) -> Settings:
         """Load and validate the user's settings."""
-        from leslied.agents import load_adapters  # noqa: PLC0415
         from leslied.config import load_settings  # noqa: PLC0415
 
-        return load_settings(self.paths.config_file, load_adapters())
+        return load_settings(self.paths.config_file, self.load_adapters())
+
+    def load_adapters(self) -> Mapping[str, AgentAdapter]:
+        """Return the adapters of all supported agents, by name."""
+        from leslied.agents import load_adapters  # noqa: PLC0415 - not always needed
+
+        return load_adapters()
 
     def iter_agent_roots(
         self, settings: Settings
     ) -> Iterator[tuple[AgentAdapter, list[Root]]]:
         """Yield every agent with the directories it writes logs to."""
-        from leslied.agents import load_adapters  # noqa: PLC0415
-
         environment = self._environment
-        for name, adapter in load_adapters().items():
+        for name, adapter in self.load_adapters().items():
             configured_roots = _list_configured_roots(settings, name)
             yield adapter, list(adapter.roots(environment, configured_roots))
 
@@ -114,11 +147,9 @@ class App:
         self, settings: Settings
     ) -> list[tuple[AgentAdapter, list[ProcessRegistry]]]:
         """Return every agent with the files that list its live processes."""
-        from leslied.agents import load_adapters  # noqa: PLC0415
-
         environment = self._environment
         registries = []
-        for name, adapter in load_adapters().items():
+        for name, adapter in self.load_adapters().items():
             configured_roots = _list_configured_roots(settings, name)
             registries.append(
                 (adapter, list(adapter.live_registries(environment, configured_roots)))
@@ -144,7 +175,7 @@ class App:
         from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
 
         settings = self.load_settings()
-        redactor = _load_redactor(self.paths.key_file)
+        redactor = self.load_redactor()
         context = StageContext(
             store=store,
             reader=reader,

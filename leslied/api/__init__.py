@@ -13,10 +13,10 @@ The names in `__all__` are stable; more may be added. Every expected error is a
 from __future__ import annotations
 
 from leslied.api.entries import Entries
+from leslied.api.session import SessionView as Session
 from leslied.api.store import StoreView as Store
 from leslied.api.store import open_store
 from leslied.api.types import Entry, Rows
-from leslied.api.types import SessionView as Session
 from leslied.api.types import UnitView as Unit
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.model.record import Usage

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Protocol, get_args
 
 from leslied.api.types import Entry, make_entry
 from leslied.errors import UserError
 from leslied.model.record import MAIN, RecordType, Role
-from leslied.store import RecordFilter
+from leslied.queries.scripts import RecordFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from leslied.api._backend import Backend
-    from leslied.api.types import SessionView
     from leslied.model.record import PlacedRecord
+    from leslied.queries.scripts import ScriptQueries
 
     EntryTest = Callable[[Entry], bool]
+
+
+class Identified(Protocol):
+    """An object with an id, such as a session."""
+
+    @property
+    def id(self) -> str:
+        """The object's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +35,12 @@ class Entries:
     order of that source.
     """
 
-    _backend: Backend
+    _queries: ScriptQueries
     _filter: RecordFilter
     _tests: tuple[EntryTest, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
-        reader = self._backend.reader
-        reader.clear_cache()
-        return self._iter_matching(reader.iter_pages(self._filter))
+        return self._iter_matching(self._queries.iter_entries(self._filter))
 
     def all(self) -> Iterator[Entry]:
         """Yield the selected entries, with one page in memory at a time."""
@@ -44,9 +48,8 @@ class Entries:
 
     def latest(self) -> Entry | None:
         """Return the selected entry with the latest time; None if there is no entry."""
-        reader = self._backend.reader
-        reader.clear_cache()
-        return next(self._iter_matching(reader.iter_newest_pages(self._filter)), None)
+        latest = self._queries.iter_latest_entries(self._filter)
+        return next(self._iter_matching(latest), None)
 
     def where(
         self,
@@ -57,7 +60,7 @@ class Entries:
         source: str = "",
         tool: str = "",
         type: str = "",  # noqa: A002 - the name of the field
-        session: str | SessionView = "",
+        session: str | Identified = "",
     ) -> Entries:
         """Return the entries that have all these values and pass the test.
 
@@ -73,7 +76,7 @@ class Entries:
         if session:
             id_prefix = session if isinstance(session, str) else session.id
             conditions = conditions.intersect(
-                self._backend.make_record_filter(id_prefix)
+                self._queries.make_record_filter(id_prefix)
             )
         tests = [_make_tool_test(tool)] if tool else []
         tests += [test] if test else []
@@ -83,9 +86,9 @@ class Entries:
             _tests=(*self._tests, *tests),
         )
 
-    def _iter_matching(self, pages: Iterator[list[PlacedRecord]]) -> Iterator[Entry]:
-        for placed in chain.from_iterable(pages):
-            entry = make_entry(self._backend.redact_record(placed))
+    def _iter_matching(self, records: Iterator[PlacedRecord]) -> Iterator[Entry]:
+        for placed in records:
+            entry = make_entry(placed)
             if all(test(entry) for test in self._tests):
                 yield entry
 

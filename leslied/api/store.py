@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from leslied.api._backend import Backend
 from leslied.api.entries import Entries
 from leslied.api.filters import make_filters
-from leslied.api.types import Rows, SessionView
+from leslied.api.session import make_session_view
+from leslied.api.types import Rows
 from leslied.clock import SystemClock
-from leslied.paths import get_paths, load_key, read_environ
-from leslied.redact import Redactor
-from leslied.store import SQL_TIMEOUT_SECONDS, RecordFilter
+from leslied.paths import get_paths, read_environ
+from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, RecordFilter, ScriptQueries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.api.filters import TimeArgument
+    from leslied.api.session import SessionView
 
-_STORE_NAME, _KEY_NAME = "store.db", "redact.key"
+_STORE_NAME = "store.db"
 
 
 def open_store(path: str | Path | None = None, *, redact: bool = False) -> StoreView:
@@ -32,17 +32,14 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
     file = Path(path) if path else get_paths(read_environ()).store_file
     if file.is_dir():
         file /= _STORE_NAME
-    backend = Backend(file, SystemClock())
-    if redact:
-        backend.redact = Redactor(load_key(file.with_name(_KEY_NAME))).redact
-    return StoreView(backend)
+    return StoreView(ScriptQueries(file, SystemClock(), is_redacted=redact))
 
 
 class StoreView:
     """A store opened by `open_store`, for use in one thread."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, queries: ScriptQueries) -> None:
+        self._queries = queries
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +49,7 @@ class StoreView:
 
     def close(self) -> None:
         """Close the store, as the end of `with` does."""
-        self._backend.reader.__exit__()
+        self._queries.close()
 
     def sessions(
         self,
@@ -73,8 +70,9 @@ class StoreView:
         invalid time.
         """
         filters = tuple(make_filters(agent, project, since, until))
-        summaries = self._backend.list_sessions(filters, with_subagents=subagents)
-        yield from map(self._backend.make_view, summaries)
+        queries = self._queries
+        for summary in queries.list_sessions(filters, with_subagents=subagents):
+            yield make_session_view(summary, queries)
 
     def session(self, id_prefix: str) -> SessionView:
         """Return the session or subagent that an id names; `last` is the last active.
@@ -83,12 +81,12 @@ class StoreView:
         accepted. The id of a unit selects its session. Raise UserError if nothing
         matches or the prefix is ambiguous.
         """
-        return self._backend.make_view(self._backend.get_session(id_prefix))
+        return make_session_view(self._queries.get_session(id_prefix), self._queries)
 
     @property
     def entries(self) -> Entries:
         """All entries of all sessions, in the order in which they were read."""
-        return Entries(self._backend, RecordFilter())
+        return Entries(self._queries, RecordFilter())
 
     def sql(
         self,
@@ -102,5 +100,4 @@ class StoreView:
         `values` are bound to the query's `?`; `timeout` is in seconds. Raise UserError
         if the query is invalid or exceeds the timeout.
         """
-        result = self._backend.reader.execute(query, values, timeout)
-        return Rows(result.columns, map(self._backend.redact_row, result.rows))
+        return Rows(*self._queries.execute(query, values, timeout))

@@ -6,7 +6,6 @@ appears while the user types; on an error it offers nothing.
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import click
 
     from leslied.paths import AppPaths
-    from leslied.store.read.completion_queries import CompletionReader
+    from leslied.queries.completion import CompletionReader
 
     Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -60,7 +59,7 @@ def _is_safe_match(item: CompletionItem, incomplete: str) -> bool:
 
 def _open_store(paths: AppPaths) -> CompletionReader:
     # Imported late because completing commands and options needs no store.
-    from leslied.store.read.completion_queries import CompletionReader  # noqa: PLC0415
+    from leslied.queries.completion import CompletionReader  # noqa: PLC0415
 
     return CompletionReader(paths.store_file)
 
@@ -73,15 +72,13 @@ def _list_ids(
     Once a character is typed, yield both kinds, because either may match. The caller
     drops the ids that do not.
     """
-    from leslied.redact import Redactor  # noqa: PLC0415
+    from leslied.queries.preview import redact_preview  # noqa: PLC0415
 
     with _open_store(paths) as store:
         sessions = store.list_sessions(incomplete, MAX_ITEMS)
-    # Use a temporary key, because completion must not create the key file.
-    redact = Redactor(os.urandom(32)).redact
     yield CompletionItem("last", help="the newest session")
     for session in sessions:
-        first_line = redact(session.title).strip().split("\n")[0]
+        first_line = redact_preview(session.title).strip().split("\n")[0]
         title = sanitize(" ".join(first_line.split()))[:_MAX_TITLE_CHARS]
         if prefer_threads or incomplete:
             yield CompletionItem(session.thread_id, help=title or None)

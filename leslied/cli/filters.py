@@ -94,7 +94,7 @@ def parse_filters(
     Raises UserError for an empty value: an unset shell variable must not select all
     sessions.
     """
-    from leslied.queries import make_filter  # noqa: PLC0415 - not needed for --help
+    from leslied.queries.search_query import make_filter  # noqa: PLC0415 - not needed for --help
 
     value_parsers = make_value_parsers(app, is_end=True)
     values = {name: options[name] for name in names if options[name] is not None}

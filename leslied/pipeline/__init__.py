@@ -20,13 +20,15 @@ from leslied.pipeline.stage import (
     StageContext,
     Timing,
 )
-from leslied.pipeline.stages.archive import Archiver, ArchiverReport
+from leslied.pipeline.stages.archive import Archiver
+from leslied.pipeline.stages.archive_frames import ArchiverReport
 from leslied.pipeline.stages.asset_index import AssetIndex, AssetIndexReport
 from leslied.pipeline.stages.exports import Exports, ExportsReport
 from leslied.pipeline.stages.hook_events import HookEvents, HookEventsReport
 from leslied.pipeline.stages.relations import RelationsReport, RelationsSync
 from leslied.pipeline.stages.stop_detection import StopDetection, StopReport
-from leslied.pipeline.stages.transcripts import SettleReport, TranscriptStage
+from leslied.pipeline.stages.transcript_writer import SettleReport
+from leslied.pipeline.stages.transcripts import TranscriptStage
 
 __all__ = [
     "FULL_BUDGET",

@@ -1,4 +1,4 @@
-"""Validation of agent names."""
+"""Facts about supported agents: names, variables, and prefixes of their models."""
 
 from __future__ import annotations
 
@@ -33,3 +33,21 @@ def _is_supported(name: str) -> bool:
     from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
 
     return name in load_adapters()
+
+
+def list_agent_variables() -> set[str]:
+    """Return the environment variables that move the files of an agent."""
+    from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
+
+    return {name for each in load_adapters().values() for name in each.env_vars}
+
+
+def shorten_model(model: str) -> str:
+    """Return the model's name without provider, the agent's prefix and date."""
+    from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
+
+    name = model.rpartition("/")[2]
+    for adapter in load_adapters().values():
+        name = name.removeprefix(adapter.model_prefix)
+    head, _, tail = name.rpartition("-")
+    return head if len(tail) == 8 and tail.isdigit() else name

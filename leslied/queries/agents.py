@@ -1,68 +1,117 @@
-"""State of each agent: its log files on disk and its sources in the store."""
+"""Supported agents, their log files on disk and their sources in the store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from leslied.model.codec import encode_time
 from leslied.model.times import from_ns
 from leslied.tail import check_freshness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
     from datetime import datetime
 
     from leslied.agents import AgentAdapter
     from leslied.model.source import Root
-    from leslied.store import StoreReader
+    from leslied.queries.context import QueryContext
 
 
-def list_agents(
-    agent_roots: Iterable[tuple[AgentAdapter, list[Root]]], reader: StoreReader | None
-) -> list[dict[str, Any]]:
-    """Return the JSON form of these agents, also of those never used here.
+class RootState(Struct, frozen=True):
+    """A folder that an agent writes logs to."""
 
-    `reader` is None if there is no store yet.
-    """
-    summaries = (
-        {agent["name"]: agent for agent in reader.summarize_agents()} if reader else {}
-    )
+    path: str
+    exists: bool
+
+
+class AgentState(Struct, frozen=True, kw_only=True):
+    """An agent, its log files on disk and its sources in the store."""
+
+    name: str
+    title: str
+    found: bool
+    """Whether at least one of the agent's folders exists."""
+    roots: tuple[RootState, ...]
+    logs: int
+    """Number of log files on disk."""
+    sources: int
+    sessions: int
+    last_seen_at: datetime | None
+    newest_source_at: datetime | None
+    newest_ingested_at: datetime | None
+    rejected: int
+    gone: int
+    waiting: int
+    unreadable: int
+
+    @property
+    def lag_seconds(self) -> float | None:
+        """How far the store is behind the newest log; None without logs."""
+        if not self.newest_source_at or not self.newest_ingested_at:
+            return None
+        lag = self.newest_source_at - self.newest_ingested_at
+        return max(lag.total_seconds(), 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "found": self.found,
+            "roots": [{"path": r.path, "exists": r.exists} for r in self.roots],
+            "logs": self.logs,
+            "sources": self.sources,
+            "sessions": self.sessions,
+            "last_seen_at": encode_time(self.last_seen_at),
+            "newest_source_at": encode_time(self.newest_source_at),
+            "newest_ingested_at": encode_time(self.newest_ingested_at),
+            "lag_seconds": self.lag_seconds,
+            "rejected": self.rejected,
+            "gone": self.gone,
+            "waiting": self.waiting,
+            "unreadable": self.unreadable,
+        }
+
+
+def list_agents(context: QueryContext) -> list[AgentState]:
+    """Return every supported agent, also those never used on this machine."""
+    agent_roots = context.list_agent_roots()
+    has_store = context.paths.store_file.exists()
+    rows = context.reader.summarize_agents() if has_store else []
+    summaries = {agent["name"]: agent for agent in rows}
     return [
-        _agent_to_dict(adapter, roots, summaries.get(adapter.name, {}))
+        _make_state(adapter, roots, summaries.get(adapter.name, {}))
         for adapter, roots in agent_roots
     ]
 
 
-def _agent_to_dict(
-    adapter: AgentAdapter, roots: list[Root], summary: dict[str, Any]
-) -> dict[str, Any]:
+def _make_state(
+    adapter: AgentAdapter, roots: list[Root], summary: Mapping[str, Any]
+) -> AgentState:
+    """Combine the agent's files with its summary in the store, which may be empty."""
     paths, looked_ns = summary.get("paths", ()), summary.get("looked_ns", 0)
     freshness = check_freshness(adapter.name, roots, paths, looked_ns)
-    newest_source_at = _from_ns(freshness.newest_ns)
-    newest_ingested_at = _from_ns(summary.get("newest_ingested_ns"))
-    lag_seconds = None
-    if newest_source_at and newest_ingested_at:
-        lag_seconds = max((newest_source_at - newest_ingested_at).total_seconds(), 0.0)
-    return {
-        "name": adapter.name,
-        "title": adapter.title,
-        "found": len(freshness.missing_roots) < len(roots),
-        "roots": [
-            {"path": str(root.path), "exists": root.path not in freshness.missing_roots}
+    return AgentState(
+        name=adapter.name,
+        title=adapter.title,
+        found=len(freshness.missing_roots) < len(roots),
+        roots=tuple(
+            RootState(str(root.path), root.path not in freshness.missing_roots)
             for root in roots
-        ],
-        "logs": freshness.count,
-        "sources": summary.get("sources", 0),
-        "sessions": summary.get("sessions", 0),
-        "last_seen_at": encode_time(_from_ns(summary.get("last_seen_ns"))),
-        "newest_source_at": encode_time(newest_source_at),
-        "newest_ingested_at": encode_time(newest_ingested_at),
-        "lag_seconds": lag_seconds,
-        "rejected": summary.get("rejected", 0),
-        "gone": summary.get("gone", 0),
-        "waiting": summary.get("waiting", 0),
-        "unreadable": summary.get("unreadable", 0) + len(freshness.unreadable),
-    }
+        ),
+        logs=freshness.count,
+        sources=summary.get("sources", 0),
+        sessions=summary.get("sessions", 0),
+        last_seen_at=_from_ns(summary.get("last_seen_ns")),
+        newest_source_at=_from_ns(freshness.newest_ns),
+        newest_ingested_at=_from_ns(summary.get("newest_ingested_ns")),
+        rejected=summary.get("rejected", 0),
+        gone=summary.get("gone", 0),
+        waiting=summary.get("waiting", 0),
+        unreadable=summary.get("unreadable", 0) + len(freshness.unreadable),
+    )
 
 
 def _from_ns(value: int | None) -> datetime | None:

@@ -1,17 +1,31 @@
-"""The two sides of a comparison and their metadata."""
+"""The differences between two sessions, units or subagents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.codec import session_to_dict
 from leslied.model.difference import FieldDifference
+from leslied.model.fields import session_to_dict
+from leslied.queries.diff_json import fields_to_dicts, units_to_dicts
+from leslied.queries.resolve import resolve_id
+from leslied.queries.units import load_units
+from leslied.sessions import compute_status
+from leslied.sessions.align import DiffScope, align_units
 
 if TYPE_CHECKING:
+    from leslied.model.difference import DiffOptions, UnitDifference
     from leslied.model.session import SessionSummary, Status, Unit
-    from leslied.queries import ResolvedId
+    from leslied.queries.context import QueryContext
+    from leslied.queries.resolve import ResolvedId
 
+__all__ = [
+    "DiffScope",
+    "DiffSide",
+    "SessionDiff",
+    "compare_metadata",
+    "compare_sessions",
+]
 
 _SESSION_ONLY_FIELDS = (
     "units",
@@ -28,7 +42,7 @@ class DiffSide:
     """One side of a comparison: a session, or one unit or subagent of it."""
 
     target: ResolvedId
-    session: SessionSummary
+    summary: SessionSummary
     units: tuple[Unit, ...]
     status: Status
 
@@ -41,8 +55,55 @@ class DiffSide:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session's JSON form with the id of the compared part."""
-        data = session_to_dict(self.session, self.status, self.session.cwd)
-        return data | {"part": self.part or None}
+        return session_to_dict(self) | {"part": self.part or None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDiff:
+    """The differences between two sides."""
+
+    a: DiffSide
+    b: DiffSide
+    metadata: list[FieldDifference]
+    units: tuple[UnitDifference, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both sides have the same content."""
+        return all(unit.status == "same" for unit in self.units)
+
+    def to_dict(self, options: DiffOptions) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "a": self.a.to_dict(),
+            "b": self.b.to_dict(),
+            "is_same": self.is_same,
+            "metadata": fields_to_dicts(self.metadata),
+            "units": units_to_dicts(self.units, options),
+        }
+
+
+def compare_sessions(
+    context: QueryContext, id_a: str, id_b: str, scope: DiffScope
+) -> SessionDiff:
+    """Compare what two ids name; raise UserError if one is unknown or ambiguous."""
+    a, b = (_load_side(context, id_prefix) for id_prefix in (id_a, id_b))
+    return SessionDiff(
+        a=a,
+        b=b,
+        metadata=compare_metadata(a, b),
+        units=align_units(a.units, b.units, scope),
+    )
+
+
+def _load_side(context: QueryContext, id_prefix: str) -> DiffSide:
+    target = resolve_id(context.reader, id_prefix, with_costs=True)
+    return DiffSide(
+        target=target,
+        summary=context.redact_summary(target.session),
+        units=tuple(map(context.redact_unit, load_units(context.reader, target))),
+        status=compute_status(target.session, context.now),
+    )
 
 
 def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
@@ -55,7 +116,7 @@ def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
 
 
 def _collect_metadata(side: DiffSide) -> dict[str, Any]:
-    session = side.session
+    session = side.summary
     metadata: dict[str, Any] = {
         "session": session.key.session_id,
         "part": None,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from leslied.model.codec import encode_time
+from leslied.model.field import TEXT_OR_NULL, TIME_OR_NULL, Field, encode_fields
 from leslied.model.record import MAIN
 from leslied.queries.agent_names import check_agents
+from leslied.sessions import compute_stop_cutoff_us
 from leslied.store import MAX_RANKED, compile_fts_query
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from leslied.model.query import Query, Term
     from leslied.model.record import SessionKey
+    from leslied.queries.context import QueryContext
     from leslied.store import Match, StoreReader
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
@@ -45,12 +49,65 @@ class SearchHit(Struct, frozen=True, kw_only=True):
             return self.key.subagent_id
         return self.chat_id or self.key.session_id
 
+    @property
+    def command(self) -> str:
+        """The command that shows the hit."""
+        return f"leslied show {self.show_id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return encode_fields(HIT_FIELDS, self)
+
+
+HIT_FIELDS = (
+    Field("session_id", "the session's id", lambda hit: hit.key.session_id),
+    Field(
+        "source",
+        "`main`, or `subagent:` and the subagent's id",
+        lambda hit: hit.key.source,
+    ),
+    Field("agent", "the agent's name", lambda hit: hit.key.agent),
+    Field("chat_id", "the unit's id", lambda hit: hit.chat_id or None, TEXT_OR_NULL),
+    Field("entry_id", "the entry's id", lambda hit: hit.entry_id),
+    Field("type", "the entry's type", lambda hit: hit.type),
+    Field("tool_name", "the tool", lambda hit: hit.tool_name or None, TEXT_OR_NULL),
+    Field("at", "the time in the log", lambda hit: hit.at, TIME_OR_NULL, encode_time),
+    Field("snippet", "the text around the first match", lambda hit: hit.snippet),
+    Field(
+        "score",
+        "how well it matches, with `--rank`",
+        lambda hit: hit.score,
+        {"type": ["number", "null"]},
+        lambda score: round(score, 3),
+    ),
+    Field("command", "the command that shows it", lambda hit: hit.command),
+)
+"""The fields of a search hit."""
+
 
 class SearchResult(Struct, frozen=True):
     """Hits of a search, and notes for the user."""
 
     hits: tuple[SearchHit, ...]
     notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without the notes."""
+        return {"hits": [hit.to_dict() for hit in self.hits]}
+
+
+def search(
+    context: QueryContext, query: Query, mode: SearchMode, limit: int
+) -> SearchResult:
+    """Return up to `limit` entries that match; raise UserError for an unknown agent."""
+    return search_entries(
+        context.reader,
+        query,
+        mode,
+        limit,
+        stop_cutoff_us=compute_stop_cutoff_us(context.now),
+        redact=context.redact,
+    )
 
 
 def search_entries(

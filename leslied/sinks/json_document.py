@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.codec import session_to_dict, unit_to_dict
+from leslied.model.fields import session_to_dict, unit_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._text import dump_json, encode_text, make_file_stem
@@ -20,11 +20,10 @@ SCHEMA = "leslied/session.schema.json"
 
 def render(session: Session) -> tuple[Artifact, ...]:
     """Render the session, and its units with every record, as one document."""
-    summary = session.summary
     document = {
         "schema": SCHEMA,
         "session": {
-            **session_to_dict(summary, session.status, summary.cwd),
+            **session_to_dict(session),
             "cost_usd": session.cost_usd,
         },
         "units": [unit_to_dict(unit) for unit in session.units],

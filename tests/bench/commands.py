@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import get_args
 
 from leslied.model.stats import Grouping
-from leslied.queries import parse_query, search_entries
+from leslied.queries.search import search_entries
+from leslied.queries.search_query import parse_query
 from leslied.store import StoreReader
 
 RUNS = 11

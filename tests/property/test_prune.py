@@ -12,7 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leslied.queries import ResolvedId, list_sessions, load_units, parse_query
+from leslied.queries.resolve import ResolvedId
+from leslied.queries.search_query import parse_query
+from leslied.queries.sessions import list_sessions
+from leslied.queries.units import load_units
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock

@@ -1,17 +1,20 @@
-"""Generate tables and pages of the documentation from the program: `make docs`."""
+"""Generate tables and pages of the documentation, and JSON Schemas: `make docs`."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 from leslied.agents import AgentAdapter, load_adapters
+from leslied.model.schema import make_record_schema, make_session_schema
 from leslied.model.source import Environment
 from leslied.store import VIEWS
 from tests.support.command_pages import format_command_table, render_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS_DIR = ROOT / "docs" / "commands"
+SCHEMAS_DIR = ROOT / "leslied" / "schemas"
 CAPABILITY_HEADINGS = {
     "subagents": "subagents",
     "tools": "tools",
@@ -87,7 +90,18 @@ def render_sql_page() -> str:
     return replace_section(text, "views", format_views())
 
 
+def render_schemas() -> dict[str, str]:
+    """Return the text of each JSON Schema by file name."""
+    schemas = {"record": make_record_schema(), "session": make_session_schema()}
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }
+
+
 if __name__ == "__main__":
+    for file_name, schema_text in render_schemas().items():
+        (SCHEMAS_DIR / file_name).write_text(schema_text, encoding="utf-8")
     (ROOT / "README.md").write_text(render_readme(), encoding="utf-8")
     write_pages()
     (ROOT / "docs/sql.md").write_text(render_sql_page(), encoding="utf-8")

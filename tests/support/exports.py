@@ -13,7 +13,8 @@ from leslied.agents import AgentAdapter
 from leslied.clock import Clock
 from leslied.model.output import Artifact
 from leslied.model.session import Session
-from leslied.queries import load_session, resolve_id
+from leslied.queries.resolve import resolve_id
+from leslied.queries.units import load_session
 from leslied.sinks import load_sinks, write_artifact
 from leslied.store import StoreReader
 from tests.support.golden import copy_home, sync_home

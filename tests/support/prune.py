@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leslied.pipeline.maintenance.prune import Pruner, PruneReport, make_batches
 from leslied.pipeline.stages.archive import Archiver
-from leslied.queries import list_sessions
+from leslied.queries.sessions import list_sessions
 from leslied.sessions.retention import PruneCandidate
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, ClaudeHome

@@ -16,7 +16,8 @@ from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
 from leslied.model.record import MAIN, PlacedRecord, Record, SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.source import Cursor, FileStamp, Rejection, Shape, SourceRef
-from leslied.queries import SearchHit, SearchMode, parse_query, search_entries
+from leslied.queries.search import SearchHit, SearchMode, search_entries
+from leslied.queries.search_query import parse_query
 from leslied.store import CommitReport, Store, StoreReader
 from leslied.tail import ReadLimits
 from leslied.tail.files import make_stamp

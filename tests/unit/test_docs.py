@@ -14,7 +14,14 @@ from leslied import api
 from leslied.agents import load_adapters
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.command_pages import render_pages
-from tests.support.docs import COMMANDS_DIR, ROOT, render_readme, render_sql_page
+from tests.support.docs import (
+    COMMANDS_DIR,
+    ROOT,
+    SCHEMAS_DIR,
+    render_readme,
+    render_schemas,
+    render_sql_page,
+)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SQL = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
@@ -69,6 +76,12 @@ def test_the_command_pages_are_up_to_date():
     pages = {path.name: path.read_text("utf-8") for path in COMMANDS_DIR.iterdir()}
 
     assert pages == render_pages(), "run: make docs"
+
+
+def test_the_schemas_are_up_to_date():
+    schemas = {path.name: path.read_text("utf-8") for path in SCHEMAS_DIR.iterdir()}
+
+    assert schemas == render_schemas(), "run: make docs"
 
 
 def test_the_tables_of_sql_views_are_up_to_date():

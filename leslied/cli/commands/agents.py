@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +14,6 @@ from leslied.cli.render.output import (
     format_path,
     format_table,
     json_option,
-    parse_time,
     sanitize,
 )
 from leslied.queries.agents import list_agents
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.app import App
+    from leslied.queries.agents import AgentState
 
 
 _COLUMNS = (
@@ -56,30 +55,27 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     file; `leslied config path` prints its location.
     """
     app = get_app(ctx)
-    settings = app.load_settings()
-    has_store = app.paths.store_file.exists()
-    with app.open_reader() if has_store else nullcontext() as reader:
-        agents = list_agents(app.iter_agent_roots(settings), reader)
-    emit({"agents": agents}, lambda: _lines(agents, app), as_json=as_json)
+    with app.open_queries() as queries:
+        agents = list_agents(queries)
+    emit(
+        {"agents": [agent.to_dict() for agent in agents]},
+        lambda: _lines(agents, app),
+        as_json=as_json,
+    )
 
 
-def _lines(agents: list[dict[str, Any]], app: App) -> Iterator[str]:
+def _lines(agents: list[AgentState], app: App) -> Iterator[str]:
     now = app.clock.now()
     rows = [
         (
-            agent["name"],
-            "yes" if agent["found"] else "no",
-            str(agent["logs"]),
-            str(agent["sessions"]),
-            *(
-                format_ago(parse_time(at), now)
-                for at in (
-                    agent["last_seen_at"],
-                    agent["newest_source_at"],
-                    agent["newest_ingested_at"],
-                )
-            ),
-            str(agent["rejected"]),
+            agent.name,
+            "yes" if agent.found else "no",
+            str(agent.logs),
+            str(agent.sessions),
+            format_ago(agent.last_seen_at, now),
+            format_ago(agent.newest_source_at, now),
+            format_ago(agent.newest_ingested_at, now),
+            str(agent.rejected),
         )
         for agent in agents
     ]
@@ -92,6 +88,6 @@ def _lines(agents: list[dict[str, Any]], app: App) -> Iterator[str]:
     )
     yield ""
     for agent in agents:
-        for root in agent["roots"]:
-            path = sanitize(format_path(root["path"], str(app.home)))
-            yield f"{agent['title']}: {path}{'' if root['exists'] else ' (missing)'}"
+        for root in agent.roots:
+            path = sanitize(format_path(root.path, str(app.home)))
+            yield f"{agent.title}: {path}{'' if root.exists else ' (missing)'}"

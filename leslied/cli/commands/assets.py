@@ -22,22 +22,13 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.errors import UserError
-from leslied.layout import assets_file, thread_folder
-from leslied.queries import list_sessions, resolve_id
-from leslied.sinks import find_project
-from leslied.threads.assets import find_assets, list_names, read_text
-from leslied.threads.index import parse_index
-from leslied.threads.lint import lint_assets
+from leslied.layout import thread_folder
+from leslied.queries.assets import lint_thread_assets, load_asset_indexes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.app import App
-    from leslied.model.session import SessionSummary
-
 _COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
-_MAX_INDEX_BYTES = 16 * 1024 * 1024
-_MAX_THREADS = 200
 
 
 @click.command(
@@ -76,45 +67,18 @@ def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) ->
         raise UserError(
             f"Name one thread, not {len(thread_ids)}.", "Try: leslied assets --help"
         )
-    sessions = _select_sessions(app, thread_ids[0] if thread_ids else "")
-    if is_lint:
-        ctx.exit(_lint(sessions, as_json=as_json))
-    threads = [index for session in sessions if (index := _load_index(session, app))]
-    if thread_ids and not threads:
-        raise UserError(
-            f"{sessions[0].thread_id} has no asset index yet.",
-            "Write it with: leslied sync",
-        )
+    thread_id = thread_ids[0] if thread_ids else ""
+    with app.open_queries() as queries:
+        if is_lint:
+            findings = lint_thread_assets(queries, thread_id, Path.cwd())
+            emit({"findings": findings}, lambda: _lint_lines(findings), as_json=as_json)
+            ctx.exit(1 if findings else 0)
+        threads = load_asset_indexes(queries, thread_id, Path.cwd())
     emit(
         {"threads": threads},
         lambda: _lines(threads, is_single=bool(thread_ids)),
         as_json=as_json,
     )
-
-
-def _select_sessions(app: App, thread_id: str) -> list[SessionSummary]:
-    """Return the session of the thread; without an id, those of the current project.
-
-    If there is no project, or it has no sessions, return those of all projects.
-    """
-    with app.open_reader() as reader:
-        if thread_id:
-            return [resolve_id(reader, thread_id).session]
-        sessions = [s for s in list_sessions(reader) if s.folder]
-    project = find_project(str(Path.cwd()))
-    project_sessions = [s for s in sessions if project and _is_in_project(s, project)]
-    return (project_sessions or sessions)[:_MAX_THREADS]
-
-
-def _is_in_project(session: SessionSummary, project: Path) -> bool:
-    return Path(session.folder) == project or find_project(session.cwd) == project
-
-
-def _load_index(session: SessionSummary, app: App) -> dict[str, Any] | None:
-    path = assets_file(session.thread_id)
-    text = read_text(Path(session.folder), path, _MAX_INDEX_BYTES)
-    index = parse_index(app.redact(text)) if text else None
-    return {**index, "folder": session.folder} if index else None
 
 
 def _lines(threads: Sequence[dict[str, Any]], *, is_single: bool) -> Iterator[str]:
@@ -222,26 +186,6 @@ def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
         mark = {"done": "✓", "blocked": "!"}.get(item["state"], "·")
         suffix = f" (blocked: {item['reason']})" if item.get("reason") else ""
         yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{suffix}")
-
-
-def _lint(sessions: Sequence[SessionSummary], *, as_json: bool) -> int:
-    """Print the problems with names of assets; return the exit code."""
-    findings = [
-        {
-            "thread": session.thread_id,
-            "path": finding.path,
-            "rule": finding.rule,
-            "message": finding.message,
-            "better": finding.suggestion or None,
-        }
-        for session in sessions
-        for finding in lint_assets(
-            find_assets(Path(session.folder), session.thread_id),
-            list_names(Path(session.folder), session.thread_id),
-        )
-    ]
-    emit({"findings": findings}, lambda: _lint_lines(findings), as_json=as_json)
-    return 1 if findings else 0
 
 
 def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:

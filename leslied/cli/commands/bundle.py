@@ -5,17 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import platform
-import sys
 import zipfile
-from datetime import UTC
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied import __version__, sinks
-from leslied.agents import load_adapters
+from leslied import __version__
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.help import LesliedCommand
@@ -28,15 +25,20 @@ from leslied.cli.render.output import (
 )
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import LesliedError, StoreUnusable, UserError
-from leslied.queries import load_session, resolve_id
-from leslied.redact.session import redact_session
+from leslied.jobs import write_file
+from leslied.queries.bug_report import (
+    collect_store_state,
+    collect_versions,
+    dump_session,
+    list_rejected,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from leslied.app import App
+    from leslied.queries.context import QueryContext
 
-_MAX_REJECTED = 1000
 _README = """This is a bug report for leslied {version}.
 
 about.json     versions of leslied, Python and the system
@@ -105,7 +107,7 @@ def command(ctx: click.Context, *, session_id: str, output: str, as_json: bool) 
             for name, make_text in bar.track([*_iter_files(app, session_id)])
         }
     data = _make_zip(files)
-    sinks.write_file(target.parent.resolve(), target.name, data)
+    write_file(target, data)
     summary = {"path": str(target), "bytes": len(data), "files": sorted(files)}
     emit(summary, lambda: _lines(summary, str(app.home)), as_json=as_json)
 
@@ -116,14 +118,19 @@ def _iter_files(app: App, session_id: str) -> Iterator[tuple[str, Callable[[], s
     If the store cannot be used, the text is an error message.
     """
     yield "README.txt", lambda: _README.format(version=__version__)
-    yield "about.json", lambda: _dump_json(_collect_versions)
-    yield "status.json", lambda: _dump_json(lambda: _collect_status(app))
-    yield "rejected.json", lambda: _dump_json(lambda: _list_rejected(app))
+    yield "about.json", lambda: _dump_json(collect_versions)
+    yield "status.json", lambda: _dump_json(lambda: _ask(app, collect_store_state))
+    yield "rejected.json", lambda: _dump_json(lambda: _ask(app, list_rejected))
     config = app.paths.config_file
     if config.is_file():
         yield "config.toml", lambda: config.read_text("utf-8", "replace")
     if session_id:
         yield "session.json", lambda: _dump_session_or_error(app, session_id)
+
+
+def _ask(app: App, query: Callable[[QueryContext], Any]) -> Any:
+    with app.open_queries() as queries:
+        return query(queries)
 
 
 def _dump_json(make_value: Callable[[], Any]) -> str:
@@ -135,63 +142,22 @@ def _dump_json(make_value: Callable[[], Any]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
-def _collect_versions() -> dict[str, Any]:
-    import sqlite3  # noqa: PLC0415 - only its version is needed
-
-    return {
-        "leslied": __version__,
-        "python": sys.version.split()[0],
-        "system": platform.system(),
-        "release": platform.release(),
-        "machine": platform.machine(),
-        "sqlite": sqlite3.sqlite_version,
-        "agents": sorted(load_adapters()),
-        "outputs": sorted(sinks.load_sinks()),
-    }
-
-
-def _collect_status(app: App) -> dict[str, Any]:
-    with app.open_reader() as reader:
-        return {
-            "agents": reader.summarize_agents(),
-            "store": reader.count_rows(),
-            "store_bytes": app.paths.store_file.stat().st_size,
-            "store_check": reader.check_integrity() or "ok",
-            "troubles": [
-                {"path": p, "reason": r} for p, r in reader.list_source_errors()
-            ],
-        }
-
-
-def _list_rejected(app: App) -> list[dict[str, Any]]:
-    with app.open_reader() as reader:
-        return reader.list_rejected(_MAX_REJECTED)
-
-
 def _dump_session_or_error(app: App, session_id: str) -> str:
     """Return the session as JSON, or the error if the store cannot be opened.
 
     An unusable store may be the reason for the bug report, so it must not prevent one.
     """
     try:
-        return _dump_session(app, session_id)
+        return str(_ask(app, partial(dump_session, id_prefix=session_id)))
     except StoreUnusable as error:
         return json.dumps({"error": error.message}) + "\n"
-
-
-def _dump_session(app: App, session_id: str) -> str:
-    now = app.clock.now()
-    with app.open_reader() as reader:
-        session = load_session(reader, resolve_id(reader, session_id), now, UTC)
-    (artifact,) = sinks.load_sinks()["json"].render(redact_session(session, app.redact))
-    return artifact.body.decode()
 
 
 def _redact_file(text: str, app: App) -> bytes:
     """Replace secrets, and the home directory, whose path has the user's name."""
     home = str(app.home)
     without_home = text.replace(home, "~") if home != "/" else text
-    return app.redact(without_home).encode(errors="replace")
+    return app.load_redactor().redact(without_home).encode(errors="replace")
 
 
 def _make_zip(files: dict[str, bytes]) -> bytes:

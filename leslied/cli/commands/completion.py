@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import BashComplete, ZshComplete
 
-from leslied import sinks
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import emit, format_path, json_option, sanitize
 from leslied.errors import UserError
+from leslied.jobs import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,8 +125,8 @@ def install(
     script = _make_script(shell_name).encode()
     is_changed = _read_installed_script(path) != script
     if is_changed:
-        sinks.make_folder(path.parent)
-        sinks.write_file(path.parent.resolve(), path.name, script)
+        make_folder(path.parent)
+        write_file(path, script)
     data = {
         "shell": shell_name,
         "path": str(path),

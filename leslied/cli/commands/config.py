@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.agents import load_adapters
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import emit, json_option
@@ -45,7 +44,9 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
     app = get_app(ctx)
     settings = app.load_settings()
     data: dict[str, Any] = asdict(settings)
-    data["agents"] = {name: asdict(settings.agent(name)) for name in load_adapters()}
+    data["agents"] = {
+        name: asdict(settings.agent(name)) for name in app.load_adapters()
+    }
     file = app.paths.config_file
     emit(
         {"path": str(file), "exists": file.exists(), "settings": data},

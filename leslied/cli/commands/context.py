@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,14 +10,7 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option, sanitize
-from leslied.cli.thread_lookup import ThreadLocation, get_latest_thread, get_thread
-from leslied.errors import LesliedError, UserError
-from leslied.threads.context import build_context
-from leslied.threads.operations import CycleError
-
-if TYPE_CHECKING:
-    from leslied.app import App
-    from leslied.threads.context import ThreadContext
+from leslied.queries.thread_context import load_thread_context
 
 
 @click.command(
@@ -57,52 +49,11 @@ def command(
     Without THREAD, the thread last active in the current project is used. Threads named
     by `--ref` are included in this output only; the reference is not saved.
     """
-    app, folder = get_app(ctx), Path.cwd()
-    if thread:
-        location = get_thread(app, thread, folder)
-    else:
-        location = get_latest_thread(app, folder)
-    is_central = location.base.is_relative_to(app.paths.central_dir)
-    try:
-        context = build_context(
-            location.base,
-            location.thread_id,
-            extra_refs=[_locate_ref(app, ref, location) for ref in refs],
-            prefix=f"{location.base}/" if is_central else "",
-        )
-    except CycleError as error:
-        raise LesliedError(str(error), "Omit that --ref.") from error
+    with get_app(ctx).open_queries() as queries:
+        located = load_thread_context(queries, thread or "", refs, Path.cwd())
     emit(
-        _context_to_dict(context, location),
-        lambda: map(sanitize, context.xml.split("\n")),
+        located.to_dict,
+        lambda: map(sanitize, located.context.xml.split("\n")),
         as_json=as_json,
-        warnings=context.warnings,
+        warnings=located.context.warnings,
     )
-
-
-def _locate_ref(app: App, ref: str, location: ThreadLocation) -> ThreadLocation:
-    """Return the location of a referenced thread.
-
-    An unknown thread gets the folder of the referring thread, where
-    `build_context` does not find it and warns.
-    """
-    try:
-        return get_thread(app, ref, location.base)
-    except UserError:
-        return ThreadLocation(ref, location.base)
-
-
-def _context_to_dict(
-    context: ThreadContext, location: ThreadLocation
-) -> dict[str, Any]:
-    return {
-        "thread_id": context.thread_id,
-        "objective": context.objective,
-        "base": str(location.base),
-        "assets": [{"type": t, "path": p} for t, p in context.assets],
-        "refs": [
-            {"thread": name, "assets": [{"type": t, "path": p} for t, p in assets]}
-            for name, assets in context.refs.items()
-        ],
-        "context": context.xml,
-    }

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.agents import load_adapters
 from leslied.app import get_app
 from leslied.cli.commands._demo_script import SESSION_ID, iter_log_lines
 from leslied.cli.help import LesliedCommand
@@ -21,6 +20,7 @@ from leslied.cli.render.output import sanitize
 from leslied.errors import LesliedError
 from leslied.layout import thread_folder, transcripts_folder
 from leslied.paths import read_environ
+from leslied.queries.agent_names import list_agent_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,9 +102,7 @@ def _running_daemon(home: Path, clock: Clock) -> Iterator[None]:
 def _is_user_variable(name: str) -> bool:
     """Return whether the variable points to the user's files or service manager."""
     prefixes = ("XDG_", "LESLIED_", "NOTIFY_", "WATCHDOG_")
-    return name.startswith(prefixes) or any(
-        name in adapter.env_vars for adapter in load_adapters().values()
-    )
+    return name.startswith(prefixes) or name in list_agent_variables()
 
 
 def _wait_for_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,18 +12,7 @@ from leslied.cli.help import LesliedCommand
 from leslied.cli.render.diff import render_diff
 from leslied.cli.render.output import emit, json_option
 from leslied.model.difference import DiffOptions
-from leslied.queries import load_units, redact_unit, resolve_id
-from leslied.queries.diff import DiffSide, compare_metadata
-from leslied.queries.diff_json import fields_to_dicts, units_to_dicts
-from leslied.redact.session import redact_summary
-from leslied.sessions import compute_status
-from leslied.sessions.align import DiffScope, align_units
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from leslied.app import App
-    from leslied.store import StoreReader
+from leslied.queries.diff import DiffScope, compare_sessions
 
 
 @click.command(
@@ -71,11 +60,6 @@ def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     of more than 4,000 characters not word by word; the output says so.
     """
     app = get_app(ctx)
-    redact = str if options["reveal"] else app.redact
-    with app.open_reader() as reader:
-        side_a, side_b = (
-            _load_side(app, reader, id_prefix, redact) for id_prefix in (a, b)
-        )
     scope = DiffScope(
         include_thinking=options["thinking"],
         include_subagents=not options["no_subagents"],
@@ -86,37 +70,10 @@ def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
         is_summary=options["summary"],
         home=str(app.home),
     )
-    _emit_diff(side_a, side_b, scope, diff_options, as_json=options["as_json"])
-
-
-def _emit_diff(
-    side_a: DiffSide,
-    side_b: DiffSide,
-    scope: DiffScope,
-    options: DiffOptions,
-    *,
-    as_json: bool,
-) -> None:
-    units = align_units(side_a.units, side_b.units, scope)
-    metadata = compare_metadata(side_a, side_b)
-    data = {
-        "a": side_a.to_dict(),
-        "b": side_b.to_dict(),
-        "is_same": all(unit.status == "same" for unit in units),
-        "metadata": fields_to_dicts(metadata),
-        "units": units_to_dicts(units, options) if as_json else [],
-    }
-    emit(data, lambda: render_diff(metadata, units, options), as_json=as_json)
-
-
-def _load_side(
-    app: App, reader: StoreReader, id_prefix: str, redact: Callable[[str], str]
-) -> DiffSide:
-    """Load and redact the session, unit or subagent that the id names."""
-    target = resolve_id(reader, id_prefix, with_costs=True)
-    return DiffSide(
-        target=target,
-        session=redact_summary(target.session, redact),
-        units=tuple(redact_unit(unit, redact) for unit in load_units(reader, target)),
-        status=compute_status(target.session, app.clock.now()),
+    with app.open_queries(reveal=options["reveal"]) as queries:
+        diff = compare_sessions(queries, a, b, scope)
+    emit(
+        lambda: diff.to_dict(diff_options),
+        lambda: render_diff(diff.metadata, diff.units, diff_options),
+        as_json=options["as_json"],
     )

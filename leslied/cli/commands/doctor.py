@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from leslied import archive
-from leslied.agents import load_adapters
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
@@ -22,15 +20,16 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.errors import LesliedError
-from leslied.store import read_lock_info
-from leslied.tail import discover
+from leslied.queries.health import check_archive, check_store, discover_logs
+from leslied.queries.status import load_daemon_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from leslied.app import App
-    from leslied.tail import Discovery
+    from leslied.queries.context import QueryContext
+    from leslied.queries.health import DiscoveredLogs
 
 Verdict = Literal["ok", "warn", "fail"]
 _MIN_FREE_BYTES = 500_000_000
@@ -63,99 +62,90 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     store and archive are read to find damage, which may take a while.
     """
     app = get_app(ctx)
-    results = list(_run_checks(app))
+    with app.open_queries() as queries:
+        results = list(_run_checks(app, queries))
     data: dict[str, Any] = {"findings": [result._asdict() for result in results]}
     emit(data, lambda: _lines(results), as_json=as_json)
     if any(result.verdict == "fail" for result in results):
         ctx.exit(1)
 
 
-def _run_checks(app: App) -> Iterator[CheckResult]:
-    yield from _check_logs(app)
-    yield from _check_store(app)
-    yield from _check_machine(app)
+def _run_checks(app: App, queries: QueryContext) -> Iterator[CheckResult]:
+    yield from _check_logs(queries, str(app.home))
+    yield from _check_store(app, queries)
+    yield from _check_machine(app, queries)
 
 
-def _check_logs(app: App) -> Iterator[CheckResult]:
+def _check_logs(queries: QueryContext, home: str) -> Iterator[CheckResult]:
     """Check the settings, which name the log folders, and the logs."""
     try:
-        settings = app.load_settings()
+        agents = list(discover_logs(queries))
     except LesliedError as error:
         yield CheckResult("fail", error.message, error.hint)
         return
-    home = str(app.home)
     unused_agents = []
-    for adapter, roots in app.iter_agent_roots(settings):
-        discovery = discover(adapter.name, roots)
-        paths = ", ".join(format_path(str(root.path), home) for root in roots)
-        if discovery.sources:
-            message = f"{adapter.title}: {len(discovery.sources)} logs in {paths}"
-            yield CheckResult("ok", message)
-        elif not discovery.unreadable:
-            unused_agents.append(adapter.title)
-        yield from _check_sources(discovery)
-    if len(unused_agents) == len(load_adapters()):
+    for logs in agents:
+        if logs.log_count:
+            paths = ", ".join(format_path(root, home) for root in logs.roots)
+            yield CheckResult("ok", f"{logs.title}: {logs.log_count} logs in {paths}")
+        elif not logs.unreadable:
+            unused_agents.append(logs.title)
+        yield from _check_sources(logs)
+    if len(unused_agents) == len(agents):
         yield CheckResult("warn", "no agent has written a log", "Run: leslied agents")
     elif unused_agents:
         yield CheckResult("ok", f"no logs of: {', '.join(unused_agents)}")
 
 
-def _check_sources(discovery: Discovery) -> Iterator[CheckResult]:
-    for path, reason in discovery.unreadable.items():
+def _check_sources(logs: DiscoveredLogs) -> Iterator[CheckResult]:
+    for path, reason in logs.unreadable.items():
         yield CheckResult("fail", f"{path}: {reason}", "Check its permissions.")
-    for source in discovery.sources:
-        if not os.access(source.path, os.R_OK):
-            hint = f"chmod u+r '{source.path}'"
-            yield CheckResult("fail", f"{source.path}: cannot be read", hint)
+    for path in logs.forbidden:
+        yield CheckResult("fail", f"{path}: cannot be read", f"chmod u+r '{path}'")
 
 
-def _check_store(app: App) -> Iterator[CheckResult]:
+def _check_store(app: App, queries: QueryContext) -> Iterator[CheckResult]:
     path = app.paths.store_file
     if not path.exists():
         yield CheckResult("warn", "nothing has been read yet", "Run: leslied sync")
         return
     try:
-        with app.open_reader() as reader:
-            damage = reader.check_integrity()
-            rejected = reader.count_rows()["rejected"]
+        health = check_store(queries)
     except LesliedError as error:
         yield CheckResult("fail", error.message, error.hint)
         return
-    if damage:
+    if health.damage:
         yield CheckResult(
             "fail",
-            f"the store is damaged: {damage}",
+            f"the store is damaged: {health.damage}",
             "Move it away, then run: leslied sync",
         )
     else:
-        yield CheckResult(
-            "ok", f"the store is undamaged, {format_bytes(path.stat().st_size)}"
-        )
-    if rejected:
+        size = format_bytes(path.stat().st_size)
+        yield CheckResult("ok", f"the store is undamaged, {size}")
+    if health.rejected:
         hint = "List them with: leslied status --rejected"
-        yield CheckResult("warn", f"{rejected} entries could not be parsed", hint)
+        yield CheckResult(
+            "warn", f"{health.rejected} entries could not be parsed", hint
+        )
     if not os.access(path, os.W_OK):
         yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
     yield from _check_modes(path.parent)
-    yield from _check_archive(app.paths.archive_dir)
+    yield from _check_archive(queries)
 
 
-def _check_archive(folder: Path) -> Iterator[CheckResult]:
+def _check_archive(queries: QueryContext) -> Iterator[CheckResult]:
     count = 0
-    for path in archive.list_files(folder):
+    for file in check_archive(queries):
         count += 1
-        try:
-            with archive.ArchiveReader(path) as reader:
-                damage = reader.find_damage()
-        except archive.ArchiveError as error:
-            yield CheckResult("fail", error.message, error.hint)
-            continue
-        if damage:
+        if file.error:
+            yield CheckResult("fail", file.error.message, file.error.hint)
+        elif file.damage:
             hint = (
                 "Undamaged parts remain usable. If the agent's log still exists, "
                 "delete this copy of it."
             )
-            yield CheckResult("fail", f"{path} is damaged: {damage[0]}", hint)
+            yield CheckResult("fail", f"{file.path} is damaged: {file.damage}", hint)
     yield CheckResult("ok", f"{count} logs in the archive")
 
 
@@ -167,9 +157,8 @@ def _check_modes(folder: Path) -> Iterator[CheckResult]:
             )
 
 
-def _check_machine(app: App) -> Iterator[CheckResult]:
-    is_running = "pid" in (read_lock_info(app.paths.store_file) or "")
-    if is_running:
+def _check_machine(app: App, queries: QueryContext) -> Iterator[CheckResult]:
+    if load_daemon_state(queries).running:
         yield CheckResult("ok", "the daemon is running")
     else:
         yield CheckResult(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied import sinks
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
@@ -23,20 +21,21 @@ from leslied.cli.render.output import (
 )
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import UserError
+from leslied.jobs import make_folder, write_artifacts, write_file
 from leslied.model.query import Selection
-from leslied.queries import ResolvedId, list_sessions, load_session, resolve_id
-from leslied.redact.session import redact_session
-from leslied.sessions import compute_stop_cutoff_us
+from leslied.queries.export import (
+    load_for_export,
+    render_session,
+    resolve_sessions,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from leslied.app import App
     from leslied.model.output import Artifact
     from leslied.model.query import Filter
-    from leslied.model.session import Session
-    from leslied.sinks import Sink
-    from leslied.store import StoreReader
+    from leslied.queries.resolve import ResolvedId
 
 _MAX_LISTED_FILES = 10
 FORMATS = (
@@ -115,7 +114,7 @@ def command(
     app = get_app(ctx)
     request = _ExportRequest(
         app=app,
-        sink=sinks.load_sinks()[format_name],
+        format_name=format_name,
         session_id=session_id,
         filters=parse_filters(app, options),
         output=options["output"],
@@ -141,7 +140,7 @@ class _ExportRequest:
     """The arguments of one export, and the number of sessions rendered so far."""
 
     app: App
-    sink: Sink
+    format_name: str
     session_id: str
     filters: tuple[Filter, ...]
     output: str
@@ -181,7 +180,7 @@ class _ExportRequest:
         primary_artifacts = _list_primary_artifacts(artifacts)
         if len(primary_artifacts) != 1 or primary_artifacts[0].path.endswith(".gz"):
             raise UserError(
-                f"The format {self.sink.name} consists of "
+                f"The format {self.format_name} consists of "
                 f"{format_count(len(artifacts), 'file')}.",
                 "Name a folder: -o FOLDER",
             )
@@ -193,15 +192,12 @@ class _ExportRequest:
         target = self._resolve_target()
         for artifacts in self._render():
             primary_artifacts = _list_primary_artifacts(artifacts)
-            if target.is_dir():
-                yield from _write_artifacts(target, artifacts)
-            elif len(primary_artifacts) == 1:
+            if len(primary_artifacts) == 1 and not target.is_dir():
                 body = primary_artifacts[0].body
-                sinks.write_file(target.parent, target.name, body)
+                write_file(target, body)
                 yield target, len(body)
             else:
-                sinks.make_folder(target)
-                yield from _write_artifacts(target, artifacts)
+                yield from write_artifacts(target, artifacts)
 
     def _resolve_target(self) -> Path:
         """Return the absolute path of the output; create it if it must be a folder.
@@ -219,7 +215,7 @@ class _ExportRequest:
                     "leslied never writes to an agent's folder; choose another path.",
                 )
         if self.is_all or self.output.endswith("/"):
-            sinks.make_folder(target)
+            make_folder(target)
         elif not target.parent.is_dir():
             raise UserError(
                 f"Folder {target.parent} does not exist.",
@@ -229,33 +225,19 @@ class _ExportRequest:
 
     def _render(self) -> Iterator[tuple[Artifact, ...]]:
         """Yield the files of each session, redacted unless --reveal is set."""
-        with self.app.open_reader() as reader:
-            for session in self._load_sessions(reader):
-                self.rendered_sessions += 1
-                if self.reveal:
-                    yield self.sink.render(session)
-                else:
-                    yield self.sink.render(redact_session(session, self.app.redact))
-
-    def _load_sessions(self, reader: StoreReader) -> Iterator[Session]:
-        now = self.app.clock.now()
         is_utc = self.app.load_settings().output.timezone == "utc"
-        for resolved in self._resolve_sessions(reader):
-            time = resolved.session.started_at or now
-            zone = UTC if is_utc else time.astimezone().tzinfo or UTC
-            yield load_session(reader, resolved, now, zone)
-
-    def _resolve_sessions(self, reader: StoreReader) -> Iterable[ResolvedId]:
-        if not self.is_all:
-            return [resolve_id(reader, self.session_id, with_costs=True)]
-        now = self.app.clock.now()
-        selection = Selection(
-            filters=self.filters, stop_cutoff_us=compute_stop_cutoff_us(now)
-        )
-        sessions = list_sessions(reader, selection, with_costs=True)
-        return self._with_progress([ResolvedId(session) for session in sessions])
+        selection = Selection(filters=self.filters)
+        with self.app.open_queries(reveal=self.reveal) as queries:
+            sessions = resolve_sessions(queries, self.session_id, selection)
+            for resolved in self._with_progress(sessions):
+                self.rendered_sessions += 1
+                session = load_for_export(queries, resolved, is_utc=is_utc)
+                yield render_session(session, self.format_name)
 
     def _with_progress(self, resolved: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
+        if not self.is_all:
+            yield from resolved
+            return
         with ProgressBar(self.app.clock) as bar:
             bar.start("Writing sessions")
             yield from bar.track(resolved)
@@ -275,14 +257,6 @@ def _check_target(target: Path, path_argument: str) -> None:
 
 def _list_primary_artifacts(artifacts: Sequence[Artifact]) -> list[Artifact]:
     return [artifact for artifact in artifacts if not artifact.is_derived]
-
-
-def _write_artifacts(
-    folder: Path, artifacts: Sequence[Artifact]
-) -> Iterator[tuple[Path, int]]:
-    for artifact in artifacts:
-        sinks.write_artifact(folder, artifact)
-        yield folder / artifact.path, len(artifact.body)
 
 
 def _lines(data: dict[str, Any], request: _ExportRequest) -> Iterator[str]:

@@ -23,8 +23,8 @@ from leslied.guide import (
     read_snapshot,
     replace_file,
 )
-from leslied.redact import Redactor
-from leslied.sinks import find_project
+from leslied.queries.preview import redact_preview
+from leslied.queries.threads import find_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,9 +91,7 @@ def command(
     short_path = format_path(path, str(app.home))
     data: dict[str, Any] = {"file": path, **_plan_to_dict(plan)}
     if diff:
-        # Use a temporary key, because a preview must not create the key file.
-        redact = Redactor(os.urandom(32)).redact
-        data["diff"] = redact("".join(_diff_lines(snapshot, plan)))
+        data["diff"] = redact_preview("".join(_diff_lines(snapshot, plan)))
         emit(data, lambda: _colored_lines(data["diff"]), as_json=as_json)
         return
     needs_answer = plan.needs_consent and not yes

@@ -17,7 +17,7 @@ from leslied.hooks import AGENT_NAME, AGENT_TITLE, inbox, settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.thread import find_project
 from leslied.model.times import to_ns
-from leslied.queries import resolve_id
+from leslied.queries.resolve import resolve_id
 
 if TYPE_CHECKING:
     from leslied.app import App
@@ -50,8 +50,8 @@ def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> 
             f"it must have 1 to {inbox.MAX_TEXT_CHARACTERS}.",
             "Write a long text to a file and send the path of the file.",
         )
-    with app.open_reader() as reader:
-        session = resolve_id(reader, recipient).session
+    with app.open_queries() as queries:
+        session = resolve_id(queries.reader, recipient).session
     now_ns = to_ns(app.clock.now())
     thread = session.thread_id
     message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -18,21 +17,18 @@ from leslied.cli.render.output import (
     format_table,
     format_time,
     json_option,
-    shorten_ids,
 )
 from leslied.errors import UserError
-from leslied.model.codec import session_to_dict
 from leslied.model.query import Order, Selection
-from leslied.queries import list_sessions
-from leslied.redact.session import redact_summary
-from leslied.sessions import compute_status, compute_stop_cutoff_us
+from leslied.queries.session_list import load_session_list
+from leslied.queries.short_ids import make_short_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
+    from collections.abc import Iterator, Mapping
 
     from leslied.app import App
     from leslied.model.session import SessionSummary
+    from leslied.queries.session_list import SessionList
 
 _DEFAULT_LIMIT = 50
 _COLUMNS = (
@@ -89,31 +85,19 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     app = get_app(ctx)
     as_json = options["as_json"]
     selection = _make_selection(app, options)
-    with app.open_reader() as reader:
-        summaries = list_sessions(
-            reader, selection, with_subagents=options["subagents"], with_costs=as_json
-        )
-        similar_ids = (
-            []
-            if as_json
-            else reader.list_similar_ids([_get_id(each) for each in summaries])
-        )
-    now = app.clock.now()
-    visible_limit = None if as_json or selection.limit is None else selection.limit - 1
-    # Cache redaction, because folders and models repeat from session to session.
-    redact = lru_cache(maxsize=4096)(app.redact)
-    sessions = [redact_summary(each, redact) for each in summaries[:visible_limit]]
-    emit(
-        {"sessions": [_session_to_dict(each, now) for each in sessions]}
-        if as_json
-        else {},
-        lambda: _lines(
-            app,
-            sessions,
-            similar_ids,
+    with app.open_queries() as queries:
+        answer = load_session_list(
+            queries,
             selection,
-            has_more=len(summaries) > len(sessions),
-        ),
+            with_subagents=options["subagents"],
+            with_costs=as_json,
+        )
+        short_ids = (
+            {} if as_json else make_short_ids(queries, [s.id for s in answer.sessions])
+        )
+    emit(
+        answer.to_dict,
+        lambda: _lines(app, answer, short_ids, selection),
         as_json=as_json,
     )
 
@@ -123,56 +107,36 @@ def _make_selection(app: App, options: dict[str, Any]) -> Selection:
         raise UserError("--all cannot be combined with --limit.", "Choose one of them.")
     limit = options["limit"]
     if not options["as_json"] and not options["show_all"]:
-        # Load one session more than is shown, to know whether there are more.
-        limit = (limit or _DEFAULT_LIMIT) + 1
+        limit = limit or _DEFAULT_LIMIT
     return Selection(
         filters=parse_filters(app, options),
         order=options["order"],
         is_reversed=options["is_reversed"],
         limit=limit,
-        stop_cutoff_us=compute_stop_cutoff_us(app.clock.now()),
     )
 
 
-def _session_to_dict(session: SessionSummary, now: datetime) -> dict[str, Any]:
-    data = session_to_dict(session, compute_status(session, now), session.cwd)
-    data["unpriced_messages"] = session.cost.unpriced
-    if session.is_subagent:
-        data |= {"id": session.subagent_id, "parent": session.key.session_id}
-    return data
-
-
-def _get_id(session: SessionSummary) -> str:
-    return session.subagent_id if session.is_subagent else session.key.session_id
-
-
 def _lines(
-    app: App,
-    sessions: list[SessionSummary],
-    similar_ids: list[str],
-    selection: Selection,
-    *,
-    has_more: bool,
+    app: App, answer: SessionList, short_ids: Mapping[str, str], selection: Selection
 ) -> Iterator[str]:
-    if not sessions:
+    if not answer.sessions:
         yield format_no_sessions(selection.filters)
         return
-    short_ids = shorten_ids(map(_get_id, sessions), similar_ids)
-    now, home = app.clock.now(), str(app.home)
-    shows_cost = selection.order == "cost"
+    home, shows_cost = str(app.home), selection.order == "cost"
     rows = [
         (
-            short_ids[_get_id(session)],
+            short_ids[listed.id],
             session.key.agent,
             format_time(session.ended_at),
-            compute_status(session, now),
+            listed.status,
             format_path(session.cwd, home).rpartition("/")[2] or "-",
             _format_title(session),
             str(session.units),
             str(session.tool_calls),
             format_cost(session.cost) if shows_cost else _format_output_tokens(session),
         )
-        for session in sessions
+        for listed in answer.sessions
+        for session in [listed.summary]
     ]
     last_column = "COST" if shows_cost else "OUT"
     yield from format_table(
@@ -182,7 +146,7 @@ def _lines(
         right_aligned=("UNITS", "TOOLS", last_column),
         droppable=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )
-    if has_more:
+    if answer.has_more:
         yield click.style("There are more sessions. Show them with --all.", dim=True)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.filters import (
     AGENT_PROJECT_NAMES,
@@ -25,36 +25,21 @@ from leslied.cli.render.output import (
     format_table,
     json_option,
     parse_time,
-    shorten_ids,
 )
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
-from leslied.model.codec import encode_time
-from leslied.model.query import Selection
 from leslied.model.times import from_us
 from leslied.paths import PLATFORM
-from leslied.pipeline import Archiver
-from leslied.pipeline.maintenance.prune import (
-    PruneGuard,
-    Pruner,
-    PruneReport,
-    find_live_sessions,
-    find_store_copies,
-    make_batches,
-    measure_sizes,
-)
-from leslied.queries import list_sessions
-from leslied.sessions.retention import PrunePlan, RetentionPolicy, plan_pruning
-from leslied.store import Store
+from leslied.queries.prune_plan import PruneRequest, RetentionPolicy
+from leslied.queries.short_ids import make_short_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
     from leslied.app import App
-    from leslied.sessions.retention import PruneCandidate, StorageSizes
-    from leslied.store import StoreReader
+    from leslied.queries.prune_plan import PruneAnswer
 
 _MAX_LISTED_SESSIONS = 20
 _SIZE_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")
@@ -120,182 +105,89 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     The agents' own logs are never touched. Deleted entries are not imported again;
     new entries that an agent adds to those logs are imported.
     """
-    request = _PruneRequest(get_app(ctx), options)
-    request.check()
-    plan, sizes, report = request.execute() if options["yes"] else request.plan()
-    data = request.to_dict(plan, sizes, report)
-    warnings = _list_warnings(report) if report else []
+    app = get_app(ctx)
+    _check_options(options)
+    request = _make_request(app, options)
+    answer = _delete(app, request) if options["yes"] else jobs.plan_prune(app, request)
+    data = answer.to_dict()
     emit(
         data,
-        lambda: _report_lines(data) if report else _dry_run_lines(data, request),
+        lambda: (
+            _report_lines(data)
+            if answer.is_done
+            else _dry_run_lines(data, app, options)
+        ),
         as_json=options["as_json"],
-        warnings=warnings,
+        warnings=answer.warnings,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _PruneRequest:
-    """The options of the command, and the app in which it runs."""
-
-    app: App
-    options: dict[str, Any]
-
-    def check(self) -> None:
-        """Raise UserError if no option selects sessions to prune."""
-        if all(
-            self.options[name] is None for name in ("older_than", "keep", "max_size")
-        ):
-            raise UserError(
-                "No sessions are selected: use --older-than, --keep or --max-size.",
-                "Try: leslied prune --older-than 90d. "
-                "Nothing is deleted without --yes.",
-            )
-
-    def plan(self) -> tuple[PrunePlan, StorageSizes, None]:
-        """Return the plan, the current sizes, and no report; delete nothing."""
-        with self.app.open_reader() as reader:
-            return *self._select_sessions(reader), None
-
-    def _select_sessions(self, reader: StoreReader) -> tuple[PrunePlan, StorageSizes]:
-        policy = self._make_policy()
-        settings = self.app.load_settings()
-        roots = {
-            adapter.name: tuple(paths)
-            for adapter, paths in self.app.iter_agent_roots(settings)
-        }
-        guard = PruneGuard(
-            reader=reader,
-            roots=roots,
-            live_sessions=find_live_sessions(self.app.list_registries(settings)),
-            clock=self.app.clock,
-            include_failed=self.options["failed"],
-        )
-        sizes = measure_sizes(reader)
-        filters = parse_filters(self.app, self.options, AGENT_PROJECT_NAMES)
-        sessions = list_sessions(reader, Selection(filters=filters))
-        return plan_pruning(sessions, policy, sizes, guard.find_reason_to_keep), sizes
-
-    def execute(self) -> tuple[PrunePlan, StorageSizes, PruneReport]:
-        """Delete the sessions; return the plan, the sizes before, and the report."""
-        with self._open_store() as store:
-            with self.app.open_reader() as reader:
-                plan, sizes = self._select_sessions(reader)
-                archiver = self.app.make_flow(store, reader).get_stage(Archiver)
-            pruner = Pruner(
-                store=store,
-                archiver=archiver,
-                include_transcripts=self.options["transcripts"],
-            )
-            with store.pruner() as store_pruner:
-                # An earlier run may have ended before it could shrink the store.
-                needs_vacuum = store_pruner.needs_vacuum()
-            if plan.candidates or needs_vacuum:
-                pruner.check_free_space(sizes.compute_remaining_store(plan.candidates))
-                with ProgressBar(self.app.clock) as bar:
-                    bar.start("Deleting sessions")
-                    for batch in bar.track(list(make_batches(plan.candidates))):
-                        pruner.remove(batch)
-                pruner.finish()
-            with self.app.open_reader() as reader:
-                plan.remaining_bytes = (
-                    reader.sizes.get_used_bytes() + reader.sizes.get_archive_bytes()
-                )
-        return plan, sizes, pruner.report
-
-    def to_dict(
-        self, plan: PrunePlan, sizes: StorageSizes, report: PruneReport | None
-    ) -> dict[str, Any]:
-        """Build the JSON data; the text output uses it too."""
-        copies = find_store_copies(self.app.paths.store_file)
-        data: dict[str, Any] = {
-            "done": report is not None,
-            "count": len(plan.candidates),
-            "bytes": sum(each.size for each in plan.candidates),
-            "bytes_before": sizes.total,
-            "bytes_after": plan.remaining_bytes,
-            "copies_bytes": sum(copy.stat().st_size for copy in copies),
-            "sessions": [self._session_to_dict(each) for each in plan.candidates],
-            "staying": {
-                reason: len(sessions)
-                for reason, sessions in plan.kept_by_reason.items()
-            },
-            "command": self._format_command(),
-        }
-        if report:
-            data |= {
-                "records_removed": report.records,
-                "archive_files_removed": report.archive_files,
-                "transcripts_removed": report.transcripts,
-                "copies_removed": report.store_copies,
-            }
-        return data
-
-    def make_short_ids(self, ids: list[str]) -> dict[str, str]:
-        """Map each id to the shortest prefix that `leslied show` accepts."""
-        with self.app.open_reader() as reader:
-            return shorten_ids(ids, reader.list_similar_ids(ids))
-
-    def _open_store(self) -> Store:
-        try:
-            return Store(self.app.paths.store_file, self.app.clock)
-        except AlreadyRunning as error:
-            from leslied.service import format_stop_hint  # noqa: PLC0415
-
-            raise AlreadyRunning(
-                error.message,
-                f"Nothing was deleted. Stop it first: {format_stop_hint(PLATFORM)}. "
-                "Start it again afterwards.",
-            ) from error
-
-    def _make_policy(self) -> RetentionPolicy:
-        age, size = self.options["older_than"], self.options["max_size"]
-        now = self.app.clock.now()
-        before = None
-        if age is not None:
-            before = from_us(parse_time_arg(age, now, None))
-        return RetentionPolicy(
-            before=before,
-            keep_newest=self.options["keep"],
-            max_bytes=None if size is None else parse_size(size),
+def _check_options(options: dict[str, Any]) -> None:
+    """Raise UserError if no option selects sessions to prune."""
+    if all(options[name] is None for name in ("older_than", "keep", "max_size")):
+        raise UserError(
+            "No sessions are selected: use --older-than, --keep or --max-size.",
+            "Try: leslied prune --older-than 90d. Nothing is deleted without --yes.",
         )
 
-    def _session_to_dict(self, candidate: PruneCandidate) -> dict[str, Any]:
-        session = candidate.session
-        return {
-            "id": session.key.session_id,
-            "agent": session.key.agent,
-            "project": self.app.redact(session.cwd) or None,
-            "title": self.app.redact(session.title) or None,
-            "ended_at": encode_time(session.ended_at),
-            "subagents": session.subagents,
-            "why": list(candidate.reasons),
-            "bytes": candidate.size,
-        }
 
-    def _format_command(self) -> str:
-        args = self._format_options(
-            "older_than", "keep", "max_size", *AGENT_PROJECT_NAMES
-        )
-        args += [
-            f"--{name}" for name in ("failed", "transcripts") if self.options[name]
-        ]
-        return shlex.join(["leslied", "prune", *args, "--yes"])
+def _make_request(app: App, options: dict[str, Any]) -> PruneRequest:
+    age, size = options["older_than"], options["max_size"]
+    before = None
+    if age is not None:
+        before = from_us(parse_time_arg(age, app.clock.now(), None))
+    policy = RetentionPolicy(
+        before=before,
+        keep_newest=options["keep"],
+        max_bytes=None if size is None else parse_size(size),
+    )
+    return PruneRequest(
+        policy=policy,
+        filters=parse_filters(app, options, AGENT_PROJECT_NAMES),
+        include_failed=options["failed"],
+        include_transcripts=options["transcripts"],
+        command=_format_command(options),
+    )
 
-    def format_export_command(self) -> str:
-        """Format the command that exports the sessions of this agent and project."""
-        return shlex.join(
-            ["leslied", "export", "--all", *self._format_options(*AGENT_PROJECT_NAMES)]
-        )
 
-    def _format_options(self, *names: str) -> list[str]:
-        """Return the arguments that set these options, leaving out unset ones."""
-        values = {name: self.options[name] for name in names}
-        return [
-            arg
-            for name, value in values.items()
-            if value is not None
-            for arg in ("--" + name.replace("_", "-"), str(value))
-        ]
+def _delete(app: App, request: PruneRequest) -> PruneAnswer:
+    try:
+        with ProgressBar(app.clock) as bar:
+            bar.start("Deleting sessions")
+            return jobs.prune(app, request, bar.track)
+    except AlreadyRunning as error:
+        from leslied.service.manager import format_stop_hint  # noqa: PLC0415
+
+        raise AlreadyRunning(
+            error.message,
+            f"Nothing was deleted. Stop it first: {format_stop_hint(PLATFORM)}. "
+            "Start it again afterwards.",
+        ) from error
+
+
+def _format_command(options: dict[str, Any]) -> str:
+    args = _format_options(
+        options, "older_than", "keep", "max_size", *AGENT_PROJECT_NAMES
+    )
+    args += [f"--{name}" for name in ("failed", "transcripts") if options[name]]
+    return shlex.join(["leslied", "prune", *args, "--yes"])
+
+
+def _format_export_command(options: dict[str, Any]) -> str:
+    """Format the command that exports the sessions of this agent and project."""
+    args = _format_options(options, *AGENT_PROJECT_NAMES)
+    return shlex.join(["leslied", "export", "--all", *args])
+
+
+def _format_options(options: dict[str, Any], *names: str) -> list[str]:
+    """Return the arguments that set these options, leaving out unset ones."""
+    values = {name: options[name] for name in names}
+    return [
+        arg
+        for name, value in values.items()
+        if value is not None
+        for arg in ("--" + name.replace("_", "-"), str(value))
+    ]
 
 
 def parse_size(text: str) -> int:
@@ -306,25 +198,14 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * _SIZE_FACTORS[match[2]])
 
 
-def _list_warnings(report: PruneReport) -> list[str]:
-    warnings = [
-        f"{path} was edited after it was written, so it was kept."
-        for path in report.changed_transcripts
-    ]
-    if not report.is_store_shrunk:
-        warnings.append(
-            "The store's file could not shrink, because another program is reading it. "
-            "Run the same command again when that program has ended."
-        )
-    return warnings
-
-
-def _dry_run_lines(data: dict[str, Any], request: _PruneRequest) -> Iterator[str]:
+def _dry_run_lines(
+    data: dict[str, Any], app: App, options: dict[str, Any]
+) -> Iterator[str]:
     if not data["count"]:
         yield "No sessions would be deleted."
         yield from _kept_lines(data)
         return
-    yield from _session_table(data["sessions"], request)
+    yield from _session_table(data["sessions"], app)
     yield ""
     yield (
         f"{format_count(data['count'], 'session')} would be deleted, about "
@@ -339,7 +220,7 @@ def _dry_run_lines(data: dict[str, Any], request: _PruneRequest) -> Iterator[str
         )
     yield from _kept_lines(data)
     yield f"Nothing was deleted. To delete: {data['command']}"
-    yield f"To export first: {request.format_export_command()} -f jsonl -o FOLDER"
+    yield f"To export first: {_format_export_command(options)} -f jsonl -o FOLDER"
 
 
 def _report_lines(data: dict[str, Any]) -> Iterator[str]:
@@ -365,13 +246,12 @@ def _kept_lines(data: dict[str, Any]) -> Iterator[str]:
         yield f"Keeping {format_count(count, 'session')}: {_KEEP_REASONS[reason]}"
 
 
-def _session_table(
-    sessions: list[dict[str, Any]], request: _PruneRequest
-) -> Iterator[str]:
+def _session_table(sessions: list[dict[str, Any]], app: App) -> Iterator[str]:
     headers = ("ID", "AGENT", "LAST ACTIVE", "PROJECT", "TITLE", "WHY", "FREES")
     visible_sessions = sessions[:_MAX_LISTED_SESSIONS]
-    short_ids = request.make_short_ids([each["id"] for each in visible_sessions])
-    now, home = request.app.clock.now(), str(request.app.home)
+    with app.open_queries() as queries:
+        short_ids = make_short_ids(queries, [each["id"] for each in visible_sessions])
+    now, home = app.clock.now(), str(app.home)
     rows = [
         (
             short_ids[each["id"]],

@@ -6,25 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_bytes, json_option
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.pipeline import (
-    AssetIndex,
-    Budget,
-    RelationsSync,
-    SettleReport,
-    TranscriptStage,
-)
-from leslied.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from leslied.app import App
-    from leslied.pipeline import FlowReport
-    from leslied.pipeline.maintenance.rebuild import RebuildReport
 
 
 @click.command(
@@ -54,39 +43,11 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     app = get_app(ctx)
     with ProgressBar(app.clock) as bar:
         bar.start("Reading archive and logs", format_bytes)
-        report = app.make_rebuild(bar.update).run(accept_loss=accept_loss)
-        flow_report = _run_stages(app, bar)
-    data = _report_to_dict(report, flow_report.sum_up(SettleReport))
-    warnings = report.warnings + flow_report.format_errors()
+        rebuilt = jobs.rebuild(app, accept_loss=accept_loss, on_progress=bar.update)
+        written = jobs.write_outputs(app, bar)
+    data = {**rebuilt.to_dict(), "transcripts_written": written.transcripts_written}
+    warnings = rebuilt.warnings + written.errors
     emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
-
-
-def _run_stages(app: App, bar: ProgressBar) -> FlowReport:
-    """Write missing or changed transcripts, relations and thread indexes."""
-    with (
-        Store(app.paths.store_file, app.clock) as store,
-        app.open_reader() as reader,
-    ):
-        flow = app.make_flow(store, reader, on_progress=bar.update)
-        flow = flow.select(TranscriptStage, RelationsSync, AssetIndex)
-        return flow.run(Budget(), lambda stage: bar.start(stage.activity))
-
-
-def _report_to_dict(
-    report: RebuildReport, settle_report: SettleReport
-) -> dict[str, Any]:
-    return {
-        "sources_archived": report.archived_sources,
-        "names_from": report.metadata_source,
-        "entries_decoded": report.ingest.entries,
-        "records": report.ingest.added.records,
-        "sessions_same": report.same_sessions,
-        "sessions_changed": report.changed_sessions,
-        "sessions_new": report.new_sessions,
-        "sessions_lost": report.lost_sessions,
-        "entries_lost": report.lost_entries,
-        "transcripts_written": settle_report.files_written,
-    }
 
 
 def _lines(data: dict[str, Any]) -> Iterator[str]:

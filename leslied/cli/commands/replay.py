@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
@@ -18,7 +17,8 @@ from leslied.cli.render.output import format_count, format_time, sanitize
 from leslied.cli.render.replay import make_replay_events
 from leslied.cli.terminal.player import NoKeyInput, Player
 from leslied.errors import UserError
-from leslied.queries import load_units, redact_unit, resolve_id
+from leslied.queries.show import show_session
+from leslied.queries.unit_selection import UnitSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,15 +102,10 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
         raise UserError(
             "--instant cannot be combined with --speed.", "Choose one of them."
         )
-    with app.open_reader() as reader:
-        resolved = resolve_id(reader, id_prefix)
-        units = load_units(reader, resolved)
-    units = _skip_units(units, options["first"], id_prefix)
-    session = resolved.session
-    if not options["reveal"]:
-        session = replace(session, title=app.redact(session.title))
-        units = tuple(redact_unit(unit, app.redact) for unit in units)
-    _play(app.clock, session, units, options)
+    with app.open_queries(reveal=options["reveal"]) as queries:
+        shown = show_session(queries, id_prefix, UnitSelection())
+        units = _skip_units(tuple(shown.iter_units()), options["first"], id_prefix)
+    _play(app.clock, shown.summary, units, options)
 
 
 def _skip_units(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,23 +10,17 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_time, json_option, sanitize
-from leslied.hooks.files import read_part
-from leslied.hooks.thread import find_project
-from leslied.layout import PROGRESS_FILE, thread_folder
-from leslied.queries import format_resume_command, load_units, redact_unit, resolve_id
-from leslied.threads.context import build_context
-from leslied.threads.progress import parse_progress
+from leslied.queries.briefing import load_briefing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from leslied.app import App
     from leslied.model.record import Record
-    from leslied.model.session import SessionSummary, Unit
+    from leslied.model.session import Unit
+    from leslied.queries.briefing import Briefing
 
 _MAX_TEXT_CHARS = 2000
 _MAX_INPUT_CHARS = 200
-_MAX_PROGRESS_BYTES = 262_144
 
 
 @click.command(
@@ -51,121 +43,35 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
     result, and open tasks, and ends with the command that resumes the session in its
     original agent. `last` is the thread of the newest session.
     """
-    app = get_app(ctx)
-    with app.open_reader() as reader:
-        resolved = resolve_id(reader, id_prefix)
-        units = load_units(reader, resolved)
-    briefing = _make_briefing(app, resolved.session, units)
-    emit(briefing.to_dict(), briefing.lines, as_json=as_json)
+    with get_app(ctx).open_queries() as queries:
+        briefing = load_briefing(queries, id_prefix)
+    emit(briefing.to_dict, lambda: _lines(briefing), as_json=as_json)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Briefing:
-    """State of a thread, for the agent that continues it."""
-
-    session: SessionSummary
-    title: str
-    context: str
-    last_unit: Unit | None
-    unanswered_calls: tuple[Record, ...]
-    open_tasks: tuple[str, ...]
-    command: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Build the JSON form."""
-        return {
-            "thread_id": self.session.thread_id,
-            "session_id": self.session.key.session_id,
-            "agent": self.session.key.agent,
-            "title": self.title,
-            "context": self.context,
-            "last_unit": self._unit_to_dict(),
-            "unanswered": [
-                {"tool_name": each.tool_name, "tool_input": each.tool_input}
-                for each in self.unanswered_calls
-            ],
-            "open": list(self.open_tasks),
-            "command": self.command or None,
-        }
-
-    def lines(self) -> Iterator[str]:
-        """Yield the briefing as Markdown, usable as an agent's first prompt."""
-        yield sanitize(f"# Continue {self.session.thread_id}: {self.title}")
-        if self.context:
-            yield ""
-            yield from map(sanitize, self.context.split("\n"))
-        if self.last_unit:
-            yield from _unit_lines(self.last_unit)
-        yield from _list_section_lines(
-            "Tool calls without a result", map(_format_call, self.unanswered_calls)
-        )
-        yield from _list_section_lines("Open tasks", self.open_tasks)
-        yield from _list_section_lines("Resume with the same agent", [self.command])
-
-    def _unit_to_dict(self) -> dict[str, Any] | None:
-        unit = self.last_unit
-        if unit is None:
-            return None
-        return {
-            "chat_id": unit.chat_id,
-            "prompt": unit.prompt,
-            "answer": _find_answer(unit),
-            "stop_reason": unit.stop_reason,
-            "transcript": unit.transcript or None,
-        }
+def _lines(briefing: Briefing) -> Iterator[str]:
+    """Yield the briefing as Markdown, usable as an agent's first prompt."""
+    yield sanitize(f"# Continue {briefing.session.thread_id}: {briefing.title}")
+    if briefing.context:
+        yield ""
+        yield from map(sanitize, briefing.context.split("\n"))
+    if briefing.last_unit:
+        yield from _unit_lines(briefing, briefing.last_unit)
+    yield from _list_section_lines(
+        "Tool calls without a result", map(_format_call, briefing.unanswered_calls)
+    )
+    yield from _list_section_lines("Open tasks", briefing.open_tasks)
+    yield from _list_section_lines("Resume with the same agent", [briefing.command])
 
 
-def _unit_lines(unit: Unit) -> Iterator[str]:
+def _unit_lines(briefing: Briefing, unit: Unit) -> Iterator[str]:
     ended_at = format_time(unit.ended_at)
     yield from _text_section_lines("Last prompt", unit.prompt)
     yield from _text_section_lines(
-        f"Last answer ({unit.stop_reason}, {ended_at})", _find_answer(unit)
+        f"Last answer ({unit.stop_reason}, {ended_at})", briefing.last_answer
     )
     if unit.transcript:
         yield ""
         yield sanitize(f"Transcript: {unit.transcript}")
-
-
-def _make_briefing(
-    app: App, session: SessionSummary, units: tuple[Unit, ...]
-) -> Briefing:
-    last_unit = next((unit for unit in reversed(units) if unit.number), None)
-    last_unit = redact_unit(last_unit, app.redact) if last_unit else None
-    folder = session.folder or find_project(session.cwd)
-    records = [placed.record for placed in last_unit.entries] if last_unit else []
-    # A central folder is not in the project, so relative paths would not resolve.
-    is_central = Path(folder).is_relative_to(app.paths.central_dir)
-    prefix = f"{folder}/" if is_central else ""
-    return Briefing(
-        session=session,
-        title=app.redact(session.title),
-        context=build_context(folder, session.thread_id, prefix=prefix).xml
-        if folder
-        else "",
-        last_unit=last_unit,
-        unanswered_calls=tuple(r for r in records if r.metadata.get("is_unanswered")),
-        open_tasks=tuple(map(app.redact, _list_open_tasks(folder, session.thread_id))),
-        command=format_resume_command(session),
-    )
-
-
-def _list_open_tasks(folder: str, thread: str) -> list[str]:
-    """Return open tasks, then blocked ones with their reason."""
-    path = f"{folder}/{thread_folder(thread)}/{PROGRESS_FILE}"
-    text = (read_part(path, 0, _MAX_PROGRESS_BYTES) or b"").decode("utf-8", "replace")
-    progress = parse_progress(text)
-    blocked = [
-        f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
-        for item in progress.list_items("blocked")
-    ]
-    return [*(item.text for item in progress.list_items("open")), *blocked]
-
-
-def _find_answer(unit: Unit) -> str:
-    """Return the last nonempty answer of the unit, or ""."""
-    records = (placed.record for placed in reversed(unit.entries))
-    texts = (r.content for r in records if r.type == "assistant_message")
-    return next((text for text in texts if text.strip()), "")
 
 
 def _format_call(record: Record) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import threading
 from contextlib import contextmanager
@@ -13,24 +11,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.daemon import Loop, Notifier, run_initial_sync
-from leslied.fs import make_private_dir
 from leslied.log import make_logger
 from leslied.paths import PLATFORM
-from leslied.pipeline import Budget, Ingest
-from leslied.store import Store
-from leslied.tail.watch import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from types import FrameType
 
     from structlog.typing import FilteringBoundLogger
-
-    from leslied.app import App
 
 
 @click.command(
@@ -54,15 +46,16 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     """
     app = get_app(ctx)
     notifier, log = Notifier(app.environ), make_logger(as_json=log_json)
+    warn = _make_warn(notifier, log)
     with _handling_signals() as signals:
         if PLATFORM == "linux" and not app.paths.store_file.exists():
-            scan = partial(_run_initial_scan, app)
+            scan = partial(jobs.run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
         with (
-            _open_store(app, notifier, log) as store,
+            app.open_store(warn, lambda *_: notifier.ping()) as store,
             app.open_reader() as reader,
         ):
-            _write_lock_info(store, app)
+            jobs.write_lock_info(app, store)
             make_flow = partial(
                 app.make_flow,
                 store,
@@ -71,11 +64,10 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 on_progress=lambda *_: notifier.ping(),
             )
             flow = make_flow()
-            roots, canary = flow.watched_roots, _prepare_canary_path(app)
             signals.loop = Loop(
                 flow=flow,
                 make_flow=make_flow,
-                watcher=Watcher(roots, canary, app.clock),
+                watcher=jobs.make_watcher(app, flow.watched_roots),
                 clock=app.clock,
                 log=log,
                 notifier=notifier,
@@ -100,44 +92,15 @@ class _SignalState:
             self.loop.request_scan()
 
 
-def _open_store(app: App, notifier: Notifier, log: FilteringBoundLogger) -> Store:
-    """Open the store; log why it is rebuilt, if it must be."""
+def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str], None]:
+    """Return a function that logs why the store is rebuilt."""
 
     def warn(reason: str) -> None:
         # A rebuild may take longer than a service manager waits for the start.
         notifier.ready()
         log.warning("store.rebuild", reason=reason)
 
-    return app.open_store(warn, lambda *_: notifier.ping())
-
-
-def _run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
-    """Read all logs once, unless leslied is paused."""
-    if app.paths.pause_file.exists():
-        return
-    with (
-        Store(app.paths.store_file, app.clock) as store,
-        app.open_reader() as reader,
-    ):
-        _write_lock_info(store, app)
-        flow = app.make_flow(store, reader, on_progress=lambda *_: on_progress())
-        flow.select(Ingest).run(Budget())
-
-
-def _write_lock_info(store: Store, app: App) -> None:
-    """Write pid and start time into the lock, for `leslied status`."""
-    now = app.clock.now().isoformat(timespec="seconds")
-    store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
-
-
-def _prepare_canary_path(app: App) -> Path:
-    """Create the folder of the file by which the watcher tests itself.
-
-    Return the path of the file.
-    """
-    canary = app.paths.state_dir / "watch" / "canary"
-    make_private_dir(canary.parent)
-    return canary
+    return warn
 
 
 @contextmanager

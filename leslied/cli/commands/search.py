@@ -15,7 +15,6 @@ from leslied.cli.render.output import (
     format_time,
     json_option,
     sanitize,
-    shorten_ids,
 )
 from leslied.errors import UserError
 from leslied.model.query import FilterKey
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
     from leslied.app import App
     from leslied.model.query import Query, Term
-    from leslied.queries import SearchHit, SearchMode, SearchResult
-    from leslied.store import StoreReader
+    from leslied.queries.search import SearchHit, SearchMode, SearchResult
 
 _ENTRY_ID_CHARS = 12
 _TYPE_LABELS = {
@@ -119,15 +117,13 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     search term.
     """  # noqa: D301 - click reads the character
     app = get_app(ctx)
-    from leslied.queries import parse_query  # noqa: PLC0415 - keeps --help fast
+    # Imported late, because --help does not need it.
+    from leslied.queries.search_query import parse_query  # noqa: PLC0415
 
     parsed_query = parse_query(_join_arguments(query), make_value_parsers(app))
-    with app.open_reader() as reader:
-        result = _search(app, reader, parsed_query, options)
-        ids = {hit.key.session_id for hit in result.hits}
-        short_ids = shorten_ids(ids, reader.list_similar_ids(ids))
+    result, short_ids = _search(app, parsed_query, options)
     emit(
-        {"hits": [_hit_to_dict(hit) for hit in result.hits]},
+        result.to_dict,
         lambda: _lines(result.hits, parsed_query.terms, short_ids),
         as_json=options["as_json"],
         warnings=result.notes,
@@ -135,19 +131,17 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
 
 
 def _search(
-    app: App, reader: StoreReader, query: Query, options: dict[str, Any]
-) -> SearchResult:
-    from leslied.queries import search_entries  # noqa: PLC0415 - keeps --help fast
-    from leslied.sessions import compute_stop_cutoff_us  # noqa: PLC0415
+    app: App, query: Query, options: dict[str, Any]
+) -> tuple[SearchResult, dict[str, str]]:
+    """Return the hits, and the short ids of their sessions."""
+    from leslied.queries.search import search  # noqa: PLC0415 - not for --help
+    from leslied.queries.short_ids import make_short_ids  # noqa: PLC0415
 
-    return search_entries(
-        reader,
-        query,
-        _choose_mode(options),
-        options["limit"],
-        stop_cutoff_us=compute_stop_cutoff_us(app.clock.now()),
-        redact=str if options["reveal"] else app.redact,
-    )
+    mode = _choose_mode(options)
+    with app.open_queries(reveal=options["reveal"]) as queries:
+        result = search(queries, query, mode, options["limit"])
+        ids = {hit.key.session_id for hit in result.hits}
+        return result, make_short_ids(queries, ids)
 
 
 def _choose_mode(options: dict[str, Any]) -> SearchMode:
@@ -162,30 +156,12 @@ def _choose_mode(options: dict[str, Any]) -> SearchMode:
 
 def _join_arguments(args: Iterable[str]) -> str:
     """Join the arguments; quote those with spaces, whose quotes the shell removed."""
-    from leslied.queries import has_syntax  # noqa: PLC0415
+    from leslied.queries.search_query import has_syntax  # noqa: PLC0415
 
     parts = [arg.removeprefix(_ESCAPE) for arg in args]
     return " ".join(
         f'"{part}"' if " " in part and not has_syntax(part) else part for part in parts
     )
-
-
-def _hit_to_dict(hit: SearchHit) -> dict[str, Any]:
-    from leslied.model.codec import encode_time  # noqa: PLC0415
-
-    return {
-        "session_id": hit.key.session_id,
-        "source": hit.key.source,
-        "agent": hit.key.agent,
-        "chat_id": hit.chat_id or None,
-        "entry_id": hit.entry_id,
-        "type": hit.type,
-        "tool_name": hit.tool_name or None,
-        "at": encode_time(hit.at),
-        "snippet": hit.snippet,
-        "score": round(hit.score, 3) if hit.score is not None else None,
-        "command": f"leslied show {hit.show_id}",
-    }
 
 
 def _lines(
@@ -199,7 +175,7 @@ def _lines(
         if hit.type == "tool_result":
             label = f"{hit.tool_name} result".strip()
         ids = f"{short_ids[hit.key.session_id]} {hit.entry_id[:_ENTRY_ID_CHARS]}"
-        header = f"{format_time(hit.at)}  {label}  {ids}  leslied show {hit.show_id}"
+        header = f"{format_time(hit.at)}  {label}  {ids}  {hit.command}"
         yield click.style(sanitize(header), dim=True)
         yield "  " + highlight.sub(_highlight, sanitize(hit.snippet))
 

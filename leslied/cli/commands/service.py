@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from leslied.agents import load_adapters
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import (
@@ -21,7 +19,9 @@ from leslied.cli.render.output import (
 from leslied.fs import make_private_dir
 from leslied.model.codec import encode_time
 from leslied.paths import PLATFORM
-from leslied.service import find_program, get_manager
+from leslied.queries.agent_names import list_agent_variables
+from leslied.service import find_program
+from leslied.service.manager import get_manager
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,9 +169,7 @@ def _get_manager(app: App) -> ServiceManager:
 
 def _collect_variables(app: App, config: Path | None) -> dict[str, str]:
     """Return the environment variables to save with the service."""
-    adapters = load_adapters().values()
-    agent_variables = chain.from_iterable(adapter.env_vars for adapter in adapters)
-    names = {*_SAVED_VARIABLES, *agent_variables}
+    names = {*_SAVED_VARIABLES, *list_agent_variables()}
     variables = {name: app.environ[name] for name in names if app.environ.get(name)}
     if config:
         variables["LESLIED_CONFIG"] = str(config.absolute())

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from msgspec import structs
 
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
@@ -19,10 +17,8 @@ from leslied.cli.render.session import render_answers, render_header, render_uni
 from leslied.cli.render.unit_table import render_unit_table
 from leslied.cli.terminal.pager import show_lines
 from leslied.errors import UserError
-from leslied.model.codec import session_to_dict, unit_to_dict
-from leslied.queries import format_resume_command, load_session, redact_unit, resolve_id
-from leslied.queries.unit_selection import UnitSelection, filter_unit, select_units
-from leslied.redact.session import redact_summary
+from leslied.queries.show import show_session
+from leslied.queries.unit_selection import UnitSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +26,7 @@ if TYPE_CHECKING:
 
     from leslied.app import App
     from leslied.cli.render.options import ToolOutput
-    from leslied.model.session import Session, Unit
-    from leslied.queries import ResolvedId
+    from leslied.queries.show import ShownSession
 
     Style = Literal["page", "log", "leslie", "markdown"]
 
@@ -123,11 +118,17 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
     show_options = _ShowOptions(**options)
     show_options.check()
     app = get_app(ctx)
-    session_output = _load_output(app, id_prefix, show_options)
+    with app.open_queries(reveal=show_options.reveal) as queries:
+        zone = _get_zone(app, show_options.style)
+        shown = show_session(queries, id_prefix, show_options.selection, zone)
     if show_options.as_json:
-        emit(session_output.to_dict(), list, as_json=True)
+        emit(shown.to_dict(with_entries=not show_options.summary), list, as_json=True)
         return
-    show_lines(session_output.lines(), app.environ, is_paged=not show_options.no_pager)
+    if shown.is_entry:
+        # A single entry is always shown in full.
+        show_options = replace(show_options, full=True)
+    lines = _lines(shown, show_options, str(app.home))
+    show_lines(lines, app.environ, is_paged=not show_options.no_pager)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,128 +207,46 @@ def _format_option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _load_output(app: App, id_prefix: str, options: _ShowOptions) -> _SessionOutput:
-    with app.open_reader() as reader:
-        resolved = resolve_id(reader, id_prefix, with_costs=True)
-        _check_selection(resolved, options.selection)
-        zone = _get_zone(app, resolved, options.style)
-        session = load_session(reader, resolved, app.clock.now(), zone)
-    summary = session.summary
-    if not options.reveal:
-        summary = redact_summary(summary, app.redact)
-    units = select_units(session.units, options.selection)
-    if resolved.entry:
-        # A single entry is always shown in full.
-        options = replace(options, full=True)
-    return _SessionOutput(
-        app, structs.replace(session, summary=summary, units=units), options
-    )
-
-
-def _check_selection(resolved: ResolvedId, selection: UnitSelection) -> None:
-    if resolved.is_whole_session or selection.is_whole:
-        return
-    if resolved.subagent:
-        kind = "a subagent"
-    else:
-        kind = "an entry" if resolved.entry else "a unit"
-    raise UserError(
-        f"--unit, --first and --last need a session, but the id is that of {kind}.",
-        "Leave them out, or use the id of the session.",
-    )
-
-
-def _get_zone(app: App, resolved: ResolvedId, style: Style) -> tzinfo:
+def _get_zone(app: App, style: Style) -> tzinfo | None:
     """Return the zone of times in sink output; a page converts to local time itself."""
-    if not STYLES[style] or app.load_settings().output.timezone == "utc":
-        return UTC
-    time = resolved.session.started_at or app.clock.now()
-    return time.astimezone().tzinfo or UTC
+    is_utc = not STYLES[style] or app.load_settings().output.timezone == "utc"
+    return UTC if is_utc else None
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionOutput:
-    """The session with its selected units, and how to print it."""
+def _lines(shown: ShownSession, options: _ShowOptions, home: str) -> Iterator[str]:
+    """Yield the text form in the selected style."""
+    render_options = options.render_options(shown.summary.cwd)
+    if STYLES[options.style]:
+        yield from _sink_lines(shown, options.style)
+    elif options.assistant:
+        yield from render_answers(shown.iter_units(), render_options)
+    else:
+        yield from render_header(shown.summary, shown.status, home, render_options)
+        yield from _page_lines(shown, options, render_options)
 
-    app: App
-    session: Session
-    options: _ShowOptions
 
-    def to_dict(self) -> dict[str, Any]:
-        """Build the JSON form."""
-        session = self.session.summary
-        return {
-            "session": session_to_dict(session, self.session.status, session.cwd)
-            | {"unpriced_messages": session.cost.unpriced},
-            "units": [
-                self._unit_to_dict(u) for u in self._iter_units(is_filtered=False)
-            ],
-            "resume_command": format_resume_command(session) or None,
-        }
+def _page_lines(
+    shown: ShownSession, options: _ShowOptions, render_options: RenderOptions
+) -> Iterator[str]:
+    if options.summary:
+        yield from render_unit_table(tuple(shown.iter_units()))
+        return
+    yield from render_units(shown.iter_units(), render_options)
+    if shown.resume_command:
+        line = sanitize(f"resume with: {shown.resume_command}")
+        yield ""
+        yield render_options.paint(line, dim=True)
 
-    def lines(self) -> Iterator[str]:
-        """Yield the text form in the selected style."""
-        render_options = self.options.render_options(self.session.summary.cwd)
-        if STYLES[self.options.style]:
-            yield from self._sink_lines()
-        elif self.options.assistant:
-            yield from render_answers(self._iter_units(), render_options)
-        else:
-            home = str(self.app.home)
-            yield from render_header(
-                self.session.summary, self.session.status, home, render_options
-            )
-            yield from self._page_lines(render_options)
 
-    def _page_lines(self, render_options: RenderOptions) -> Iterator[str]:
-        if self.options.summary:
-            yield from render_unit_table(tuple(self._iter_units()))
-            return
-        yield from render_units(self._iter_units(), render_options)
-        resume = format_resume_command(self.session.summary)
-        if resume:
-            yield ""
-            yield render_options.paint(sanitize(f"resume with: {resume}"), dim=True)
+def _sink_lines(shown: ShownSession, style: Style) -> Iterator[str]:
+    from leslied.queries.export import render_session  # noqa: PLC0415 - not for a page
 
-    def _sink_lines(self) -> Iterator[str]:
-        from leslied.sinks import load_sinks  # noqa: PLC0415 - not needed for a page
-
-        style = self.options.style
-        sink = load_sinks()[STYLES[style]]
-        session = structs.replace(self.session, units=tuple(self._iter_units()))
-        # A log is derived from the sink's other file, which is JSON.
-        is_derived = style == "log"
-        for number, artifact in enumerate(sink.render(session)):
-            if artifact.is_derived == is_derived:
-                if number and style == "leslie":
-                    yield ""
-                text = artifact.body.decode(errors="replace")
-                yield from map(sanitize, text.removesuffix("\n").split("\n"))
-
-    def _iter_units(self, *, is_filtered: bool = True) -> Iterator[Unit]:
-        """Yield the units lazily, redacted unless --reveal is set.
-
-        With `is_filtered`, entries and subagents that are not selected are left out.
-        """
-        # Cache redaction, because the same names and ids occur in every entry.
-        redact = lru_cache(maxsize=4096)(self.app.redact)
-        for full_unit in self.session.units:
-            unit = full_unit
-            if is_filtered:
-                unit = filter_unit(full_unit, self.options.selection)
-            yield unit if self.options.reveal else redact_unit(unit, redact)
-
-    def _unit_to_dict(self, unit: Unit) -> dict[str, Any]:
-        data = self._filter_dict(unit_to_dict(unit))
-        return data if unit.summary.is_subagent else {"number": unit.number, **data}
-
-    def _filter_dict(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Drop unselected entries; counts and times remain those of the full unit."""
-        selection = self.options.selection
-        entries = [] if self.options.summary else data["entries"]
-        subagents = data["subagents"] if selection.shows_subagents else []
-        return {
-            **data,
-            "entries": [each for each in entries if selection.includes(each["type"])],
-            "subagents": [self._filter_dict(child) for child in subagents],
-        }
+    # A log is derived from the sink's other file, which is JSON.
+    is_derived = style == "log"
+    artifacts = render_session(shown.load_session(), STYLES[style])
+    for number, artifact in enumerate(artifacts):
+        if artifact.is_derived == is_derived:
+            if number and style == "leslie":
+                yield ""
+            text = artifact.body.decode(errors="replace")
+            yield from map(sanitize, text.removesuffix("\n").split("\n"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.api import open_store
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
@@ -23,12 +22,10 @@ from leslied.cli.render.output import (
     print_csv,
     sanitize,
 )
-from leslied.store import SQL_TIMEOUT_SECONDS, VIEWS
+from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, list_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from leslied.api import Rows
 
 _DEFAULT_LIMIT = 100
 _MIN_COLUMN_WIDTH = 12
@@ -90,21 +87,21 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     as_json, as_csv = options["as_json"], options["as_csv"]
     check_format_options(options)
     if options["views"] or options["query"] is None:
-        emit({"views": _views_to_dicts()}, _view_lines, as_json=as_json)
+        emit({"views": list_views()}, _view_lines, as_json=as_json)
         return
     limit = options["limit"] or (None if as_json or as_csv else _DEFAULT_LIMIT)
     # `islice` accepts no larger number.
     stop = limit and min(limit, sys.maxsize)
-    path = get_app(ctx).paths.store_file
-    with open_store(path, redact=not options["reveal"]) as store:
-        rows = store.sql(_read_query(options["query"]), timeout=options["timeout"])
+    with get_app(ctx).open_sql(reveal=options["reveal"]) as queries:
+        query = _read_query(options["query"])
+        columns, rows = queries.execute(query, (), options["timeout"])
         json_rows = _iter_json_rows(rows)
         if as_csv:
-            print_csv(rows.columns, islice(json_rows, stop))
+            print_csv(columns, islice(json_rows, stop))
             return
         visible_rows = list(islice(json_rows, stop))
         has_more_rows = limit is not None and next(json_rows, None) is not None
-    _emit_rows(rows.columns, visible_rows, has_more_rows=has_more_rows, as_json=as_json)
+    _emit_rows(columns, visible_rows, has_more_rows=has_more_rows, as_json=as_json)
 
 
 def _emit_rows(
@@ -127,10 +124,10 @@ def _read_query(query: str) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
 
-def _iter_json_rows(rows: Rows) -> Iterator[list[Any]]:
+def _iter_json_rows(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[Any]]:
     """Yield rows of JSON values; bytes become hexadecimal digits."""
     for row in rows:
-        yield [_to_json_value(cell) for cell in row.values()]
+        yield [_to_json_value(cell) for cell in row]
 
 
 def _to_json_value(cell: Any) -> Any:
@@ -172,22 +169,11 @@ def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
             yield f"  {sanitize(name):<{name_width}}  {line}{ellipsis}"
 
 
-def _views_to_dicts() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": view.name,
-            "about": view.about,
-            "columns": [{"name": c.name, "about": c.about} for c in view.columns],
-        }
-        for view in VIEWS
-    ]
-
-
 def _view_lines() -> Iterator[str]:
-    for view in VIEWS:
-        yield click.style(view.name, bold=True)
-        yield f"  {view.about}"
-        for column in view.columns:
-            yield f"    {column.name:<18}  {column.about}"
+    for view in list_views():
+        yield click.style(view["name"], bold=True)
+        yield f"  {view['about']}"
+        for column in view["columns"]:
+            yield f"    {column['name']:<18}  {column['about']}"
         yield ""
     yield 'Example: leslied sql "SELECT title, cost_usd FROM sessions"'

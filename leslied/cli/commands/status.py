@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from leslied import __version__
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
@@ -24,21 +22,16 @@ from leslied.cli.render.output import (
     parse_time,
     sanitize,
 )
-from leslied.model.codec import encode_time
-from leslied.queries.agents import list_agents
-from leslied.store import read_lock_info
+from leslied.queries.status import load_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
-    from pathlib import Path
 
     from leslied.app import App
-    from leslied.config import Settings
     from leslied.model.failure import Failure
-    from leslied.store import StoreReader
-
-_MAX_REJECTED = 50
+    from leslied.queries.agents import AgentState
+    from leslied.queries.status import DaemonState, StatusReport
 
 
 @click.command(
@@ -62,26 +55,19 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     """
     app = get_app(ctx)
     settings = app.load_settings()
-    with app.open_reader() as reader:
-        data = _collect_status(app, settings, reader)
-        errors = reader.list_source_errors()
-        failures = reader.list_failures()
-        rejections = reader.list_rejected(_MAX_REJECTED) if rejected else []
-    if rejected:
-        data["rejected"] = rejections
-    data["failures"] = [_failure_to_dict(failure) for failure in failures]
-    warnings = format_source_errors(errors)
-    warnings += [_format_failure(failure, app.clock.now()) for failure in failures]
-    if data["store"]["bytes"] > settings.store.warn_bytes:
-        size = format_bytes(data["store"]["bytes"])
+    with app.open_queries() as queries:
+        status = load_status(queries, with_rejected=rejected)
+    now = app.clock.now()
+    warnings = format_source_errors(status.source_errors)
+    warnings += [_format_failure(failure, now) for failure in status.failures]
+    if status.bytes > settings.store.warn_bytes:
+        size = format_bytes(status.bytes)
         warnings.append(
             f"The store has grown to {size} (store.warn_bytes). See: leslied disk"
         )
-    emit(data, lambda: _lines(data, app), as_json=as_json, warnings=warnings)
-
-
-def _failure_to_dict(failure: Failure) -> dict[str, Any]:
-    return {**failure._asdict(), "retry_at": encode_time(failure.retry_at)}
+    emit(
+        status.to_dict, lambda: _lines(status, app), as_json=as_json, warnings=warnings
+    )
 
 
 def _format_failure(failure: Failure, now: datetime) -> str:
@@ -95,60 +81,34 @@ def _format_failure(failure: Failure, now: datetime) -> str:
     )
 
 
-def _collect_status(
-    app: App, settings: Settings, reader: StoreReader
-) -> dict[str, Any]:
-    counts = reader.count_rows()
-    path = reader.path
-    files = [path, path.with_name(path.name + "-wal")]
-    size = sum(file.stat().st_size for file in files if file.exists())
-    return {
-        "daemon": _read_daemon_state(path) | {"paused": app.paths.pause_file.exists()},
-        "agents": list_agents(app.iter_agent_roots(settings), reader),
-        "store": {"path": str(path), "bytes": size, **counts},
-    }
-
-
-def _read_daemon_state(store_file: Path) -> dict[str, Any]:
-    """Return the state of the daemon from the store's lock."""
-    text = read_lock_info(store_file)
-    try:
-        lock_info = json.loads(text or "{}")
-    except ValueError:
-        lock_info = {}
-    return {
-        "running": "pid" in lock_info,
-        "pid": lock_info.get("pid"),
-        "since": lock_info.get("since"),
-        "version": __version__,
-    }
-
-
-def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
-    store, daemon = data["store"], data["daemon"]
-    state = "not running; start it with: leslied run"
-    if daemon["running"]:
-        since = format_time(parse_time(daemon["since"]))
-        state = f"running since {since}, pid {daemon['pid']}"
-    if daemon["paused"]:
-        state = f"paused (continue with: leslied unpause); {state}"
-    yield f"daemon   {state}"
-    path = format_path(store["path"], str(app.home))
-    yield f"store    {sanitize(path)}, {format_bytes(store['bytes'])}"
+def _lines(status: StatusReport, app: App) -> Iterator[str]:
+    yield f"daemon   {_format_daemon(status.daemon)}"
+    path, counts = format_path(status.path, str(app.home)), status.counts
+    yield f"store    {sanitize(path)}, {format_bytes(status.bytes)}"
     yield (
-        f"         {format_number(store['records'])} records, "
-        f"{format_count(store['sessions'], 'session')}, "
-        f"{format_count(store['subagents'], 'subagent')}, "
-        f"{format_number(store['noise'])} noise, {store['rejected']} rejected"
+        f"         {format_number(counts['records'])} records, "
+        f"{format_count(counts['sessions'], 'session')}, "
+        f"{format_count(counts['subagents'], 'subagent')}, "
+        f"{format_number(counts['noise'])} noise, {counts['rejected']} rejected"
     )
     yield ""
-    yield from _agent_lines(data["agents"], app.clock.now())
-    for entry in data.get("rejected", []):
+    yield from _agent_lines(status.agents, app.clock.now())
+    for entry in status.rejected or ():
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
 
 
-def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
+def _format_daemon(daemon: DaemonState) -> str:
+    state = "not running; start it with: leslied run"
+    if daemon.running:
+        since = format_time(parse_time(daemon.since))
+        state = f"running since {since}, pid {daemon.pid}"
+    if daemon.paused:
+        return f"paused (continue with: leslied unpause); {state}"
+    return state
+
+
+def _agent_lines(agents: list[AgentState], now: datetime) -> Iterable[str]:
     headers = (
         "AGENT",
         "LOGS",
@@ -160,16 +120,16 @@ def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
     )
     rows = [
         (
-            agent["name"],
-            str(agent["sources"]),
-            str(agent["sessions"]),
-            format_ago(parse_time(agent["newest_source_at"]), now),
-            format_ago(parse_time(agent["newest_ingested_at"]), now),
-            "-" if agent["lag_seconds"] is None else f"{agent['lag_seconds']:.0f} s",
-            str(agent["rejected"]),
+            agent.name,
+            str(agent.sources),
+            str(agent.sessions),
+            format_ago(agent.newest_source_at, now),
+            format_ago(agent.newest_ingested_at, now),
+            "-" if agent.lag_seconds is None else f"{agent.lag_seconds:.0f} s",
+            str(agent.rejected),
         )
         for agent in agents
-        if agent["found"] or agent["sessions"]
+        if agent.found or agent.sessions
     ]
     if not rows:
         return ["No agent has written logs on this machine yet. See: leslied agents"]

@@ -61,16 +61,12 @@ def _load_totals(
     with suppress(Exception):
         from leslied.app import get_app  # noqa: PLC0415 - suppress import errors too
         from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
-        from leslied.prices import load_prices  # noqa: PLC0415
-        from leslied.queries import UsageSelection, UsageStats  # noqa: PLC0415
+        from leslied.queries.stats import load_totals  # noqa: PLC0415
 
         app = get_app(ctx)
         since = parse_time_arg("today", app.clock.now(), None)
-        with app.open_reader() as reader:
-            stats = UsageStats(reader.usage, load_prices())
-            today = stats.sum_all(UsageSelection(since_us=since))
-            if session_id:
-                session = stats.sum_all(UsageSelection(session_id=session_id))
+        with app.open_queries() as queries:
+            today, session = load_totals(queries, since, session_id)
     return today, session
 
 

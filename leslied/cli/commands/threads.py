@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,15 +16,13 @@ from leslied.cli.render.output import (
     json_option,
     sanitize,
 )
-from leslied.cli.thread_lookup import list_all_base_folders, list_base_folders
-from leslied.threads.relations import read_relations
-from leslied.threads.tree import build_tree, render_dot
+from leslied.queries.threads import list_threads, load_thread_trees, render_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from leslied.app import App
-    from leslied.threads.tree import ThreadNode
+    from leslied.queries.threads import ProjectThreads, ThreadNode
 
 _MARKS = {"active": "●", "completed": "○"}
 _NO_THREADS = "There are no threads yet. Use an agent, then run: leslied sync"
@@ -71,14 +68,12 @@ def tree(
     the thread's number of subagents and the threads to which it refers.
     """
     app = get_app(ctx)
-    trees = _load_trees(app, project)
+    with app.open_queries() as queries:
+        trees = load_thread_trees(queries, project)
     if as_dot and not as_json:
-        all_roots = [root for _, roots in trees for root in roots]
-        click.echo(
-            "\n".join(sanitize(line) for line in render_dot(all_roots).split("\n"))
-        )
+        click.echo("\n".join(map(sanitize, render_graph(trees).split("\n"))))
         return
-    data = {"projects": [_project_to_dict(base, roots) for base, roots in trees]}
+    data = {"projects": [tree.to_dict() for tree in trees]}
     emit(data, lambda: _tree_lines(trees, app), as_json=as_json)
 
 
@@ -96,48 +91,13 @@ def tree(
 def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
     """Show threads as a table, most recently changed first."""
     app = get_app(ctx)
-    projects = [
-        (
-            base,
-            sorted(
-                _walk_trees(roots), key=lambda n: (n.updated_at, n.id), reverse=True
-            ),
-        )
-        for base, roots in _load_trees(app, project)
-    ]
-    data = {
-        "projects": [
-            _project_to_dict(base, nodes, is_flat=True) for base, nodes in projects
-        ]
-    }
+    with app.open_queries() as queries:
+        projects = list_threads(queries, project)
+    data = {"projects": [each.to_dict(is_flat=True) for each in projects]}
     emit(data, lambda: _list_lines(projects, app), as_json=as_json)
 
 
-def _load_trees(app: App, project: Path | None) -> list[tuple[Path, list[ThreadNode]]]:
-    bases = list_base_folders(app, (project or Path.cwd()).resolve())
-    if not bases and not project:
-        bases = list_all_base_folders(app)
-    trees = [(base, build_tree(read_relations(base))) for base in bases]
-    for node in _walk_trees(root for _, roots in trees for root in roots):
-        node.title = app.redact(node.title)
-    return [(base, roots) for base, roots in trees if roots]
-
-
-def _walk_trees(roots: Iterable[ThreadNode]) -> Iterator[ThreadNode]:
-    for root in roots:
-        yield from root.walk()
-
-
-def _project_to_dict(
-    base: Path, nodes: list[ThreadNode], *, is_flat: bool = False
-) -> dict[str, Any]:
-    threads = [asdict(node) for node in nodes]
-    if is_flat:
-        threads = [{**t, "children": [c["id"] for c in t["children"]]} for t in threads]
-    return {"project": str(base), "threads": threads}
-
-
-def _tree_lines(trees: list[tuple[Path, list[ThreadNode]]], app: App) -> Iterator[str]:
+def _tree_lines(trees: list[ProjectThreads], app: App) -> Iterator[str]:
     if not trees:
         yield _NO_THREADS
     for base, roots in trees:
@@ -167,9 +127,7 @@ def _branch_lines(
         )
 
 
-def _list_lines(
-    projects: list[tuple[Path, list[ThreadNode]]], app: App
-) -> Iterable[str]:
+def _list_lines(projects: list[ProjectThreads], app: App) -> Iterable[str]:
     if not projects:
         return [_NO_THREADS]
     rows = [

@@ -7,9 +7,7 @@ import io
 import json
 import re
 import sys
-from bisect import bisect_left
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,7 +27,6 @@ _EMOJI_MODIFIERS = re.compile(
 )
 """Characters that modify an emoji. Terminals disagree on the width of the result."""
 _DEFAULT_WIDTH = 120
-_MIN_ID_CHARS = 8
 _MIN_STRETCH_WIDTH = 24
 """Columns are dropped before the stretch column gets narrower than this."""
 _MIN_COLUMN_WIDTH = 8
@@ -79,9 +76,12 @@ def emit(
     as_json: bool,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Print `data` in a JSON envelope, or the lines and warnings as text."""
+    """Print `data` in a JSON envelope, or the lines and warnings as text.
+
+    `data` may be a function, which is called only if JSON is printed.
+    """
     if as_json:
-        _print_envelope(data, warnings, None)
+        _print_envelope(data() if callable(data) else data, warnings, None)
         return
     for line in lines():
         click.echo(line)
@@ -348,34 +348,3 @@ def format_path(path: str, home: str) -> str:
 def format_count(number: int, noun: str) -> str:
     """Format a number with its noun: `1 unit`, `2 units`."""
     return f"{format_number(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def shorten_ids(ids: Iterable[str], similar_ids: Iterable[str]) -> dict[str, str]:
-    """Map each id to its shortest unique prefix of at least eight characters.
-
-    `similar_ids` must contain all other ids of the store that start with the same eight
-    characters as one of `ids`.
-    """
-    full_ids = list(ids)
-    sorted_ids = sorted({*full_ids, *similar_ids})
-    return {
-        full_id: full_id[: _compute_prefix_length(full_id, sorted_ids)]
-        for full_id in full_ids
-    }
-
-
-def _compute_prefix_length(full_id: str, sorted_ids: Sequence[str]) -> int:
-    index = bisect_left(sorted_ids, full_id)
-    # No other id shares more characters with an id than its neighbours in the order.
-    previous_ids = sorted_ids[max(index - 1, 0) : index]
-    next_ids = sorted_ids[index + 1 : index + 2]
-    lengths = [
-        _count_common_chars(full_id, other) for other in (*previous_ids, *next_ids)
-    ]
-    return max([_MIN_ID_CHARS, *(length + 1 for length in lengths)])
-
-
-def _count_common_chars(first: str, second: str) -> int:
-    """Return the length of the common prefix."""
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from leslied.cli.render.output import sanitize, shorten_ids
+from leslied.cli.render.output import sanitize
+from leslied.queries.short_ids import shorten_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

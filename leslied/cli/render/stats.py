@@ -1,4 +1,4 @@
-"""Rendering of usage statistics as JSON, CSV and tables."""
+"""Rendering of usage statistics as CSV and tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.agents import load_adapters
 from leslied.cli.render.output import (
     format_cost,
     format_count,
@@ -20,20 +19,15 @@ from leslied.cli.render.output import (
     print_csv,
     sanitize,
 )
-from leslied.model.codec import encode_time
 from leslied.model.stats import PICO, Cost
-from leslied.prices import load_prices
+from leslied.queries.agent_names import shorten_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
+    from collections.abc import Iterator, Mapping
 
-    from leslied.model.session import SessionSummary
-    from leslied.model.stats import ToolUsageSummary, UsageSummary
-    from leslied.queries import UsageBlock
+    from leslied.queries.stats import Stats
 
     Row = dict[str, Any]
-    Redact = Callable[[str], str]
 
 _SPARK_CHARS = "▁▂▃▄▅▆▇█"
 _MAX_SPARK_DAYS = 60
@@ -43,113 +37,30 @@ _MIN_WIDTH_FOR_BARS = 100
 """Terminal columns needed to show bars."""
 
 
-def sum_to_dict(
-    by: str, summary: UsageSummary, redact: Redact, session: SessionSummary | None
-) -> Row:
-    """Build a JSON row: the group's key, tokens, cost and counts.
-
-    If the group is a session, `session` adds its title, project and own counts.
-    """
-    usage = summary.usage
-    key = redact(summary.key) if summary.key else None
-    row: Row = {} if by == "total" else {"key": key, by: key}
-    if by in ("session", "block"):
-        row["agent"] = summary.agent
-    row |= _session_to_dict(session, redact) if session else {}
-    return row | {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-        "cache_write_1h_tokens": usage.cache_write_1h_tokens,
-        "total_tokens": summary.tokens,
-        "cost_usd": summary.cost.usd,
-        "unpriced_messages": summary.cost.unpriced,
-        "messages": summary.messages,
-        "sessions": summary.sessions,
-        "models": [redact(model) for model in summary.models],
-        "first_at": encode_time(summary.first_at),
-        "last_at": encode_time(summary.last_at),
-    }
-
-
-def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
-    return {
-        "title": redact(session.title) or None,
-        "project": redact(session.cwd) or None,
-        "units": session.units,
-        "tool_calls": session.tool_calls,
-        "subagents": session.subagents,
-    }
-
-
-def block_to_dict(block: UsageBlock, now: datetime, redact: Redact) -> Row:
-    """Build the JSON row of a five-hour window, with its hourly rates."""
-    row = sum_to_dict("block", block.summary, redact, None)
-    row["key"] = row["block"] = encode_time(block.start)
-    is_active = block.is_active(now)
-    usd = block.summary.cost.usd
-    hourly_cost = block.per_hour(usd) if usd is not None else None
-    hours_left = (block.end - now) / timedelta(hours=1)
-    projected_cost = None
-    if is_active and hourly_cost:
-        projected_cost = (usd or 0) + hourly_cost * hours_left
-    return row | {
-        "ends_at": encode_time(block.end),
-        "is_active": is_active,
-        "tokens_per_hour": block.per_hour(block.summary.tokens),
-        "cost_usd_per_hour": hourly_cost,
-        "projected_cost_usd": projected_cost,
-    }
-
-
-def tool_to_dict(
-    summary: ToolUsageSummary,
-    redact: Redact,
-    get_session: Callable[[int], tuple[str, str]],
-) -> Row:
-    """Build the JSON row of a tool; `slowest` identifies its slowest call."""
-    tool = redact(summary.tool)
-    row: Row = {
-        "key": tool,
-        "tool": tool,
-        "calls": summary.calls,
-        "failed": summary.failed,
-        "unanswered": summary.unanswered,
-        "sessions": summary.sessions,
-        "timed": summary.timed,
-        "median_seconds": summary.median_seconds,
-        "p95_seconds": summary.p95_seconds,
-        "max_seconds": summary.max_seconds,
-        "total_seconds": summary.total_seconds,
-        "slowest": None,
-    }
-    if slowest := summary.slowest:
-        row["slowest"] = {
-            "session_id": get_session(slowest.session)[1],
-            "entry_id": slowest.entry_id.hex(),
-        }
-    return row
-
-
 def print_rows_csv(by: str, rows: list[Row]) -> None:
     """Print the rows as CSV."""
     names = [name for name in rows[0] if name != "slowest"] if rows else ["key", by]
     print_csv(names, ([row[name] for name in names] for row in rows))
 
 
-def render_sums(
-    by: str,
-    rows: list[Row],
-    totals: Row,
-    unpriced_models: list[str],
-    home: str,
-    hidden_count: int,
+def render_stats(
+    stats: Stats, home: str, short_ids: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a table with a total, sparklines for days, and the source of prices.
+    """Yield a table with a total.
 
-    `hidden_count` is the number of rows that the limit leaves out.
+    `short_ids` maps the ids of sessions to the prefixes that the table shows.
     """
+    if stats.by == "tool":
+        return _render_tools(stats)
+    return _render_sums(stats, home, short_ids)
+
+
+def _render_sums(
+    stats: Stats, home: str, short_ids: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a table, sparklines for days, and the source of prices."""
+    by, totals, unpriced_models = stats.by, stats.totals, stats.unpriced_models
+    rows = [{**row, "key": short_ids.get(row["key"], row["key"])} for row in stats.rows]
     if not rows:
         yield "There is no usage yet. Read new entries with: leslied sync"
         return
@@ -163,10 +74,10 @@ def render_sums(
             droppable=_DROPPABLE,
         )
     )
-    yield from _lines_with_total(lines, hidden_count)
+    yield from _lines_with_total(lines, stats.hidden_count)
     if by == "day" and len(rows) > 1:
         yield from _spark_lines(rows)
-    yield click.style(f"List prices: {load_prices()}.", dim=True)
+    yield click.style(f"List prices: {stats.price_list}.", dim=True)
     if unpriced_models:
         models = ", ".join(unpriced_models[:_MAX_LISTED_MODELS])
         models += ", …" if len(unpriced_models) > _MAX_LISTED_MODELS else ""
@@ -271,7 +182,7 @@ def _key_cells(by: str, row: Row, home: str) -> list[str]:
             max_chars = 60 if has_room(_MIN_WIDTH_FOR_BARS) else 28
             return [_truncate_left(format_path(key, home), max_chars)]
         case "day" | "week" | "month":
-            return [key, ", ".join(_shorten_model(model) for model in row["models"])]
+            return [key, ", ".join(shorten_model(model) for model in row["models"])]
         case _:
             return [key]
 
@@ -279,15 +190,6 @@ def _key_cells(by: str, row: Row, home: str) -> list[str]:
 def _truncate_left(path: str, max_chars: int) -> str:
     """Cut the start of a path, which is less informative than its end."""
     return path if len(path) <= max_chars else "…" + path[1 - max_chars :]
-
-
-def _shorten_model(model: str) -> str:
-    """Return the model's name without provider, the agent's prefix and date."""
-    name = model.rpartition("/")[2]
-    for adapter in load_adapters().values():
-        name = name.removeprefix(adapter.model_prefix)
-    head, _, tail = name.rpartition("-")
-    return head if len(tail) == 8 and tail.isdigit() else name
 
 
 def _number_cells(row: Row) -> list[str]:
@@ -335,11 +237,9 @@ def _format_sparkline(values: list[float]) -> str:
     )
 
 
-def render_tools(rows: list[Row], totals: Row, hidden_count: int) -> Iterator[str]:
-    """Yield a table of tools with calls, failures, durations and a total.
-
-    `hidden_count` is the number of rows that the limit leaves out.
-    """
+def _render_tools(stats: Stats) -> Iterator[str]:
+    """Yield a table of tools with calls, failures, durations and a total."""
+    rows = stats.rows
     if not rows:
         yield "No tool was called."
         return
@@ -350,7 +250,7 @@ def render_tools(rows: list[Row], totals: Row, hidden_count: int) -> Iterator[st
         [row["tool"], *_tool_number_cells(row), _format_bar(row["calls"], maximum)]
         for row in rows
     ]
-    cells.append(["total", *_tool_number_cells(totals), ""])
+    cells.append(["total", *_tool_number_cells(stats.totals), ""])
     lines = list(
         format_table(
             headers,
@@ -360,7 +260,7 @@ def render_tools(rows: list[Row], totals: Row, hidden_count: int) -> Iterator[st
             droppable=_DROPPABLE,
         )
     )
-    yield from _lines_with_total(lines, hidden_count)
+    yield from _lines_with_total(lines, stats.hidden_count)
     yield click.style(
         "NO RESULT counts calls without a result in the log. Times run from a call to "
         "its result, including the wait for permission.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,12 @@ from msgspec import structs
 from leslied import sinks, tail
 from leslied.errors import UserError
 from leslied.failpoints import failpoint
+from leslied.queries.disk import find_store_copies
 from leslied.sessions import RecordStream, assemble, compute_status
-from leslied.sessions.retention import StorageSizes, has_failed
+from leslied.sessions.retention import has_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from leslied.model.session import ProcessRegistry, SessionSummary
     from leslied.model.source import Root
     from leslied.pipeline.stages.archive import Archiver
+    from leslied.queries.prune_plan import PruneAnswer
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store, StoreReader
 
@@ -81,17 +83,6 @@ class PruneGuard:
         return bool(units) and has_failed(units[-1])
 
 
-def measure_sizes(reader: StoreReader) -> StorageSizes:
-    """Return the sizes of the store and the archive, in total and by session."""
-    sizes = reader.sizes
-    return StorageSizes(
-        store=sizes.get_used_bytes(),
-        archive=sizes.get_archive_bytes(),
-        store_by_session=sizes.get_store_bytes_by_session(),
-        archive_by_session=sizes.get_archive_bytes_by_session(),
-    )
-
-
 def find_live_sessions(
     registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]],
 ) -> set[tuple[str, str]]:
@@ -121,6 +112,25 @@ class PruneReport:
     """Number of deleted copies of the store, which contain the pruned sessions."""
     is_store_shrunk: bool = True
     """Whether the store was vacuumed, which is impossible while it is being read."""
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the numbers of deleted things, as in JSON."""
+        return {
+            "records_removed": self.records,
+            "archive_files_removed": self.archive_files,
+            "transcripts_removed": self.transcripts,
+            "copies_removed": self.store_copies,
+        }
+
+    def list_warnings(self) -> Iterator[str]:
+        """Yield what could not be deleted, and why."""
+        for path in self.changed_transcripts:
+            yield f"{path} was edited after it was written, so it was kept."
+        if not self.is_store_shrunk:
+            yield (
+                "The store's file could not shrink, because another program is reading "
+                "it. Run the same command again when that program has ended."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,11 +218,28 @@ def make_batches(
         yield batch
 
 
-def find_store_copies(store: Path) -> list[Path]:
-    """Return the copies of the store that a rebuild or a migration left beside it."""
-    suffixes = ("before-rebuild*", "form*")
-    return sorted(
-        path
-        for suffix in suffixes
-        for path in store.parent.glob(f"{store.name}.{suffix}")
+def execute_plan(
+    pruner: Pruner,
+    answer: PruneAnswer,
+    track: Callable[[list[list[PruneCandidate]]], Iterable[list[PruneCandidate]]],
+) -> PruneAnswer:
+    """Delete the planned sessions, batch by batch; return what was deleted.
+
+    `track` yields the batches and shows the progress.
+    """
+    plan, store = answer.plan, pruner.store
+    with store.pruner() as store_pruner:
+        # An earlier run may have ended before it could shrink the store.
+        needs_vacuum = store_pruner.needs_vacuum()
+    if plan.candidates or needs_vacuum:
+        pruner.check_free_space(answer.sizes.compute_remaining_store(plan.candidates))
+        for batch in track(list(make_batches(plan.candidates))):
+            pruner.remove(batch)
+        pruner.finish()
+    copies = find_store_copies(store.path)
+    return replace(
+        answer,
+        copies_bytes=sum(copy.stat().st_size for copy in copies),
+        removed=pruner.report.to_dict(),
+        warnings=tuple(pruner.report.list_warnings()),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
@@ -52,6 +52,20 @@ class RebuildReport:
     lost_entries: int = 0
     ingest: IngestReport = field(default_factory=IngestReport)
     warnings: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without the warnings."""
+        return {
+            "sources_archived": self.archived_sources,
+            "names_from": self.metadata_source,
+            "entries_decoded": self.ingest.entries,
+            "records": self.ingest.added.records,
+            "sessions_same": self.same_sessions,
+            "sessions_changed": self.changed_sessions,
+            "sessions_new": self.new_sessions,
+            "sessions_lost": self.lost_sessions,
+            "entries_lost": self.lost_entries,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

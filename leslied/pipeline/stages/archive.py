@@ -20,8 +20,12 @@ from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.exclude import make_exclude_predicate
 from leslied.pipeline.ingest.source_reader import FIRST_CWD, parse_state
 from leslied.pipeline.progress import ignore_progress
-from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
-from leslied.pipeline.stages.archive_frames import SourceCopier, add_spills
+from leslied.pipeline.stage import FULL_BUDGET, Stage, Timing
+from leslied.pipeline.stages.archive_frames import (
+    ArchiverReport,
+    SourceCopier,
+    add_spills,
+)
 from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store.ledgers.archive import ArchiveCursor
 from leslied.store.ledgers.metadata import ManifestRuns
@@ -43,27 +47,6 @@ recognised, and a file that did not reach the disk is written again at the next 
 _UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
 """Shapes that are not archived: rows and the files of a tree change in place, and a
 compressed log would not become smaller in the archive."""
-
-
-@dataclass(slots=True, kw_only=True)
-class ArchiverReport(Report):
-    """Counts and errors of one run."""
-
-    sources: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
-    excluded: int = 0
-    missing: int = 0
-    """Sources that no longer exist below a root."""
-
-    event = "archive.write"
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Return the numbers to log."""
-        if not self.bytes_written:
-            return {}
-        return {"logs": self.sources, "bytes": self.bytes_written}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

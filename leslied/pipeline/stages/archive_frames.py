@@ -12,16 +12,37 @@ import msgspec
 from leslied import tail
 from leslied.archive import ArchiveError, FrameKind, FrameSpec
 from leslied.model.source import Shape
+from leslied.pipeline.stage import Report
 from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from leslied.archive import ArchiveFrame, ArchiveWriter
     from leslied.model.source import Cursor, SourceRef
-    from leslied.pipeline.stages.archive import ArchiverReport
     from leslied.store.ledgers.archive import DueSource
+
+
+@dataclass(slots=True, kw_only=True)
+class ArchiverReport(Report):
+    """Counts and errors of one run."""
+
+    sources: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    excluded: int = 0
+    missing: int = 0
+    """Sources that no longer exist below a root."""
+
+    event = "archive.write"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        if not self.bytes_written:
+            return {}
+        return {"logs": self.sources, "bytes": self.bytes_written}
 
 
 @dataclass(frozen=True, slots=True)

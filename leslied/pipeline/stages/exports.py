@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +14,13 @@ from leslied import sinks
 from leslied.errors import SinkError
 from leslied.layout import exports_folder
 from leslied.model.record import SessionKey
-from leslied.model.session import Session
-from leslied.model.stats import Cost
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
-from leslied.prices import load_prices
-from leslied.queries import UsageStats
+from leslied.queries.resolve import ResolvedId
+from leslied.queries.sessions import load_session_summary
+from leslied.queries.units import load_session
 from leslied.redact.session import redact_session
-from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
+from leslied.sessions import compute_status
 from leslied.sessions.status import compute_stop_cutoff_us
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.model.output import Artifact
-    from leslied.model.session import SessionSummary
+    from leslied.model.session import Session, SessionSummary
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import DueSession, Store, StoreReader
 
@@ -123,44 +122,14 @@ class Exports(Stage):
                 report.files_written += 1
 
     def _load_session(self, main: SessionSummary) -> Session:
-        """Return the session with all of its units, subagents and costs."""
-        children = self.reader.list_children(main)
-        units = assemble(
-            RecordStream(main, tuple(self.reader.list_records(main.row))),
-            [RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children],
-        )
+        """Return the session with its units, subagents and costs, as in `show`."""
+        agent, session_id, _ = main.key
+        summary = load_session_summary(self.reader, agent, session_id, with_costs=True)
         with self.store.exports() as ledger:
-            offset = ledger.get_utc_offset(main.row)
-        return Session(
-            summary=self._include_subagents(main),
-            units=tuple(self.reader.add_transcript_paths(unit) for unit in units),
-            status="stopped",
-            cost_usd=self._find_cost(main) or find_reported_cost(units),
-            zone=timezone(timedelta(minutes=offset)),
-        )
-
-    def _find_cost(self, main: SessionSummary) -> float | None:
-        """Return the cost as `leslied list` shows it, in US dollars, or None.
-
-        Each message counts once, at the prices of its day.
-        """
-        rows = [main.row, *(s.row for s in self.reader.list_subagents(main.key))]
-        costs = UsageStats(self.reader.usage, load_prices()).sum_session_costs(rows)
-        return reduce(Cost.plus, (costs.get(row, Cost()) for row in rows)).usd
-
-    def _include_subagents(self, main: SessionSummary) -> SessionSummary:
-        """Return the summary as `leslied list` shows it, with subagents included.
-
-        Its tokens are the sum, and its end is the latest end, of session and subagents.
-        """
-        subagents = self.reader.list_subagents(main.key)
-        ends = [s.ended_at for s in (main, *subagents) if s.ended_at]
-        return structs.replace(
-            main,
-            usage=self.reader.sum_usage([main.row, *(s.row for s in subagents)]),
-            subagents=len(subagents),
-            ended_at=max(ends, default=None),
-        )
+            zone = timezone(timedelta(minutes=ledger.get_utc_offset(main.row)))
+        resolved, now = ResolvedId(summary), self.clock.now()
+        session = load_session(self.reader, resolved, now, zone)
+        return structs.replace(session, status="stopped")
 
 
 def _render(format_name: str, session: Session) -> Iterator[Artifact]:

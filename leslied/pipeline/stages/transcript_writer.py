@@ -15,18 +15,41 @@ from leslied import sinks
 from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
+from leslied.pipeline.stage import Report
 from leslied.sinks import leslie
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from leslied.model.session import Session, Unit
-    from leslied.pipeline.stages.transcripts import SettleReport
     from leslied.store import TranscriptLedger
 
 MAX_TRANSCRIPTS = 50
 """Transcript files per thread. Older ones are removed; the store keeps everything."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SettleReport(Report):
+    """Counts of one run, and reasons of failures by session id."""
+
+    units: int = 0
+    files_written: int = 0
+    files_removed: int = 0
+
+    event = "transcripts.write"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return the numbers to log."""
+        if not self.files_written:
+            return {}
+        return {"units": self.units, "files": self.files_written}
+
+    @property
+    def has_changes(self) -> bool:
+        """Return whether later stages may have new work."""
+        return self.units > 0
 
 
 @dataclass(slots=True)

@@ -17,8 +17,12 @@ from leslied.model.session import Session
 from leslied.model.times import to_us
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
-from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
-from leslied.pipeline.stages.transcript_writer import MAX_TRANSCRIPTS, TranscriptWriter
+from leslied.pipeline.stage import FULL_BUDGET, Stage
+from leslied.pipeline.stages.transcript_writer import (
+    MAX_TRANSCRIPTS,
+    SettleReport,
+    TranscriptWriter,
+)
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.sessions.subagents import find_parents, get_main_unit
@@ -26,7 +30,7 @@ from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from datetime import tzinfo
 
     from leslied.clock import Clock
@@ -38,29 +42,6 @@ if TYPE_CHECKING:
 _SETTLE_AFTER = timedelta(seconds=2)
 """Time without new entries after which an ended turn counts as a finished unit."""
 Backfill = Literal["central", "project", "none"]
-
-
-@dataclass(slots=True, kw_only=True)
-class SettleReport(Report):
-    """Counts of one run, and reasons of failures by session id."""
-
-    units: int = 0
-    files_written: int = 0
-    files_removed: int = 0
-
-    event = "transcripts.write"
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Return the numbers to log."""
-        if not self.files_written:
-            return {}
-        return {"units": self.units, "files": self.files_written}
-
-    @property
-    def has_changes(self) -> bool:
-        """Return whether later stages may have new work."""
-        return self.units > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

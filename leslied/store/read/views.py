@@ -8,7 +8,20 @@ a function costs nothing in a query that does not use its columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.field import index_by_name
+from leslied.model.fields import (
+    RECORD_FIELDS,
+    SESSION_FIELDS,
+    UNIT_FIELDS,
+    USAGE_FIELDS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from leslied.model.field import Field
 
 
 class Column(NamedTuple):
@@ -77,74 +90,66 @@ _TOOL_SQL = (
 _FROM_CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
 _JOIN_RESULT = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
 _EXCERPT_CHARACTERS = 200
-_ENTRY_ID_SQL = "lower(hex(r.entry_id))"
 _DAY_SQL = "date(created_us / 1e6, 'unixepoch')"
 
-_AGENT = Column("agent", "the agent's name, such as `claude-code`", "s.agent")
-_SESSION = Column("session_id", "the session's id", "s.session_id")
-_SOURCE = Column("source", "`main`, or `subagent:` and the subagent's id", "s.source")
-_SEQUENCE = Column(
-    "sequence",
-    "position in its source: 1, 2, … without gaps",
-    "sequence_of(p.session, p.id)",
+_ENTRY_SQL = {
+    "agent": "s.agent",
+    "session_id": "s.session_id",
+    "source": "s.source",
+    "sequence": "sequence_of(p.session, p.id)",
+    "unit": "p.unit",
+    "chat_id": "chat_of(p.session, p.unit)",
+    "thread_id": "nullif(s.thread_id, '')",
+    "project": "nullif(s.cwd, '')",
+    "type": "r.type",
+    "role": "r.role",
+    "created_at": _time_sql("r.created_us"),
+    "content": _TEXT_SQL.format("r"),
+    "tool_name": _TOOL_SQL,
+    "tool_call_id": _null_if_empty("tool_call_id"),
+    "tool_input": _null_if_empty("tool_input"),
+    "model": _null_if_empty("model"),
+    "message_id": _null_if_empty("message_id"),
+    "parent_id": _null_if_empty("parent_id"),
+    "metadata": _null_if_empty("metadata"),
+    "entry_id": "lower(hex(r.entry_id))",
+    "log_path": "(SELECT CAST(o.path AS TEXT) FROM source o WHERE o.id = p.source)",
+}
+"""SQL of the columns that entries have, in the order of the view."""
+_PLACEMENT_ABOUT = {
+    "unit": "the number of the unit; 0 before the first prompt",
+    "chat_id": "the unit's id, for `show`",
+    "thread_id": "the session's thread",
+    "project": "the session's working directory",
+    "log_path": "the file or database it was read from",
+}
+"""Descriptions of the columns that are not fields of a record."""
+
+
+def make_entry_columns(fields: Iterable[Field] = RECORD_FIELDS) -> Iterator[Column]:
+    """Yield the columns of entries; a field without SQL is a text column of records."""
+    columns = {field.name: field.about for field in fields if field.is_column}
+    about_by_name = columns | _PLACEMENT_ABOUT
+    for name in dict.fromkeys((*_ENTRY_SQL, *columns)):
+        sql = _ENTRY_SQL.get(name) or _null_if_empty(name)
+        yield Column(name, about_by_name[name], sql)
+
+
+_ENTRY_COLUMNS = {column.name: column for column in make_entry_columns()}
+_UNIT_ABOUT = {name: field.about for name, field in index_by_name(UNIT_FIELDS).items()}
+_AGENT, _SESSION, _SOURCE, _SEQUENCE, _UNIT, _CREATED = (
+    _ENTRY_COLUMNS[name]
+    for name in ("agent", "session_id", "source", "sequence", "unit", "created_at")
 )
-_UNIT = Column("unit", "the number of the unit; 0 before the first prompt", "p.unit")
-_CREATED = Column(
-    "created_at",
-    "the time in the log, such as `2026-01-31T15:00:00.000Z`",
-    _time_sql("r.created_us"),
+_PROJECT, _CALL, _ENTRY, _MODEL, _TOOL = (
+    _ENTRY_COLUMNS[name]
+    for name in ("project", "tool_call_id", "entry_id", "model", "tool_name")
 )
-_PROJECT = Column("project", "the session's working directory", "nullif(s.cwd, '')")
-_CALL = Column(
-    "tool_call_id", "joins a call and its result", _null_if_empty("tool_call_id")
-)
-_ENTRY = Column("entry_id", "the entry's id, which never changes", _ENTRY_ID_SQL)
-_MODEL = Column("model", "the model that wrote it", _null_if_empty("model"))
 
 ENTRIES = View(
     "transcript_entries",
     "Every entry of every session and subagent, as in `show`.",
-    (
-        _AGENT,
-        _SESSION,
-        _SOURCE,
-        _SEQUENCE,
-        _UNIT,
-        Column("chat_id", "the unit's id, for `show`", "chat_of(p.session, p.unit)"),
-        Column("thread_id", "the session's thread", "nullif(s.thread_id, '')"),
-        _PROJECT,
-        Column("type", "`user_message`, `tool_use`, `error`, …", "r.type"),
-        Column("role", "`system`, `user`, `assistant` or `tool`", "r.role"),
-        _CREATED,
-        Column(
-            "content",
-            "the text: message, thinking or tool result",
-            _TEXT_SQL.format("r"),
-        ),
-        Column("tool_name", "the tool, for calls and results", _TOOL_SQL),
-        _CALL,
-        Column(
-            "tool_input", "the call's arguments, as JSON", _null_if_empty("tool_input")
-        ),
-        _MODEL,
-        Column(
-            "message_id", "the API message it is part of", _null_if_empty("message_id")
-        ),
-        Column(
-            "parent_id",
-            "the id of the entry it follows, from the log",
-            _null_if_empty("parent_id"),
-        ),
-        Column(
-            "metadata", "other data from the log, as JSON", _null_if_empty("metadata")
-        ),
-        _ENTRY,
-        Column(
-            "log_path",
-            "the file or database it was read from",
-            "(SELECT CAST(o.path AS TEXT) FROM source o WHERE o.id = p.source)",
-        ),
-    ),
+    tuple(_ENTRY_COLUMNS.values()),
     f"{_FROM_RECORDS} WHERE {_IS_VISIBLE}",
 )
 
@@ -160,7 +165,7 @@ FLOW = View(
         _CREATED,
         Column("type", "the entry's type", "r.type"),
         Column("role", "the entry's role", "r.role"),
-        Column("tool_name", "the tool, for calls and results", _TOOL_SQL),
+        _TOOL,
         Column("previous_type", "type of the previous entry in its source", "b.type"),
         Column("previous_role", "role of the previous entry", "b.role"),
         Column("next_type", "type of the next entry in its source", "n.type"),
@@ -287,13 +292,8 @@ DAILY = View(
         Column("model", "the model", "model"),
         Column("messages", "number of API messages", "count(*)"),
         *(
-            Column(name, about, f"CAST(total({name}) AS INTEGER)")
-            for name, about in (
-                ("input_tokens", "input tokens that were not cached"),
-                ("output_tokens", "output tokens, including thinking"),
-                ("cache_read_tokens", "tokens read from the cache"),
-                ("cache_write_tokens", "tokens written to the cache"),
-            )
+            Column(field.name, field.about, f"CAST(total({field.name}) AS INTEGER)")
+            for field in USAGE_FIELDS
         ),
     ),
     "FROM usage GROUP BY 1, 2, 3",
@@ -313,32 +313,32 @@ UNITS = View(
         _SESSION,
         _SOURCE,
         _UNIT,
-        Column("chat_id", "the unit's id, for `show`", "chat_of(p.session, p.unit)"),
+        _ENTRY_COLUMNS["chat_id"],
         Column(
             "started_at",
-            "the earliest time of its entries",
+            _UNIT_ABOUT["started_at"],
             _time_sql(f"(SELECT min(x.created_us) {_FROM_UNIT})"),
         ),
         Column(
             "ended_at",
-            "the latest time of its entries",
+            _UNIT_ABOUT["ended_at"],
             _time_sql(f"(SELECT max(x.created_us) {_FROM_UNIT})"),
         ),
         Column(
             "prompt",
-            "the text of the prompt; NULL before the first prompt",
+            f"{_UNIT_ABOUT['prompt']}; NULL before the first prompt",
             "CASE WHEN p.unit > 0 OR s.source <> 'main' THEN (SELECT x.content "
             f"{_FROM_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
         ),
         Column("entries", "number of entries", f"(SELECT count(*) {_FROM_UNIT})"),
         Column(
             "tool_calls",
-            "number of tool calls",
+            _UNIT_ABOUT["tool_calls"],
             f"(SELECT count(*) {_FROM_UNIT} AND x.type = 'tool_use')",
         ),
         Column(
             "transcript",
-            "the path of its transcript, once written",
+            _UNIT_ABOUT["transcript"],
             "(SELECT CAST(t.folder AS TEXT) || '/' || t.file FROM transcript t WHERE "
             "t.session = p.session AND t.unit = p.unit AND t.newest > 0 "
             "AND NOT t.is_removed)",
@@ -352,37 +352,25 @@ UNITS = View(
 SESSION_LIST_TABLE = "session_list"
 """Temporary table that is filled before a query over `sessions`."""
 
+
+def _iter_session_columns() -> Iterator[Column]:
+    """Yield the columns of `sessions`; the tokens have a column each."""
+    for field in SESSION_FIELDS:
+        if field.name == "usage":
+            for count in USAGE_FIELDS:
+                is_first = count is USAGE_FIELDS[0]
+                note = "; these four include subagents" if is_first else ""
+                yield Column(count.name, count.about + note, count.name)
+            continue
+        name = "session_id" if field.name == "id" else field.name
+        is_time = name.endswith("_at")
+        yield Column(name, field.about, _ISO_TIME_SQL.format(name) if is_time else name)
+
+
 SESSIONS = View(
     "sessions",
     "The sessions, as in `list` at the time of the query.",
-    tuple(
-        Column(
-            name, about, _ISO_TIME_SQL.format(name) if name.endswith("_at") else name
-        )
-        for name, about in (
-            ("session_id", "the session's id"),
-            ("agent", "the agent's name"),
-            ("project", "the session's working directory"),
-            ("title", "its title, or the beginning of its first prompt"),
-            ("status", "`active`, `idle` or `stopped`"),
-            ("started_at", "the time of its first entry"),
-            ("ended_at", "the time of its last entry, including subagents"),
-            ("units", "number of units"),
-            ("tool_calls", "number of tool calls, without subagents"),
-            ("subagents", "number of subagents"),
-            ("model", "the model of the last message"),
-            (
-                "input_tokens",
-                "input tokens that were not cached; these four include subagents",
-            ),
-            ("output_tokens", "output tokens, including thinking"),
-            ("cache_read_tokens", "tokens read from the cache"),
-            ("cache_write_tokens", "tokens written to the cache"),
-            ("cost_usd", "cost of the tokens at list prices, where they are known"),
-            ("thread_id", "the id of its thread"),
-            ("transcripts_dir", "the folder of its transcripts, once written"),
-        )
-    ),
+    tuple(_iter_session_columns()),
     f"FROM {SESSION_LIST_TABLE}",
 )
 

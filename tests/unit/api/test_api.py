@@ -22,7 +22,7 @@ from leslied.api import (
     UserError,
     open_store,
 )
-from leslied.queries import list_sessions
+from leslied.queries.sessions import list_sessions
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
@@ -482,7 +482,7 @@ def test_reading_the_first_entry_loads_only_one_page(
 ):
     harness.commit(*(make_record(str(n), str(n)) for n in range(1000)))
     statements: list[str] = []
-    store._backend.reader._db.set_trace_callback(statements.append)
+    store._queries._reader._db.set_trace_callback(statements.append)
 
     next(store.entries.all())
 
@@ -563,9 +563,9 @@ def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> i
     session = store.session(name)
     calls = count()
     # The handler is called every hundred steps; its result, False, means to go on.
-    store._backend.reader._db.set_progress_handler(lambda: next(calls) < 0, 100)
+    store._queries._reader._db.set_progress_handler(lambda: next(calls) < 0, 100)
     read(session)
-    store._backend.reader._db.set_progress_handler(None, 0)
+    store._queries._reader._db.set_progress_handler(None, 0)
     return 100 * next(calls)
 
 
@@ -621,7 +621,7 @@ def test_the_timeout_of_a_query_does_not_affect_later_calls(
     harness: StoreHarness, store: Store, clock: FakeClock
 ):
     commit_session(harness)
-    reader = store._backend.reader
+    reader = store._queries._reader
     list(store.sql("SELECT 1", timeout=5))
 
     reader._clock = clock

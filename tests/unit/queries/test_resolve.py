@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import UserError
-from leslied.queries import ResolvedId, load_units, resolve_id
+from leslied.queries.resolve import ResolvedId, resolve_id
+from leslied.queries.units import load_units
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,

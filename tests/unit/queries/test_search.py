@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leslied.queries import parse_query, search_entries
-from leslied.queries.search import make_snippet
+from leslied.queries.search import make_snippet, search_entries
+from leslied.queries.search_query import parse_query
 from leslied.redact import Redactor
 from tests.support.clock import FakeClock
 from tests.support.records import StoreHarness, make_record

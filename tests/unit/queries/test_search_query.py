@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leslied.errors import UserError
 from leslied.model.query import AllOf, AnyOf, Filter, Term
-from leslied.queries import has_syntax, parse_query
+from leslied.queries.search_query import has_syntax, parse_query
 
 A, B, C = Term("a"), Term("b"), Term("c")
 

@@ -10,7 +10,7 @@ import pytest
 from leslied.model.query import Filter, Selection
 from leslied.model.record import Usage
 from leslied.model.times import to_us
-from leslied.queries import list_sessions
+from leslied.queries.sessions import list_sessions
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import LesliedError, UserError
-from leslied.service import ProgramResult, SubprocessRunner, find_program, get_manager
+from leslied.service import ProgramResult, SubprocessRunner, find_program
 from leslied.service.systemd import (
     NAMESPACE_DIRECTIVES,
     Systemd,
@@ -290,17 +290,6 @@ def test_a_folder_that_cannot_be_created_is_an_error(manager, home):
 
     with pytest.raises(LesliedError, match="cannot be written"):
         manager.install({})
-
-
-def test_the_platform_selects_the_manager(home):
-    names = [
-        get_manager(home=home, environ={}, platform=platform, program=PROGRAM).name
-        for platform in ("linux", "darwin")
-    ]
-
-    assert names == ["systemd", "launchd"]
-    with pytest.raises(UserError, match="plan9"):
-        get_manager(home=home, environ={}, platform="plan9", program=PROGRAM)
 
 
 def make_script(folder: Path) -> Path:

@@ -14,7 +14,7 @@ import pytest
 
 from leslied import tail
 from leslied.model.source import Cursor
-from leslied.queries import parse_query
+from leslied.queries.search_query import parse_query
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import (

@@ -20,7 +20,6 @@ from leslied.cli.render.output import (
     format_source_errors,
     format_table,
     sanitize,
-    shorten_ids,
 )
 from leslied.model.source import SourceProblem
 
@@ -101,34 +100,6 @@ def test_numbers_and_sizes_are_abbreviated():
 def test_the_home_folder_is_abbreviated():
     assert format_path("/home/dev/app", "/home/dev") == "~/app"
     assert format_path("/home/developer", "/home/dev") == "/home/developer"
-
-
-def test_an_id_is_shortened_to_a_unique_prefix():
-    ids = ["01a1e1f8-e3b4-7d00", "01a1e1f8-dc68-7391", "ses_short", "b632662f-2db8"]
-
-    assert shorten_ids(ids, []) == {
-        "01a1e1f8-e3b4-7d00": "01a1e1f8-e",
-        "01a1e1f8-dc68-7391": "01a1e1f8-d",
-        "ses_short": "ses_shor",
-        "b632662f-2db8": "b632662f",
-    }
-
-
-def test_an_id_that_is_a_prefix_of_another_is_not_cut():
-    assert shorten_ids(["abcdefgh", "abcdefghij"], []) == {
-        "abcdefgh": "abcdefgh",
-        "abcdefghij": "abcdefghi",
-    }
-
-
-def test_a_short_id_is_also_unique_among_ids_that_are_not_shown():
-    assert shorten_ids(["01a1e1f8-e3b4"], ["01a1e1f8-e111"]) == {
-        "01a1e1f8-e3b4": "01a1e1f8-e3",
-    }
-
-
-def test_an_empty_list_of_ids_gives_no_short_ids():
-    assert shorten_ids([], []) == {}
 
 
 TITLES = [

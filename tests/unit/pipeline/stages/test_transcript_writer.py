@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.model.session import Session
-from leslied.pipeline.stages.transcript_writer import TranscriptWriter
-from leslied.pipeline.stages.transcripts import SettleReport
+from leslied.pipeline.stages.transcript_writer import SettleReport, TranscriptWriter
 from leslied.sinks import leslie
 from leslied.store import Store
 from tests.support.clock import FakeClock

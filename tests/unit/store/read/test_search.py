@@ -13,7 +13,8 @@ from msgspec import structs
 
 from leslied.model.query import AllOf, Query, Term
 from leslied.model.times import to_us
-from leslied.queries import SearchMode, parse_query, search_entries
+from leslied.queries.search import SearchMode, search_entries
+from leslied.queries.search_query import parse_query
 from leslied.sessions.units import make_chat_id
 from tests.support.clock import FakeClock
 from tests.support.records import (

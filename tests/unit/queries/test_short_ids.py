@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from leslied.cli import leslied
 from leslied.model.record import SessionKey, Usage
+from leslied.queries.short_ids import shorten_ids
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
@@ -82,3 +83,31 @@ def test_show_accepts_every_printed_id(command: str):
 
     assert len(session_ids) == 10
     assert not session_ids & {HIDDEN, ORPHAN}
+
+
+def test_an_id_is_shortened_to_a_unique_prefix():
+    ids = ["01a1e1f8-e3b4-7d00", "01a1e1f8-dc68-7391", "ses_short", "b632662f-2db8"]
+
+    assert shorten_ids(ids, []) == {
+        "01a1e1f8-e3b4-7d00": "01a1e1f8-e",
+        "01a1e1f8-dc68-7391": "01a1e1f8-d",
+        "ses_short": "ses_shor",
+        "b632662f-2db8": "b632662f",
+    }
+
+
+def test_an_id_that_is_a_prefix_of_another_is_not_cut():
+    assert shorten_ids(["abcdefgh", "abcdefghij"], []) == {
+        "abcdefgh": "abcdefgh",
+        "abcdefghij": "abcdefghi",
+    }
+
+
+def test_a_short_id_is_also_unique_among_ids_that_are_not_shown():
+    assert shorten_ids(["01a1e1f8-e3b4"], ["01a1e1f8-e111"]) == {
+        "01a1e1f8-e3b4": "01a1e1f8-e3",
+    }
+
+
+def test_an_empty_list_of_ids_gives_no_short_ids():
+    assert shorten_ids([], []) == {}

@@ -1,0 +1,89 @@
+"""Assets of threads: their indexes, and problems with their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leslied.errors import UserError
+from leslied.layout import assets_file
+from leslied.queries.resolve import resolve_id
+from leslied.queries.sessions import list_sessions
+from leslied.sinks import find_project
+from leslied.threads.assets import find_assets, list_names, read_text
+from leslied.threads.index import parse_index
+from leslied.threads.lint import lint_assets
+
+if TYPE_CHECKING:
+    from leslied.model.session import SessionSummary
+    from leslied.queries.context import QueryContext
+
+_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_THREADS = 200
+
+
+def load_asset_indexes(
+    context: QueryContext, thread_id: str, folder: Path
+) -> list[dict[str, Any]]:
+    """Return the index of a thread; without an id, those of the folder's project.
+
+    Outside of a project, return those of all threads. Raise UserError if the thread is
+    unknown or has no index.
+    """
+    sessions = _select_sessions(context, thread_id, folder)
+    indexes = [_load_index(context, session) for session in sessions]
+    threads = [index for index in indexes if index]
+    if thread_id and not threads:
+        raise UserError(
+            f"{sessions[0].thread_id} has no asset index yet.",
+            "Write it with: leslied sync",
+        )
+    return threads
+
+
+def lint_thread_assets(
+    context: QueryContext, thread_id: str, folder: Path
+) -> list[dict[str, Any]]:
+    """Return the problems with names of assets, of the same threads."""
+    return [
+        {
+            "thread": session.thread_id,
+            "path": finding.path,
+            "rule": finding.rule,
+            "message": finding.message,
+            "better": finding.suggestion or None,
+        }
+        for session in _select_sessions(context, thread_id, folder)
+        for finding in lint_assets(
+            find_assets(Path(session.folder), session.thread_id),
+            list_names(Path(session.folder), session.thread_id),
+        )
+    ]
+
+
+def _select_sessions(
+    context: QueryContext, thread_id: str, folder: Path
+) -> list[SessionSummary]:
+    """Return the session of the thread; without an id, those of the project.
+
+    If there is no project, or it has no sessions, return those of all projects.
+    """
+    if thread_id:
+        return [resolve_id(context.reader, thread_id).session]
+    sessions = [s for s in list_sessions(context.reader) if s.folder]
+    project = find_project(str(folder))
+    project_sessions = [s for s in sessions if project and _is_in_project(s, project)]
+    return (project_sessions or sessions)[:_MAX_THREADS]
+
+
+def _is_in_project(session: SessionSummary, project: Path) -> bool:
+    return Path(session.folder) == project or find_project(session.cwd) == project
+
+
+def _load_index(
+    context: QueryContext, session: SessionSummary
+) -> dict[str, Any] | None:
+    path = assets_file(session.thread_id)
+    text = read_text(Path(session.folder), path, _MAX_INDEX_BYTES)
+    index = parse_index(context.redact(text)) if text else None
+    return {**index, "folder": session.folder} if index else None

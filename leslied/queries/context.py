@@ -1,0 +1,90 @@
+"""What every question needs: the store, the clock, the paths and the redactor."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Self
+
+from leslied.redact.session import (
+    redact_entry,
+    redact_session,
+    redact_summary,
+    redact_unit,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from leslied.agents import AgentAdapter
+    from leslied.clock import Clock
+    from leslied.model.record import PlacedRecord
+    from leslied.model.session import Session, SessionSummary, Unit
+    from leslied.model.source import Root
+    from leslied.paths import AppPaths
+    from leslied.store import StoreReader
+
+_MAX_CACHED_TEXTS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryContext:
+    """Access to everything that answers are made of; use it in a `with` statement.
+
+    The store is opened on first use, read-only. Answers contain no secrets, because
+    each value passes `redact` on its way from the store; with `redact` set to None,
+    values stay as they are in the logs.
+    """
+
+    open_reader: Callable[[], StoreReader]
+    clock: Clock
+    load_redact: Callable[[], Callable[[str], str]] | None
+    """Function that returns the redaction function; None reveals secrets."""
+    paths: AppPaths
+    home: Path
+    list_agent_roots: Callable[[], list[tuple[AgentAdapter, list[Root]]]]
+    """Function that returns every agent with the folders it writes logs to."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(KeyError):
+            self.__dict__.pop("reader").__exit__()
+
+    @cached_property
+    def reader(self) -> StoreReader:
+        """The store's reader; raise UserError or StoreUnusable if there is none."""
+        return self.open_reader()
+
+    @property
+    def now(self) -> datetime:
+        """The current time."""
+        return self.clock.now()
+
+    @cached_property
+    def redact(self) -> Callable[[str], str]:
+        """Function that replaces the secrets in a text, unless they are revealed."""
+        if self.load_redact is None:
+            return str
+        # Folders, models, names and ids repeat from session to session.
+        return lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.load_redact())
+
+    def redact_summary(self, summary: SessionSummary) -> SessionSummary:
+        """Return the summary without secrets, unless they are revealed."""
+        return redact_summary(summary, self.redact) if self.load_redact else summary
+
+    def redact_session(self, session: Session) -> Session:
+        """Return the session without secrets, unless they are revealed."""
+        return redact_session(session, self.redact) if self.load_redact else session
+
+    def redact_unit(self, unit: Unit) -> Unit:
+        """Return the unit without secrets, unless they are revealed."""
+        return redact_unit(unit, self.redact) if self.load_redact else unit
+
+    def redact_entry(self, placed: PlacedRecord) -> PlacedRecord:
+        """Return the record without secrets, unless they are revealed."""
+        return redact_entry(placed, self.redact) if self.load_redact else placed

@@ -1,0 +1,74 @@
+"""Messages to agents and their delivery state."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from leslied.errors import UserError
+from leslied.hooks import inbox, injection_state
+from leslied.model.codec import encode_time
+from leslied.model.times import to_ns
+
+if TYPE_CHECKING:
+    from leslied.queries.context import QueryContext
+
+
+class QueuedMessage(Struct, frozen=True, kw_only=True):
+    """A message to the agent of a thread."""
+
+    id: str
+    thread_id: str
+    state: str
+    """`queued`, `claimed` or `delivered`."""
+    queued_at: datetime
+    session_id: str
+    """The session that received the message; empty before that."""
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "id": self.id,
+            "thread_id": self.thread_id,
+            "state": self.state,
+            "queued_at": encode_time(self.queued_at),
+            "session_id": self.session_id or None,
+            "text": self.text,
+        }
+
+
+def list_inbox(context: QueryContext, prefix: str = "") -> list[QueuedMessage]:
+    """Return the messages, newest last, with states updated from the agents' logs.
+
+    Raises UserError if no thread that starts with the prefix has messages.
+    """
+    folder = str(context.paths.data_dir)
+    threads = [t for t in inbox.list_threads(folder) if t.startswith(prefix)]
+    if prefix and not threads:
+        raise UserError(
+            f"No message was sent to a thread that starts with {prefix!r}.",
+            "List all messages with: leslied inbox",
+        )
+    now_ns = to_ns(context.now)
+    messages = [
+        message for thread in threads for message in inbox.list_messages(folder, thread)
+    ]
+    inbox.resolve_claims(
+        messages,
+        now_ns,
+        lambda thread: injection_state.load(folder, thread).transcript,
+    )
+    return [
+        QueuedMessage(
+            id=message.id,
+            thread_id=message.thread,
+            state=message.state,
+            queued_at=datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC),
+            session_id=message.session,
+            text=context.redact(message.read_text()),
+        )
+        for message in sorted(messages, key=lambda message: message.at_ns)
+    ]

@@ -1,0 +1,77 @@
+"""The list of sessions, each with its status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from leslied.model.fields import session_to_dict
+from leslied.queries.sessions import list_sessions
+from leslied.sessions import compute_status, compute_stop_cutoff_us
+
+if TYPE_CHECKING:
+    from leslied.model.query import Selection
+    from leslied.model.session import SessionSummary, Status
+    from leslied.queries.context import QueryContext
+
+
+class ListedSession(Struct, frozen=True):
+    """A session or subagent with its status."""
+
+    summary: SessionSummary
+    status: Status
+
+    @property
+    def id(self) -> str:
+        """The id of the session, or of the subagent."""
+        return self.summary.subagent_id or self.summary.key.session_id
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form; a subagent has its own id and that of its parent."""
+        summary = self.summary
+        data = session_to_dict(self)
+        data["unpriced_messages"] = summary.cost.unpriced
+        if summary.is_subagent:
+            data |= {"id": summary.subagent_id, "parent": summary.key.session_id}
+        return data
+
+
+class SessionList(Struct, frozen=True):
+    """Sessions in the selected order."""
+
+    sessions: tuple[ListedSession, ...]
+    has_more: bool
+    """Whether the limit left out sessions."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"sessions": [session.to_dict() for session in self.sessions]}
+
+
+def load_session_list(
+    context: QueryContext,
+    selection: Selection,
+    *,
+    with_subagents: bool = False,
+    with_costs: bool = False,
+) -> SessionList:
+    """Return the selected sessions; raise UserError for an unknown agent."""
+    now, limit = context.now, selection.limit
+    summaries = list_sessions(
+        context.reader,
+        replace(
+            selection,
+            stop_cutoff_us=compute_stop_cutoff_us(now),
+            # One more session than is returned shows whether there are more.
+            limit=limit and limit + 1,
+        ),
+        with_subagents=with_subagents,
+        with_costs=with_costs,
+    )
+    sessions = tuple(
+        ListedSession(context.redact_summary(summary), compute_status(summary, now))
+        for summary in summaries[:limit]
+    )
+    return SessionList(sessions, has_more=len(summaries) > len(sessions))

@@ -1,0 +1,302 @@
+"""Tokens, cost and tool calls, by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from leslied.model.codec import encode_time
+from leslied.model.query import Selection
+from leslied.prices import load_prices
+from leslied.queries.agent_names import check_agents
+from leslied.queries.sessions import list_sessions
+from leslied.queries.tool_usage import summarize_tools
+from leslied.queries.usage import UsageSelection, UsageStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, tzinfo
+
+    from leslied.model.query import Filter
+    from leslied.model.session import SessionSummary
+    from leslied.model.stats import Grouping, ToolUsageSummary, UsageSummary
+    from leslied.queries.context import QueryContext
+    from leslied.queries.usage_blocks import UsageBlock
+
+    Row = dict[str, Any]
+    Redact = Callable[[str], str]
+
+_Row = TypeVar("_Row")
+_CHRONOLOGICAL = ("day", "week", "month", "block")
+_TOOL_TOTALS = ("calls", "failed", "unanswered", "total_seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsQuestion:
+    """What to count, and how to group it."""
+
+    by: Grouping
+    filters: tuple[Filter, ...] = ()
+    """Filters by agent and project."""
+    since_us: int | None = None
+    until_us: int | None = None
+    limit: int | None = None
+    """The largest number of rows; the latest days, or the largest sums."""
+    zone: tzinfo | None = None
+    """Time zone of days; None is the local zone."""
+
+    @property
+    def agent(self) -> str:
+        """The agent to count; empty for all."""
+        names = [str(each.value) for each in self.filters if each.key == "agent"]
+        return names[0] if names else ""
+
+    @property
+    def has_project(self) -> bool:
+        """Whether only the sessions of a project are counted."""
+        return any(each.key == "project" for each in self.filters)
+
+    def limit_rows(self, rows: list[_Row]) -> list[_Row]:
+        """Return the rows that the limit leaves."""
+        if not self.limit:
+            return rows
+        is_chronological = self.by in _CHRONOLOGICAL
+        return rows[-self.limit :] if is_chronological else rows[: self.limit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Rows and totals; each row is a flat JSON object whose `key` names the group."""
+
+    by: Grouping
+    rows: list[Row]
+    totals: Row
+    unpriced_models: list[str]
+    """Models without a known price; their messages are missing from costs."""
+    hidden_count: int
+    """Number of rows that the limit left out; the totals include them."""
+    price_list: str
+    """The source of the prices, for people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        prices = load_prices()
+        return {
+            "by": self.by,
+            "rows": self.rows,
+            "totals": self.totals,
+            "prices": {
+                "source": prices.source,
+                "version": prices.version,
+                "date": prices.date,
+            },
+            "unpriced_models": self.unpriced_models,
+        }
+
+
+def load_stats(context: QueryContext, question: StatsQuestion) -> Stats:
+    """Return the usage of all selected messages; raise UserError for unknown agents."""
+    check_agents(context.reader, question.filters)
+    selection = UsageSelection(
+        agent=question.agent,
+        since_us=question.since_us,
+        until_us=question.until_us,
+        sessions=_select_sessions(context, question),
+    )
+    stats = UsageStats(context.reader.usage, load_prices(), question.zone)
+    match question.by:
+        case "tool":
+            return _sum_tools(context, question, stats, selection)
+        case "block":
+            return _sum_blocks(context, question, stats, selection)
+        case _:
+            return _sum_groups(context, question, stats, selection)
+
+
+def load_totals(
+    context: QueryContext, since_us: int, session_id: str
+) -> tuple[UsageSummary, UsageSummary | None]:
+    """Return the usage since a time, and that of a session if an id is given."""
+    stats = UsageStats(context.reader.usage, load_prices())
+    recent = stats.sum_all(UsageSelection(since_us=since_us))
+    if not session_id:
+        return recent, None
+    return recent, stats.sum_all(UsageSelection(session_id=session_id))
+
+
+def _select_sessions(
+    context: QueryContext, question: StatsQuestion
+) -> frozenset[tuple[str, str]] | None:
+    """Return the keys of the project's sessions; None to count all sessions."""
+    if not question.has_project:
+        return None
+    return frozenset(
+        context.reader.select_sessions(Selection(filters=question.filters))
+    )
+
+
+def _sum_groups(
+    context: QueryContext,
+    question: StatsQuestion,
+    stats: UsageStats,
+    selection: UsageSelection,
+) -> Stats:
+    sums, total = stats.sum_groups(question.by, selection)
+    sessions: dict[tuple[str, str], SessionSummary] = {}
+    if question.by == "session":
+        sessions = {each.key[:2]: each for each in list_sessions(context.reader)}
+    rows = [
+        _sum_to_dict(
+            question.by,
+            each,
+            context.redact,
+            sessions.get((each.agent, each.key or "")),
+        )
+        for each in question.limit_rows(sums)
+    ]
+    return _make_answer(context, question, stats, rows, total, len(sums))
+
+
+def _sum_blocks(
+    context: QueryContext,
+    question: StatsQuestion,
+    stats: UsageStats,
+    selection: UsageSelection,
+) -> Stats:
+    blocks, total = stats.sum_blocks(selection)
+    rows = [
+        _block_to_dict(block, context.now, context.redact)
+        for block in question.limit_rows(blocks)
+    ]
+    return _make_answer(context, question, stats, rows, total, len(blocks))
+
+
+def _make_answer(
+    context: QueryContext,
+    question: StatsQuestion,
+    stats: UsageStats,
+    rows: list[Row],
+    total: UsageSummary,
+    row_count: int,
+) -> Stats:
+    """Return the answer; `row_count` includes the rows that the limit leaves out."""
+    models = stats.list_unpriced_models(total)
+    return Stats(
+        by=question.by,
+        rows=rows,
+        totals=_sum_to_dict("total", total, context.redact, None),
+        unpriced_models=[context.redact(model) for model in models],
+        hidden_count=row_count - len(rows),
+        price_list=str(load_prices()),
+    )
+
+
+def _sum_tools(
+    context: QueryContext,
+    question: StatsQuestion,
+    stats: UsageStats,
+    selection: UsageSelection,
+) -> Stats:
+    tools = summarize_tools(stats.list_calls(selection))
+    all_rows = [
+        _tool_to_dict(tool, context.redact, stats.get_session) for tool in tools
+    ]
+    rows = question.limit_rows(all_rows)
+    return Stats(
+        by=question.by,
+        rows=rows,
+        totals={name: sum(row[name] for row in all_rows) for name in _TOOL_TOTALS},
+        unpriced_models=[],
+        hidden_count=len(all_rows) - len(rows),
+        price_list=str(load_prices()),
+    )
+
+
+def _sum_to_dict(
+    by: str, summary: UsageSummary, redact: Redact, session: SessionSummary | None
+) -> Row:
+    """Build a JSON row: the group's key, tokens, cost and counts.
+
+    If the group is a session, `session` adds its title, project and own counts.
+    """
+    usage = summary.usage
+    key = redact(summary.key) if summary.key else None
+    row: Row = {} if by == "total" else {"key": key, by: key}
+    if by in ("session", "block"):
+        row["agent"] = summary.agent
+    row |= _session_to_dict(session, redact) if session else {}
+    return row | {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "cache_write_1h_tokens": usage.cache_write_1h_tokens,
+        "total_tokens": summary.tokens,
+        "cost_usd": summary.cost.usd,
+        "unpriced_messages": summary.cost.unpriced,
+        "messages": summary.messages,
+        "sessions": summary.sessions,
+        "models": [redact(model) for model in summary.models],
+        "first_at": encode_time(summary.first_at),
+        "last_at": encode_time(summary.last_at),
+    }
+
+
+def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
+    return {
+        "title": redact(session.title) or None,
+        "project": redact(session.cwd) or None,
+        "units": session.units,
+        "tool_calls": session.tool_calls,
+        "subagents": session.subagents,
+    }
+
+
+def _block_to_dict(block: UsageBlock, now: datetime, redact: Redact) -> Row:
+    """Build the JSON row of a five-hour window, with its hourly rates."""
+    row = _sum_to_dict("block", block.summary, redact, None)
+    row["key"] = row["block"] = encode_time(block.start)
+    is_active = block.is_active(now)
+    usd = block.summary.cost.usd
+    hourly_cost = block.per_hour(usd) if usd is not None else None
+    hours_left = (block.end - now) / timedelta(hours=1)
+    projected_cost = None
+    if is_active and hourly_cost:
+        projected_cost = (usd or 0) + hourly_cost * hours_left
+    return row | {
+        "ends_at": encode_time(block.end),
+        "is_active": is_active,
+        "tokens_per_hour": block.per_hour(block.summary.tokens),
+        "cost_usd_per_hour": hourly_cost,
+        "projected_cost_usd": projected_cost,
+    }
+
+
+def _tool_to_dict(
+    summary: ToolUsageSummary,
+    redact: Redact,
+    get_session: Callable[[int], tuple[str, str]],
+) -> Row:
+    """Build the JSON row of a tool; `slowest` identifies its slowest call."""
+    tool = redact(summary.tool)
+    row: Row = {
+        "key": tool,
+        "tool": tool,
+        "calls": summary.calls,
+        "failed": summary.failed,
+        "unanswered": summary.unanswered,
+        "sessions": summary.sessions,
+        "timed": summary.timed,
+        "median_seconds": summary.median_seconds,
+        "p95_seconds": summary.p95_seconds,
+        "max_seconds": summary.max_seconds,
+        "total_seconds": summary.total_seconds,
+        "slowest": None,
+    }
+    if slowest := summary.slowest:
+        row["slowest"] = {
+            "session_id": get_session(slowest.session)[1],
+            "entry_id": slowest.entry_id.hex(),
+        }
+    return row

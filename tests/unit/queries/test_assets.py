@@ -1,0 +1,26 @@
+"""Indexes of assets, and problems with their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from leslied.errors import UserError
+from leslied.queries.assets import lint_thread_assets, load_asset_indexes
+from leslied.queries.context import QueryContext
+
+
+def test_a_thread_without_an_index_is_an_error(queries: QueryContext, tmp_path: Path):
+    with pytest.raises(UserError, match="no asset index"):
+        load_asset_indexes(queries, "last", tmp_path)
+
+
+def test_without_an_id_threads_without_an_index_are_left_out(
+    queries: QueryContext, tmp_path: Path
+):
+    assert load_asset_indexes(queries, "", tmp_path) == []
+
+
+def test_a_thread_without_assets_has_no_problems(queries: QueryContext, tmp_path: Path):
+    assert lint_thread_assets(queries, "last", tmp_path) == []

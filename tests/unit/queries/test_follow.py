@@ -1,0 +1,74 @@
+"""New entries and stops of followed sessions."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.app import App
+from leslied.errors import UserError
+from leslied.model.query import Filter
+from leslied.queries.context import QueryContext
+from leslied.queries.follow import Follower, SessionStop
+from tests.support.claude import SESSION, ClaudeHome
+from tests.support.queries import SECRET, write_session
+
+
+def test_the_first_poll_yields_all_entries_without_secrets(queries: QueryContext):
+    entries = list(Follower(queries, (), ()).poll())
+
+    assert len(entries) >= 6
+    assert SECRET not in repr(entries)
+
+
+def test_a_poll_of_an_unchanged_store_yields_nothing(queries: QueryContext):
+    follower = Follower(queries, (), ())
+    first_entries = list(follower.poll())
+
+    assert first_entries
+    assert list(follower.poll()) == []
+
+
+def test_after_the_start_only_new_entries_are_yielded(app: App, claude: ClaudeHome):
+    with app.open_queries() as queries:
+        follower = Follower(queries, (), ())
+        last_entries = list(follower.start(2))
+        write_session(claude, "another-session")
+        claude.sync()
+        sessions = {
+            event.record.session.session_id
+            for event in follower.poll()
+            if not isinstance(event, SessionStop)
+        }
+
+    assert len(last_entries) == 2
+    assert sessions == {"another-session"}
+
+
+def test_a_stopped_session_is_reported(app: App):
+    with app.open_queries() as queries:
+        follower = Follower(queries, (SESSION,), ())
+        list(follower.poll())
+        with app.open_writer() as store:
+            store.mark_all_stopped()
+        stops = list(follower.poll())
+
+    assert [event.key.session_id for event in stops] == [SESSION]
+
+
+def test_sessions_that_do_not_match_are_not_followed(queries: QueryContext):
+    filters = (Filter("project", "/elsewhere"),)
+
+    assert list(Follower(queries, (), filters).poll()) == []
+
+
+def test_an_unknown_id_is_an_error(queries: QueryContext):
+    with pytest.raises(UserError, match="zzz"):
+        Follower(queries, ("zzz",), ())
+
+
+def test_the_sequence_of_an_entry_is_computed_on_request(queries: QueryContext):
+    follower = Follower(queries, (), ())
+    first = next(follower.poll())
+
+    assert not isinstance(first, SessionStop)
+    assert follower.add_sequence(first).sequence == 1
