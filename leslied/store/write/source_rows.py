@@ -69,7 +69,12 @@ class SourceRows:
             self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
-        """Count the entry's line; return how often its generation has it so far."""
+        """Count the entry's line; return how often its generation has it so far.
+
+        Return 0 for an entry whose records have ids of their own.
+        """
+        if not entry.line_digest:
+            return 0
         key = (source, entry.line_digest)
         times = self._occurrences.get(key)
         if times is None:
