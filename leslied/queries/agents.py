@@ -62,6 +62,23 @@ def _agent_to_dict(
         "gone": summary.get("gone", 0),
         "waiting": summary.get("waiting", 0),
         "unreadable": summary.get("unreadable", 0) + len(freshness.unreadable),
+        **_count_outdated(adapter.decoder_version, summary),
+    }
+
+
+def _count_outdated(version: int, summary: dict[str, Any]) -> dict[str, Any]:
+    """Return how many sources an older decoder read, and can be decoded again or not.
+
+    A source that exists neither as a log nor in the archive cannot be decoded again.
+    """
+    due = impossible = 0
+    for decoded_by, tried_by, count in summary.get("decoder_versions", ()):
+        due += count if tried_by < version else 0
+        impossible += count if decoded_by < version <= tried_by else 0
+    return {
+        "decoder_version": version,
+        "outdated_sources": due,
+        "stale_sources": impossible,
     }
 
 

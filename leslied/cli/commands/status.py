@@ -143,9 +143,24 @@ def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
     )
     yield ""
     yield from _agent_lines(data["agents"], app.clock.now())
+    yield from _outdated_lines(data["agents"])
     for entry in data.get("rejected", []):
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
+
+
+def _outdated_lines(agents: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each agent with logs that an older decoder read."""
+    for agent in agents:
+        if agent["outdated_sources"]:
+            count = format_count(agent["outdated_sources"], "log")
+            yield f"{agent['name']}: {count} still to be decoded again by this version"
+        if agent["stale_sources"]:
+            count = format_count(agent["stale_sources"], "log")
+            yield (
+                f"{agent['name']}: {count} not decoded again, because the log is gone "
+                "and was not archived, or its project is excluded"
+            )
 
 
 def _agent_lines(agents: list[dict[str, Any]], now: datetime) -> Iterable[str]:
