@@ -50,7 +50,11 @@ class AgentAdapter(Protocol):
 
     @property
     def decoder_version(self) -> int:
-        """Version of the decoder, stored with each record that it decoded."""
+        """Version of the decoder, stored with each record that it decoded.
+
+        Increase it whenever `decode` returns something else for an entry. All sources
+        that an older version read are then decoded again in the background.
+        """
 
     @property
     def capabilities(self) -> frozenset[Capability]:

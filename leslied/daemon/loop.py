@@ -35,6 +35,7 @@ _BUDGET = Budget(
     max_sessions=20,
     max_exported_sessions=5,
     max_archived_sources=200,
+    max_redecoded_bytes=2 * 1024 * 1024,
     max_checked_threads=500,
 )
 """Work of one iteration: reading must not wait long for writing."""

@@ -25,6 +25,7 @@ from leslied.pipeline.stages.archive_frames import ArchiverReport
 from leslied.pipeline.stages.asset_index import AssetIndex, AssetIndexReport
 from leslied.pipeline.stages.exports import Exports, ExportsReport
 from leslied.pipeline.stages.hook_events import HookEvents, HookEventsReport
+from leslied.pipeline.stages.redecode import RedecodeReport, RedecodeStage
 from leslied.pipeline.stages.relations import RelationsReport, RelationsSync
 from leslied.pipeline.stages.stop_detection import StopDetection, StopReport
 from leslied.pipeline.stages.transcript_writer import SettleReport
@@ -46,6 +47,8 @@ __all__ = [
     "Ingest",
     "IngestReport",
     "LogEvent",
+    "RedecodeReport",
+    "RedecodeStage",
     "RelationsReport",
     "RelationsSync",
     "Report",

@@ -1,16 +1,17 @@
 """The flow: all stages in order, as the daemon and `leslied sync` run them.
 
 1. Ingest, one stage for each agent, commits new entries.
-2. Hook events name logs to read at once, and sessions that ended.
-3. Stop detection marks sessions as live or stopped; whether a unit is finished depends
+2. Redecode decodes sources again that an older decoder read, a few in each run.
+3. Hook events name logs to read at once, and sessions that ended.
+4. Stop detection marks sessions as live or stopped; whether a unit is finished depends
    on it.
-4. Transcripts are written for finished units.
-5. Relations come after transcripts, because a thread exists since its first
-   transcript. If Leslie gave a thread another id, the flow goes back to 4 and writes
+5. Transcripts are written for finished units.
+6. Relations come after transcripts, because a thread exists since its first
+   transcript. If Leslie gave a thread another id, the flow goes back to 5 and writes
    its transcripts under the new id.
-6. The asset index lists what threads consist of, transcripts included.
-7. Exports are written for stopped sessions that have all their transcripts.
-8. The archive copies logs of sessions that need nothing else.
+7. The asset index lists what threads consist of, transcripts included.
+8. Exports are written for stopped sessions that have all their transcripts.
+9. The archive copies logs of sessions that need nothing else.
 
 A new stage is a module in `stages`, and a line in `make_stages` with its import.
 """
@@ -26,6 +27,7 @@ from leslied.pipeline.stages.archive import Archiver
 from leslied.pipeline.stages.asset_index import AssetIndex
 from leslied.pipeline.stages.exports import Exports
 from leslied.pipeline.stages.hook_events import HookEvents
+from leslied.pipeline.stages.redecode import RedecodeStage
 from leslied.pipeline.stages.relations import RelationsSync
 from leslied.pipeline.stages.stop_detection import StopDetection
 from leslied.pipeline.stages.transcripts import TranscriptStage
@@ -50,6 +52,7 @@ def make_stages(context: StageContext) -> list[Stage]:
     stop_detection = StopDetection.make(context)
     return [
         *ingests,
+        RedecodeStage.make(context, ingests),
         HookEvents.make(context, ingests, stop_detection),
         stop_detection,
         TranscriptStage.make(context),

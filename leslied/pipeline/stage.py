@@ -81,6 +81,8 @@ class Budget:
     """Sessions whose transcripts are written, and threads that are indexed."""
     max_exported_sessions: int = UNLIMITED
     max_archived_sources: int = UNLIMITED
+    max_redecoded_bytes: int = 64 * 1024 * 1024
+    """Bytes that are decoded again; a source is always decoded as a whole."""
     max_checked_threads: int = 2000
     """Recent threads that a full scan checks for changed assets."""
     max_checked_old_threads: int = 100

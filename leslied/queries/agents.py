@@ -45,6 +45,27 @@ class AgentState(Struct, frozen=True, kw_only=True):
     gone: int
     waiting: int
     unreadable: int
+    decoder_version: int
+    decoded_sources: tuple[tuple[int, int, int], ...]
+    """(version that decoded, version that was tried last, number of sources)."""
+
+    @property
+    def outdated_sources(self) -> int:
+        """Number of sources that an older decoder read and that will be read again."""
+        return sum(
+            count
+            for _, tried_version, count in self.decoded_sources
+            if tried_version < self.decoder_version
+        )
+
+    @property
+    def stale_sources(self) -> int:
+        """Number of sources that cannot be read again: no log and no archive."""
+        return sum(
+            count
+            for version, tried_version, count in self.decoded_sources
+            if version < self.decoder_version <= tried_version
+        )
 
     @property
     def lag_seconds(self) -> float | None:
@@ -72,6 +93,9 @@ class AgentState(Struct, frozen=True, kw_only=True):
             "gone": self.gone,
             "waiting": self.waiting,
             "unreadable": self.unreadable,
+            "decoder_version": self.decoder_version,
+            "outdated_sources": self.outdated_sources,
+            "stale_sources": self.stale_sources,
         }
 
 
@@ -82,12 +106,12 @@ def list_agents(context: QueryContext) -> list[AgentState]:
     rows = context.reader.summarize_agents() if has_store else []
     summaries = {agent["name"]: agent for agent in rows}
     return [
-        _make_state(adapter, roots, summaries.get(adapter.name, {}))
+        make_agent_state(adapter, roots, summaries.get(adapter.name, {}))
         for adapter, roots in agent_roots
     ]
 
 
-def _make_state(
+def make_agent_state(
     adapter: AgentAdapter, roots: list[Root], summary: Mapping[str, Any]
 ) -> AgentState:
     """Combine the agent's files with its summary in the store, which may be empty."""
@@ -111,6 +135,8 @@ def _make_state(
         gone=summary.get("gone", 0),
         waiting=summary.get("waiting", 0),
         unreadable=summary.get("unreadable", 0) + len(freshness.unreadable),
+        decoder_version=adapter.decoder_version,
+        decoded_sources=tuple(summary.get("decoder_versions", ())),
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leslied.store.read.record_pages import RecordFilter
     from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
     from leslied.store.read.views import VIEWS
-    from leslied.store.write.transaction import prepare_record
+    from leslied.store.write.record_versions import prepare_record
     from leslied.store.write.writer import CommitReport, Store
 
 __all__ = [
@@ -71,7 +71,7 @@ _LAZY_IMPORTS = {
     "ThreadMove": "ledgers.relations",
     "TranscriptLedger": "ledgers.transcripts",
     "VIEWS": "read.views",
-    "prepare_record": "write.transaction",
+    "prepare_record": "write.record_versions",
 }
 
 

@@ -369,6 +369,18 @@ def _repair_indexes(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_decoder_versions(connection: sqlite3.Connection) -> None:
+    """Add the decoder versions of sources: applied and last tried, 0 if unread."""
+    was_read = "offset > 0 OR finished > 0"
+    for name in ("decoder_version", "tried_version"):
+        column = f"{name} INTEGER NOT NULL DEFAULT 0"
+        connection.execute(f"ALTER TABLE source ADD COLUMN {column}")
+        # All decoders had version 1 when these columns were added.
+        connection.execute(f"UPDATE source SET {name} = 1 WHERE {was_read}")
+    columns = "agent, tried_version, decoder_version"
+    connection.execute(f"CREATE INDEX source_version ON source ({columns})")
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -381,5 +393,6 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("failures", _add_failures),
     ("live", _add_live),
     ("repair indexes", _repair_indexes),
+    ("decoder versions", _add_decoder_versions),
 ]
 """All migrations, oldest first. A released migration is never changed."""

@@ -93,6 +93,7 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
     )
     yield ""
     yield from _agent_lines(status.agents, app.clock.now())
+    yield from _outdated_lines(status.agents)
     for entry in status.rejected or ():
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
@@ -106,6 +107,20 @@ def _format_daemon(daemon: DaemonState) -> str:
     if daemon.paused:
         return f"paused (continue with: leslied unpause); {state}"
     return state
+
+
+def _outdated_lines(agents: list[AgentState]) -> Iterator[str]:
+    """Yield a line for each agent with logs that an older decoder read."""
+    for agent in agents:
+        if agent.outdated_sources:
+            count = format_count(agent.outdated_sources, "log")
+            yield f"{agent.name}: {count} still to be decoded again by this version"
+        if agent.stale_sources:
+            count = format_count(agent.stale_sources, "log")
+            yield (
+                f"{agent.name}: {count} not decoded again, because the log is gone "
+                "and was not archived, or its project is excluded"
+            )
 
 
 def _agent_lines(agents: list[AgentState], now: datetime) -> Iterable[str]:

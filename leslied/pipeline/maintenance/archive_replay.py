@@ -48,16 +48,19 @@ class ArchiveReplay:
         """
         self._last_cursor = None
         try:
-            chunks = self._read(source, reader)
+            chunks = self.read(source, reader)
             self.report += self._ingest.commit(self._source_reader.make_batches(chunks))
         finally:
             self._scratch_file.unlink(missing_ok=True)
         return self._last_cursor
 
-    def _read(
+    def read(
         self, source: SourceRef, reader: archive.ArchiveReader
     ) -> Iterator[DecodedChunk]:
-        """Yield the decoded chunks of every generation; remember the last cursor."""
+        """Yield the decoded chunks of every generation; remember the last cursor.
+
+        The caller deletes the scratch file afterwards.
+        """
         spills = _ArchivedSpills(reader)
         state = self._source_reader.load_state(source, Cursor())
         state |= _load_side_file_state(reader)

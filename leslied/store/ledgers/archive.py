@@ -24,7 +24,7 @@ _NO_PLACEMENT = 2**53
 _FIRST_PLACEMENT = (
     f"ifnull((SELECT min(first) FROM feed f WHERE f.source = o.id), {_NO_PLACEMENT})"
 )
-FEED_CHECKPOINT_KEY = "archived_placement"
+_FEED_CHECKPOINT_KEY = "archived_placement"
 """Key in `meta` of the last placement that was added to the table `feed`."""
 UNKNOWN_SIZE = -1
 """`size` if there is no archive file, or if its content is not as expected."""
@@ -74,7 +74,7 @@ class ArchiveLedger:
     def update_feeds(self) -> None:
         """Add new placements to `feed`, the table of each source's sessions."""
         query = "SELECT value FROM meta WHERE key = ?"
-        row = self._db.execute(query, (FEED_CHECKPOINT_KEY,)).fetchone()
+        row = self._db.execute(query, (_FEED_CHECKPOINT_KEY,)).fetchone()
         checkpoint, newest = int(row[0]) if row else 0, self.get_newest_placement()
         if newest == checkpoint:
             return
@@ -85,7 +85,7 @@ class ArchiveLedger:
         )
         self._db.execute(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-            (FEED_CHECKPOINT_KEY, str(newest)),
+            (_FEED_CHECKPOINT_KEY, str(newest)),
         )
 
     def list_due(self, stop_cutoff_us: int) -> list[int]:
@@ -211,3 +211,13 @@ class ArchiveLedger:
         query = "SELECT id FROM source WHERE agent = ? AND path = ?"
         row = self._db.execute(query, (agent, path)).fetchone()
         return int(row[0]) if row else 0
+
+
+def clamp_checkpoints(db: sqlite3.Connection) -> None:
+    """Lower checkpoints to the newest placement, because deleted ids are reused."""
+    newest = "(SELECT ifnull(max(id), 0) FROM placement)"
+    db.execute(f"UPDATE archived SET newest = min(newest, {newest})")
+    db.execute(
+        f"UPDATE meta SET value = CAST({newest} AS TEXT) WHERE "
+        f"key = '{_FEED_CHECKPOINT_KEY}' AND CAST(value AS INTEGER) > {newest}"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.output import Transcript
 from leslied.store.read.spawn_lookup import StoredSpawnLookup
@@ -16,6 +16,21 @@ _COLUMNS = (
     "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
 )
 _PLACEHOLDERS = ", ".join("?" * (_COLUMNS.count(",") + 1))
+
+
+class UnitMove(NamedTuple):
+    """What became of a unit whose session was decoded again."""
+
+    number: int
+    """Its number now."""
+    is_changed: bool
+    """Whether its content changed."""
+    old_newest: int
+    """Its last placement before."""
+    first: int
+    """Its first placement now."""
+    newest: int
+    """Its last placement now."""
 
 
 class TranscriptLedger:
@@ -121,6 +136,37 @@ class TranscriptLedger:
             (transcript.session, transcript.unit),
         )
 
+    def move_units(self, session: int, moves: dict[int, UnitMove]) -> None:
+        """Renumber the transcripts of a stream; make those of changed units due.
+
+        `moves` has every unit that still exists, by its old number. Transcripts of
+        other units become obsolete; they get negative numbers.
+        """
+        columns = f"{_COLUMNS}, is_removed"
+        query = f"SELECT {columns} FROM transcript WHERE session = ? ORDER BY unit"
+        rows = self._db.execute(query, (session,)).fetchall()
+        names = columns.split(", ")
+        transcripts = [dict(zip(names, row, strict=True)) for row in rows]
+        last = min([0, *(transcript["unit"] for transcript in transcripts)])
+        for transcript in transcripts:
+            move = moves.get(transcript["unit"])
+            if move:
+                transcript["unit"] = move.number
+                transcript["newest"] = _move_newest(transcript["newest"], move)
+            elif transcript["unit"] >= 0:
+                last -= 1
+                transcript["unit"] = last
+        self._db.execute("DELETE FROM transcript WHERE session = ?", (session,))
+        placeholders = ", ".join(f":{name}" for name in names)
+        self._db.executemany(
+            f"INSERT INTO transcript ({columns}) VALUES ({placeholders})", transcripts
+        )
+
+    def list_obsolete(self, session: int) -> list[Transcript]:
+        """List the transcripts of units that no longer exist in a stream."""
+        query = f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit < 0"
+        return [_unpack(row) for row in self._db.execute(query, (session,))]
+
     def get_folder(self, session: int) -> bytes:
         """Return the folder of the thread's files; b"" before the first is written."""
         query = "SELECT folder FROM session WHERE id = ?"
@@ -180,6 +226,14 @@ class TranscriptLedger:
         query = "SELECT value FROM meta WHERE key = 'created_us'"
         row = self._db.execute(query).fetchone()
         return int(row[0]) if row else 0
+
+
+def _move_newest(newest: int, move: UnitMove) -> int:
+    """Return the last placement that a moved transcript includes."""
+    if not newest:
+        return 0
+    is_up_to_date = newest >= move.old_newest and not move.is_changed
+    return move.newest if is_up_to_date else move.first - 1
 
 
 def _unpack(row: tuple[object, ...]) -> Transcript:

@@ -15,7 +15,8 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return one summary per agent.
 
     A summary has the numbers of sources, sessions, source errors and rejected entries,
-    the paths of the sources, and when the agent last wrote, was active and was scanned.
+    the paths of the sources, when the agent last wrote, was active and was scanned, and
+    the decoder versions of its sources.
     """
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
@@ -40,6 +41,7 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "rejected": _count_rejected(db, agent),
             "paths": _list_paths(db, agent),
             "looked_ns": find_last_scan_ns(db, agent),
+            "decoder_versions": _count_decoder_versions(db, agent),
         }
         for agent, count, newest_ns, gone in sources.fetchall()
     ]
@@ -81,6 +83,18 @@ def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
     )
     (count,) = db.execute(query, (agent,)).fetchone()
     return int(count)
+
+
+def _count_decoder_versions(
+    db: sqlite3.Connection, agent: str
+) -> list[tuple[int, int, int]]:
+    """Return (version that decoded sources, version last tried, number of sources)."""
+    # A source with version 0 was never read.
+    return db.execute(
+        "SELECT decoder_version, tried_version, count(*) FROM source "
+        "WHERE agent = ? AND tried_version > 0 GROUP BY tried_version, decoder_version",
+        (agent,),
+    ).fetchall()
 
 
 def _list_paths(db: sqlite3.Connection, agent: str) -> list[bytes]:

@@ -9,9 +9,9 @@ from leslied.model.record import SessionKey, make_record_id
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.fts_text import extract_index_text
 from leslied.store.ledgers.archive import (
-    FEED_CHECKPOINT_KEY,
     PENDING_DELETION,
     UNKNOWN_SIZE,
+    clamp_checkpoints,
 )
 from leslied.store.write.tombstones import PRUNED, Tombstones
 
@@ -73,7 +73,7 @@ class SessionPruner:
         failpoint("prune.half")
         self._remove_titles(entry_ids)
         self._mark_sources_pruned(sources)
-        self._clamp_checkpoints()
+        clamp_checkpoints(self._db)
         return removed_records
 
     def needs_vacuum(self) -> bool:
@@ -253,15 +253,6 @@ class SessionPruner:
             f"ELSE {PENDING_DELETION} END "
             "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
             parameters,
-        )
-
-    def _clamp_checkpoints(self) -> None:
-        """Lower checkpoints to the newest placement, because deleted ids are reused."""
-        newest = "(SELECT ifnull(max(id), 0) FROM placement)"
-        self._db.execute(f"UPDATE archived SET newest = min(newest, {newest})")
-        self._db.execute(
-            f"UPDATE meta SET value = CAST({newest} AS TEXT) WHERE "
-            f"key = '{FEED_CHECKPOINT_KEY}' AND CAST(value AS INTEGER) > {newest}"
         )
 
 

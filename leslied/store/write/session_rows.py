@@ -35,6 +35,12 @@ _UPDATED_COLUMN_NAMES = [name for name in _COLUMN_NAMES if name != "id"]
 _ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _UPDATED_COLUMN_NAMES)
 _get_update_values = attrgetter(*_UPDATED_COLUMN_NAMES, "id")
 
+_KEPT_COLUMN_NAMES = (
+    *("id", "agent", "session_id", "source", "thread_id", "is_dirty", "seen_us"),
+    # Links accumulate: a later version of a link may leave values out.
+    *("spawn_call_id", "parent_agent", "agent_type", "description", "is_finished"),
+)
+
 
 class SessionRows:
     """Cache of the session rows that a transaction changes."""
@@ -50,6 +56,16 @@ class SessionRows:
         if row is None:
             row = self._by_key[key] = self._load(key) or self._create(key)
         return row
+
+    def reset(self, key: SessionKey) -> SessionRow:
+        """Return the row with empty totals, to add all of its records again.
+
+        Keep what does not follow from the current version of its records.
+        """
+        row = self.get(key)
+        kept = {name: getattr(row, name) for name in _KEPT_COLUMN_NAMES}
+        self._by_key[key] = SessionRow(**kept)
+        return self._by_key[key]
 
     def add_leaf_title(self, record: Record) -> None:
         """Gather a title; `write` applies it to the sessions that contain its leaf.

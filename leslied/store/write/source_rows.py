@@ -18,10 +18,18 @@ if TYPE_CHECKING:
 _ASSIGNMENTS = ", ".join(
     f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", ")
 )
-_PLACEHOLDERS = ", ".join("?" * (2 + CURSOR_COLUMNS.count(",") + 1))
+_COLUMNS = f"agent, path, decoder_version, tried_version, {CURSOR_COLUMNS}"
+_PLACEHOLDERS = ", ".join("?" * (_COLUMNS.count(",") + 1))
+# The decoder version is that of the first read: older entries of a source keep it when
+# a newer decoder reads the entries after them.
+_KEEP_VERSIONS = ", ".join(
+    f"{name} = CASE {name} WHEN 0 THEN excluded.{name} ELSE {name} END"
+    for name in ("decoder_version", "tried_version")
+)
 _SAVE_CURSOR = (
-    f"INSERT INTO source (agent, path, {CURSOR_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
-    f"ON CONFLICT DO UPDATE SET {_ASSIGNMENTS}, trouble = '', is_gone = 0 RETURNING id"
+    f"INSERT INTO source ({_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
+    f"ON CONFLICT DO UPDATE SET {_ASSIGNMENTS}, {_KEEP_VERSIONS}, "
+    "trouble = '', is_gone = 0 RETURNING id"
 )
 
 
@@ -43,17 +51,23 @@ class SourceRows:
         cursor, path = chunk.cursor, pack_path(chunk.source.path)
         key = (chunk.source.agent, path)
         self._delete_outdated(key, cursor)
+        has_entries = cursor.offset > 0 or cursor.finished_size > 0
+        version = chunk.decoder_version if has_entries else 0
         (source,) = self._db.execute(
-            _SAVE_CURSOR, (*key, *pack_cursor(cursor))
+            _SAVE_CURSOR, (*key, version, version, *pack_cursor(cursor))
         ).fetchone()
-        location = (source, cursor.generation)
+        self.add_undecoded(source, chunk)
+        return int(source)
+
+    def add_undecoded(self, source: int, chunk: DecodedChunk) -> None:
+        """Gather the noise and the rejections of a chunk."""
+        location = (source, chunk.cursor.generation)
         for noise in chunk.noise:
             self.add_noise(*location, noise)
         self._rejected += [
             (*location, r.offset, r.length, r.reason, r.digest, r.head)
             for r in chunk.rejected
         ]
-        return int(source)
 
     def add_noise(self, source: int, generation: int, noise: Noise) -> None:
         """Gather an entry that was recognized and is not stored as a record."""
@@ -69,7 +83,12 @@ class SourceRows:
             self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
-        """Count the entry's line; return how often its generation has it so far."""
+        """Count the entry's line; return how often its generation has it so far.
+
+        Return 0 for an entry whose records have ids of their own.
+        """
+        if not entry.line_digest:
+            return 0
         key = (source, entry.line_digest)
         times = self._occurrences.get(key)
         if times is None:
@@ -111,7 +130,7 @@ class SourceRows:
         had_incomplete_line = finished >= 0
         has_moved = (offset, finished) != (cursor.offset, cursor.finished_size)
         if generation != cursor.generation:
-            self._delete_generation(source)
+            self.clear(source)
         elif had_incomplete_line and has_moved:
             self._delete_tail(source, offset)
 
@@ -123,8 +142,8 @@ class SourceRows:
                 (source, offset),
             )
 
-    def _delete_generation(self, source: int) -> None:
-        """Delete what was stored or gathered about the source's old generation."""
+    def clear(self, source: int) -> None:
+        """Delete the noise, rejections and line counts of a source, gathered or not."""
         for table in ("noise", "rejected", "occurrence"):
             self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
         self._occurrences = {

@@ -48,6 +48,11 @@ class Tombstones:
             )
         return entry_id[:_PREFIX_BYTES] in prefixes
 
+    def has_any_of(self, key: SessionKey) -> bool:
+        """Return whether anything was pruned from the session or its subagents."""
+        query = "SELECT 1 FROM pruned WHERE agent = ? AND session_id = ? LIMIT 1"
+        return self._db.execute(query, key[:2]).fetchone() is not None
+
     def add(self, key: SessionKey, entry_ids: Iterable[bytes]) -> None:
         """Add tombstones of these entries of the stream."""
         prefixes = {

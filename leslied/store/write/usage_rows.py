@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import astuple
 
-from leslied.model.record import Usage
-from leslied.model.times import to_us
+from leslied.model.record import Record, SessionKey, Usage
+from leslied.model.times import from_us, to_us
+from leslied.store.columns import select_in_batches, unpack_usage
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from leslied.model.record import Record
-
 _COUNTS = ", ".join(Usage.__struct_fields__)
 _LARGEST = ", ".join(f"{n} = max({n}, excluded.{n})" for n in _COUNTS.split(", "))
 _MAX_SQLITE_INTEGER = 2**63 - 1
+_MESSAGE = (
+    "CASE r.message_id WHEN '' THEN 'entry:' || lower(hex(r.entry_id)) "
+    "ELSE r.message_id END"
+)
+_SELECT_USAGE = (
+    f"SELECT p.id, p.session, s.agent, {_MESSAGE}, r.entry_id, r.metadata, r.model, "
+    "r.created_us, r.usage FROM placement p JOIN session s ON s.id = p.session "
+    "JOIN record c ON c.entry = p.entry AND c.is_current "
+    # Versions of an older decoder do not count.
+    "JOIN record r ON r.entry = p.entry AND r.decoder_version = c.decoder_version "
+    "WHERE r.usage <> '' AND p.session"
+)
+_CountedMessage = tuple[int, str, str]
+"""Stream, agent and message id."""
 _MessageKey = tuple[str, str, str]
 """Agent, message id and request id; the request id can be empty."""
 
@@ -111,6 +125,78 @@ class UsageRows:
             ],
         )
         return full_keys
+
+
+def recount_usage(db: sqlite3.Connection, sessions: set[int]) -> None:
+    """Count the messages of these streams again, from their records.
+
+    Only messages that were counted before are counted, and for the same streams: a log
+    may contain a message without its usage, and then it does not count for its stream.
+    """
+    usage_ids = _find_usage(db, sessions)
+    owners, streams = _load_counted(db, usage_ids)
+    parameters = [(usage_id,) for usage_id in usage_ids]
+    db.executemany("DELETE FROM usage_share WHERE usage = ?", parameters)
+    db.executemany("DELETE FROM usage WHERE id = ?", parameters)
+    rows = select_in_batches(
+        db, _SELECT_USAGE, {stream for stream, _, _ in streams}.union(sessions)
+    )
+    counted = [row for row in rows if row[1:4] in streams]
+    # The first stream of a message owns it.
+    counted.sort(key=lambda row: (row[1:4] not in owners, row[0]))
+    usage_rows = UsageRows(db)
+    for _, session, agent, message, entry_id, *values in counted:
+        record = _make_usage_record(agent, message, *values)
+        usage_rows.add(record, entry_id, session)
+    usage_rows.write()
+
+
+def _make_usage_record(
+    agent: str,
+    message_id: str,
+    metadata: str,
+    model: str,
+    created_us: int | None,
+    usage: str,
+) -> Record:
+    """Return a record with only what `UsageRows.add` needs."""
+    return Record(
+        session=SessionKey(agent, ""),
+        type="token_usage",
+        role="assistant",
+        message_id=message_id,
+        metadata=msgspec.json.decode(metadata) if metadata else {},
+        model=model,
+        created_at=from_us(created_us) if created_us is not None else None,
+        usage=unpack_usage(usage),
+    )
+
+
+def _find_usage(db: sqlite3.Connection, sessions: set[int]) -> set[int]:
+    """Find the messages that these streams own or contain."""
+    owned = select_in_batches(db, "SELECT id FROM usage WHERE session", sessions)
+    contained = select_in_batches(
+        db,
+        "SELECT u.id FROM placement p JOIN record r ON r.entry = p.entry "
+        "JOIN session s ON s.id = p.session "
+        f"JOIN usage u ON u.agent = s.agent AND u.message_id = {_MESSAGE} "
+        "WHERE r.is_current AND p.session",
+        sessions,
+    )
+    return {row[0] for row in (*owned, *contained)}
+
+
+def _load_counted(
+    db: sqlite3.Connection, usage_ids: set[int]
+) -> tuple[set[_CountedMessage], set[_CountedMessage]]:
+    """Return the owners of these messages, and all streams for which they count."""
+    query = "SELECT session, agent, message_id FROM usage WHERE id"
+    owners = set(select_in_batches(db, query, usage_ids))
+    query = (
+        "SELECT h.session, u.agent, u.message_id FROM usage_share h "
+        "JOIN usage u ON u.id = h.usage WHERE h.usage"
+    )
+    return owners, owners.union(select_in_batches(db, query, usage_ids))
 
 
 def _clamp_counts(usage: Usage) -> list[int]:

@@ -28,11 +28,13 @@ from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.ledgers.metadata import MetadataLedger
+from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
 from leslied.store.write.commits import Commits
 from leslied.store.write.prune import SessionPruner
+from leslied.store.write.redecode import Redecode
 from leslied.store.write.sanitize import sanitize_chunk
 from leslied.store.write.transaction import Transaction
 
@@ -285,6 +287,18 @@ class Store:
         """Yield the ledger of session metadata, in one transaction."""
         with self._commits.postponable():
             yield MetadataLedger(self._db)
+
+    @contextmanager
+    def decoder_versions(self) -> Iterator[RedecodeLedger]:
+        """Yield the ledger of decoder versions, in one transaction."""
+        with self._commits.postponable():
+            yield RedecodeLedger(self._db)
+
+    @contextmanager
+    def redecode(self, source: int, version: int) -> Iterator[Redecode]:
+        """Yield what replaces the entries of a source, in one transaction."""
+        with self._commits.transaction():
+            yield Redecode(self._db, to_us(self._clock.now()), source, version)
 
     @contextmanager
     def pruner(self) -> Iterator[SessionPruner]:

@@ -1,0 +1,132 @@
+"""Versions of entries that a newer decoder decoded again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leslied.model.record import SessionKey, Usage
+from leslied.store.columns import RECORD_COLUMNS, pack_record, unpack_record
+from leslied.store.fts_text import extract_index_text
+from leslied.store.write.record_versions import RecordVersions
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from leslied.store.write.record_versions import PendingRecord
+
+_REVISED_COLUMNS = (
+    "native_id",
+    "created_us",
+    "utc_offset",
+    "model",
+    "usage",
+    "message_id",
+    "parent_id",
+    "metadata",
+    "spilled",
+    "decoder_version",
+)
+"""Columns that a digest ignores: they are updated in place, without a new version."""
+_ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _REVISED_COLUMNS)
+_NO_SESSION = SessionKey("", "")
+"""Key for unpacked records; their index text does not depend on the session."""
+
+
+class RevisedVersions(RecordVersions):
+    """Versions of a newer decoder, which replace those of an older one."""
+
+    def __init__(
+        self, db: sqlite3.Connection, observed_us: int, decoder_version: int
+    ) -> None:
+        super().__init__(db, observed_us)
+        self._decoder_version = decoder_version
+        self._seen_records: set[int] = set()
+        """Record ids that this decoder yielded."""
+        self._old_versions: dict[int, int | None] = {}
+        """Current version before, by number of each entry that got another one."""
+        self._new_versions: dict[int, int] = {}
+        self._revised_entries: set[int] = set()
+
+    @property
+    def changed_entries(self) -> set[int]:
+        """Numbers of the entries whose current content differs from before."""
+        return self._revised_entries | {
+            number
+            for number, record_id in self._new_versions.items()
+            if self._old_versions[number] != record_id
+        }
+
+    def flush(self) -> None:
+        """Write what was queued, and forget everything that the store has."""
+        self.write()
+        self._new_versions |= self.changes
+        for queue in (self._record_rows, self._text_rows):
+            queue.clear()
+        for cache in (self._entries_by_id, self._current_versions, self.changes):
+            cache.clear()
+        self._usage_by_record.clear()
+        self._usage_updates.clear()
+
+    def _has_original(self, item: PendingRecord, number: int) -> bool:
+        """Return whether this decoder, or another source, has the original record."""
+        if self._current_versions.get(number) in self._seen_records:
+            return True
+        query = "SELECT 1 FROM placement WHERE entry = ? AND source <> ?"
+        return self._db.execute(query, (number, item.source)).fetchone() is not None
+
+    def _set_current(self, number: int, record_id: int) -> bool:
+        old_version = self._current_versions.get(number)
+        is_changed = super()._set_current(number, record_id)
+        if is_changed:
+            self._old_versions.setdefault(number, old_version)
+        return is_changed
+
+    def _queue(self, item: PendingRecord, record_id: int, entry_number: int) -> None:
+        self._seen_records.add(record_id)
+        super()._queue(item, record_id, entry_number)
+
+    def _add_again(self, item: PendingRecord, record_id: int, number: int) -> None:
+        """Update a version in place; merge it if this decoder yielded it before."""
+        is_first = record_id not in self._seen_records
+        self._seen_records.add(record_id)
+        old = self._load(record_id) if is_first else {}
+        # The decoded copy in another log may have revised the record already.
+        if not old or old["decoder_version"] >= self._decoder_version:
+            super()._add_again(item, record_id, number)
+            if record_id in self._usage_updates:
+                self._revised_entries.add(number)
+            return
+        values = pack_record(item.record, self._observed_us, self._decoder_version)
+        new = dict(zip(RECORD_COLUMNS.split(", "), values, strict=True))
+        # The agent may have deleted the file since.
+        new["spilled"] = new["spilled"] or old["spilled"]
+        self._usage_by_record[record_id] = item.record.usage or Usage()
+        self._update(record_id, old, new, item.prepared.search_text)
+        if any(old[name] != new[name] for name in _REVISED_COLUMNS[:-1]):
+            self._revised_entries.add(number)
+
+    def _update(
+        self, record_id: int, old: dict[str, Any], new: dict[str, Any], text: str
+    ) -> None:
+        self._db.execute(
+            f"UPDATE record SET {_ASSIGNMENTS} WHERE id = ?",
+            (*(new[name] for name in _REVISED_COLUMNS), record_id),
+        )
+        if old["spilled"] == new["spilled"]:
+            return
+        old_record, *_ = unpack_record(tuple(old.values()), _NO_SESSION)
+        # The index has no copy of the text: a deletion must pass the same text.
+        if old_text := extract_index_text(old_record):
+            self._db.execute(
+                "INSERT INTO record_text (record_text, rowid, text) "
+                "VALUES ('delete', ?, ?)",
+                (record_id, old_text),
+            )
+        if text:
+            self._text_rows.append((record_id, text))
+
+    def _load(self, record_id: int) -> dict[str, Any]:
+        """Return the columns of a stored record, by name."""
+        query = f"SELECT {RECORD_COLUMNS} FROM record WHERE id = ?"
+        row = self._db.execute(query, (record_id,)).fetchone()
+        return dict(zip(RECORD_COLUMNS.split(", "), row, strict=True))

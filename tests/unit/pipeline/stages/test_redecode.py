@@ -1,0 +1,615 @@
+"""Test the redecode stage: a raised decoder version decodes old entries again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from leslied.model.record import MAIN, Record, SessionKey
+from leslied.pipeline import Budget, SettleReport, TranscriptStage
+from leslied.queries.search import search_entries
+from leslied.queries.search_query import parse_query
+from leslied.sinks import OutputPolicy
+from leslied.store import Store, StoreReader
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.prune import list_session_ids, prune_sessions, sync_and_archive
+from tests.support.redecode import (
+    UpgradedAdapter,
+    drop,
+    make_ingest,
+    make_stage,
+    redecode,
+    replace_text,
+    split,
+)
+
+FORK = "99999999-2222-4333-8444-555555555555"
+TRANSCRIPTS = ".leslie/threads/thread-11111111/.meta/transcripts"
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    folder = home / "app"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture
+def builder(project: Path) -> ClaudeLogBuilder:
+    return ClaudeLogBuilder(cwd=str(project))
+
+
+@pytest.fixture
+def log(claude: ClaudeHome, builder: ClaudeLogBuilder) -> Path:
+    """Write and ingest a session of three units; return its log."""
+    path = claude.write(
+        *(builder.prompt("first"), builder.answer("one")),
+        *(builder.prompt("second"), builder.answer("two")),
+        *(builder.prompt("third"), builder.answer("three")),
+    )
+    claude.sync()
+    return path
+
+
+def settle(claude: ClaudeHome) -> SettleReport:
+    policy = OutputPolicy(home=claude.home, central=claude.home / "c", user=os.getuid())
+    with (
+        Store(claude.store_path, claude.clock) as store,
+        StoreReader(claude.store_path) as reader,
+    ):
+        return TranscriptStage(
+            store=store,
+            reader=reader,
+            policy=policy,
+            redact=str,
+            clock=claude.clock,
+            zone=UTC,
+            is_final=True,
+            backfill="project",
+        ).run()
+
+
+def list_units(
+    claude: ClaudeHome, session_id: str = SESSION, source: str = MAIN
+) -> list[tuple[int, str]]:
+    """Return the unit and the content of each record of a stream."""
+    with StoreReader(claude.store_path) as reader:
+        session = reader.find_session(SessionKey("claude-code", session_id, source))
+        records = list(reader.list_records(session.row)) if session else []
+    return [(placed.unit, placed.record.content) for placed in records]
+
+
+def list_messages(claude: ClaudeHome, session_id: str = SESSION) -> list[str]:
+    return [text for _, text in list_units(claude, session_id) if text]
+
+
+def search(claude: ClaudeHome, text: str) -> int:
+    """Return how many entries contain a word."""
+    query = parse_query(text, {"after": int, "before": int})
+    with StoreReader(claude.store_path) as reader:
+        result = search_entries(
+            reader, query, "newest", 50, stop_cutoff_us=0, redact=str
+        )
+    return len(result.hits)
+
+
+def read_transcripts(project: Path) -> dict[str, tuple[str, int]]:
+    """Return the text and the mtime of every transcript, by name."""
+    return {
+        path.name: (path.read_text(), path.stat().st_mtime_ns)
+        for path in sorted((project / TRANSCRIPTS).glob("*.txt"))
+    }
+
+
+def get_agent(claude: ClaudeHome) -> dict[str, Any]:
+    with StoreReader(claude.store_path) as reader:
+        (agent,) = reader.summarize_agents()
+    return agent
+
+
+# What is due
+
+
+def test_nothing_is_decoded_while_the_version_is_the_same(
+    claude: ClaudeHome, log: Path
+):
+    adapter = UpgradedAdapter(ADAPTER, version=1)
+    with Store(claude.store_path, claude.clock) as store:
+        ingest = make_ingest(claude.home, store, adapter)
+        report = make_stage(claude, store, ingest).run()
+
+    assert (report.sources, adapter.decoded_entries) == (0, 0)
+
+
+def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome, log: Path):
+    first = redecode(claude)
+    second = redecode(claude)
+    third = redecode(claude, version=3)
+
+    assert (first.sources, second.sources, third.sources) == (1, 0, 1)
+    assert (first.entries, second.entries) == (6, 0)
+
+
+def test_a_source_that_the_new_version_read_first_is_not_due(
+    claude: ClaudeHome, builder: ClaudeLogBuilder
+):
+    claude.write(builder.prompt("first"))
+    with Store(claude.store_path, claude.clock) as store:
+        make_ingest(claude.home, store, UpgradedAdapter(ADAPTER)).scan()
+
+    assert redecode(claude).sources == 0
+
+
+def test_a_run_is_bounded_and_the_next_one_continues(claude: ClaudeHome):
+    for number in range(5):
+        builder = ClaudeLogBuilder(session_id=f"0000000{number}{SESSION[8:]}")
+        claude.write(builder.prompt("old"), name=f"-app/{builder.session_id}.jsonl")
+    claude.sync()
+
+    change = replace_text("old", "new")
+    reports = [redecode(claude, change, max_bytes=100_000) for _ in range(3)]
+
+    assert [report.sources for report in reports] == [2, 2, 1]
+    assert [report.has_more for report in reports] == [True, True, False]
+    assert (search(claude, "old"), search(claude, "new")) == (0, 5)
+
+
+def test_a_run_ends_after_its_bytes(claude: ClaudeHome, log: Path):
+    other = ClaudeLogBuilder(session_id=FORK)
+    claude.write(other.prompt("more"), name=f"-app/{FORK}.jsonl")
+    claude.sync()
+
+    report = redecode(claude, max_bytes=1)
+
+    assert (report.sources, report.has_more) == (1, True)
+
+
+def test_a_log_with_unread_entries_waits_until_they_are_read(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    claude.write(builder.prompt("fourth"))
+
+    before = redecode(claude)
+    claude.sync()
+    after = redecode(claude)
+
+    assert (before.sources, after.sources) == (0, 1)
+
+
+def test_a_source_that_waits_does_not_hold_up_the_others(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    other = ClaudeLogBuilder(session_id=FORK)
+    claude.write(other.prompt("more"), name=f"-app/{FORK}.jsonl")
+    claude.sync()
+    claude.write(builder.prompt("fourth"))
+
+    with Store(claude.store_path, claude.clock) as store:
+        ingest = make_ingest(claude.home, store, UpgradedAdapter(ADAPTER))
+        stage = make_stage(claude, store, ingest)
+        reports = [stage.run(Budget(max_redecoded_bytes=1)) for _ in range(2)]
+
+    assert [report.sources for report in reports] == [0, 1]
+
+
+def test_a_failure_in_one_source_is_recorded_and_the_others_are_decoded(
+    claude: ClaudeHome, log: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = ClaudeLogBuilder(session_id=FORK)
+    claude.write(other.prompt("old"), name=f"-app/{FORK}.jsonl")
+    claude.sync()
+    monkeypatch.setattr(
+        "leslied.tail.append.open_regular", fail_for(log, OSError("disk"))
+    )
+
+    report = redecode(claude, replace_text("old", "new"))
+
+    assert list(report.errors) == [str(log)]
+    assert list_messages(claude, FORK) == ["new"]
+
+
+def fail_for(path: Path, error: Exception):
+    """Return a replacement of `open_regular` that fails for one path."""
+    from leslied.tail.files import open_regular  # noqa: PLC0415
+
+    def open_or_fail(opened: Path):
+        if opened == path:
+            raise error
+        return open_regular(opened)
+
+    return open_or_fail
+
+
+def test_a_busy_daemon_puts_it_off(claude: ClaudeHome, log: Path):
+    budget = Budget(changed_paths=[log], includes_backlog=False)
+    with Store(claude.store_path, claude.clock) as store:
+        ingest = make_ingest(claude.home, store, UpgradedAdapter(ADAPTER))
+        report = make_stage(claude, store, ingest).run(budget)
+
+    assert (report.sources, report.has_more) == (0, True)
+
+
+def test_a_stage_continues_where_that_of_old_settings_ended(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    other = ClaudeLogBuilder(session_id=FORK)
+    claude.write(other.prompt("more"), name=f"-app/{FORK}.jsonl")
+    claude.sync()
+    claude.write(builder.prompt("fourth"))
+
+    with Store(claude.store_path, claude.clock) as store:
+        ingest = make_ingest(claude.home, store, UpgradedAdapter(ADAPTER))
+        old, new = (make_stage(claude, store, ingest) for _ in range(2))
+        old.run(Budget(max_redecoded_bytes=1))
+        new.adopt(old)
+        report = new.run(Budget(max_redecoded_bytes=1))
+
+    assert report.sources == 1
+
+
+# What changes
+
+
+def test_changed_text_appears_and_the_old_text_is_not_found(
+    claude: ClaudeHome, log: Path
+):
+    redecode(claude, replace_text("two", "better"))
+
+    messages = ["first", "one", "second", "better", "third", "three"]
+    assert list_messages(claude) == messages
+    assert (search(claude, "two"), search(claude, "better")) == (0, 1)
+
+
+def test_metadata_that_is_no_part_of_a_version_is_updated(
+    claude: ClaudeHome, log: Path
+):
+    def change(record: Record) -> list[Record]:
+        model = "new-model" if record.type == "assistant_message" else ""
+        return [structs.replace(record, model=model)]
+
+    redecode(claude, change)
+
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+    assert session.model == "new-model"
+
+
+def test_an_entry_that_becomes_noise_disappears_and_units_are_renumbered(
+    claude: ClaudeHome, log: Path
+):
+    redecode(claude, drop("second"))
+
+    assert [item for item in list_units(claude) if item[1]] == [
+        *((1, "first"), (1, "one"), (1, "two")),
+        *((2, "third"), (2, "three")),
+    ]
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+    assert session.units == 2
+    assert search(claude, "second") == 0
+
+
+def test_an_entry_that_becomes_two_records_is_placed_in_order(
+    claude: ClaudeHome, log: Path
+):
+    redecode(claude, split("two", "two", "and a half"))
+
+    assert [item for item in list_units(claude) if item[1]] == [
+        *((1, "first"), (1, "one")),
+        *((2, "second"), (2, "two"), (2, "and a half")),
+        *((3, "third"), (3, "three")),
+    ]
+
+
+def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
+    claude: ClaudeHome, log: Path
+):
+    before = list_units(claude)
+
+    redecode(claude, drop("second"))
+    redecode(claude, version=3)
+
+    assert list_units(claude) == before
+    assert search(claude, "second") == 1
+
+
+def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: Path):
+    with StoreReader(claude.store_path) as reader:
+        newest = reader.change_feed.get_newest_placement()
+
+    redecode(claude, replace_text("two", "better"))
+    redecode(claude, drop("three"), version=3)
+
+    with StoreReader(claude.store_path) as reader:
+        assert reader.change_feed.get_newest_placement() == newest
+        assert reader.change_feed.list_after(newest) == []
+
+
+def test_the_cursor_stays_and_new_entries_are_read_after_it(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    redecode(claude, replace_text("two", "better"))
+    claude.write(builder.prompt("fourth"))
+
+    report = claude.sync()
+
+    assert report.entries == 1
+    assert list_messages(claude)[-2:] == ["three", "fourth"]
+
+
+def test_a_stopped_session_stays_stopped(claude: ClaudeHome, log: Path):
+    with Store(claude.store_path, claude.clock) as store:
+        store.mark_stopped("claude-code", [SESSION])
+
+    redecode(claude, replace_text("two", "better"))
+
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+    assert session.is_stopped
+
+
+def test_usage_of_a_message_that_changed_is_counted_once(claude: ClaudeHome, log: Path):
+    def halve(record: Record) -> list[Record]:
+        if record.usage is None:
+            return [record]
+        usage = structs.replace(record.usage, input_tokens=5)
+        return [structs.replace(record, usage=usage)]
+
+    redecode(claude, halve)
+
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+        usage = reader.sum_usage([session.row])
+    assert usage.input_tokens == 15
+
+
+# Transcripts
+
+
+def test_only_the_unit_that_changed_is_rendered_and_written(
+    claude: ClaudeHome, log: Path, project: Path
+):
+    settle(claude)
+    before = read_transcripts(project)
+
+    redecode(claude, replace_text("two", "better"))
+    report = settle(claude)
+
+    after = read_transcripts(project)
+    changed = {name for name in after if after[name] != before[name]}
+    assert report.units == report.files_written == len(changed) == 1
+    assert after.keys() == before.keys()
+    assert "better" in after[changed.pop()][0]
+
+
+def test_nothing_is_rendered_if_the_decoder_yields_the_same(
+    claude: ClaudeHome, log: Path, project: Path
+):
+    settle(claude)
+
+    report = redecode(claude)
+
+    assert report.sessions_changed == 0
+    assert settle(claude).units == 0
+
+
+def test_units_after_an_inserted_entry_are_not_rendered_again(
+    claude: ClaudeHome, log: Path, project: Path
+):
+    settle(claude)
+
+    redecode(claude, split("one", "one", "and a half"))
+
+    assert settle(claude).units == 1
+
+
+def test_transcripts_keep_their_names_when_units_are_renumbered(
+    claude: ClaudeHome, log: Path, project: Path
+):
+    settle(claude)
+    before = read_transcripts(project)
+
+    report = redecode(claude, drop("second"))
+    settled = settle(claude)
+
+    after = read_transcripts(project)
+    gone = before.keys() - after.keys()
+    assert [name.endswith("second.txt") for name in gone] == [True]
+    assert (report.files_removed, settled.units) == (1, 1)
+    (third,) = [name for name in after if name.endswith("third.txt")]
+    assert after[third] == before[third]
+
+
+# Where the bytes come from
+
+
+def test_a_log_that_is_gone_is_decoded_from_the_archive(claude: ClaudeHome, log: Path):
+    sync_and_archive(claude)
+    log.unlink()
+    claude.sync()
+
+    report = redecode(claude, drop("second"))
+
+    assert (report.sources, report.impossible) == (1, 0)
+    assert list_messages(claude) == ["first", "one", "two", "third", "three"]
+    assert not (claude.store_path.parent / "archive/.redecode").exists()
+
+
+def test_a_log_that_is_gone_and_not_archived_is_left_as_it_is(
+    claude: ClaudeHome, log: Path
+):
+    log.unlink()
+    claude.sync()
+    before = list_units(claude)
+
+    report = redecode(claude, drop("second"))
+    again = redecode(claude, drop("second"))
+
+    assert (report.sources, report.impossible, again.impossible) == (0, 1, 0)
+    assert list_units(claude) == before
+    assert get_agent(claude)["decoder_versions"] == [(1, 2, 1)]
+
+
+def test_entries_that_are_not_archived_stay_if_the_log_is_gone(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    sync_and_archive(claude)
+    claude.write(builder.prompt("fourth"), builder.answer("four"))
+    claude.sync()
+    log.unlink()
+    claude.sync()
+
+    redecode(claude, replace_text("first", "changed"))
+
+    messages = list_messages(claude)
+    assert (messages[0], messages[-2:]) == ("changed", ["fourth", "four"])
+
+
+def test_a_damaged_archive_changes_nothing(claude: ClaudeHome, log: Path):
+    sync_and_archive(claude)
+    log.unlink()
+    claude.sync()
+    (file,) = (claude.store_path.parent / "archive").rglob("*.zst")
+    data = file.read_bytes()
+    file.write_bytes(data[:-40] + bytes(20) + data[-20:])
+    before = list_units(claude)
+
+    report = redecode(claude, drop("second"))
+
+    assert report.impossible == 1
+    assert list_units(claude) == before
+
+
+def test_a_last_line_without_a_line_end_is_decoded_again(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    claude.write(builder.prompt("last"))
+    log.write_bytes(log.read_bytes()[:-1])
+    claude.sync(is_final=True)
+
+    redecode(claude, replace_text("last", "final"))
+
+    assert list_messages(claude)[-1] == "final"
+
+
+# Sessions that share entries
+
+
+@pytest.fixture
+def fork(claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder) -> Iterator[str]:
+    """Write and ingest a fork of the session with one more answer."""
+    name = f"-home-dev-app/{FORK}.jsonl"
+    copy = log.read_text().replace(SESSION, FORK)
+    claude.log(name).write_text(copy)
+    builder.session_id = FORK
+    claude.write(builder.prompt("fork"), builder.answer("four"), name=name)
+    claude.sync()
+    return FORK
+
+
+def test_a_fork_shows_what_changed_in_the_entries_it_shares(
+    claude: ClaudeHome, fork: str
+):
+    redecode(claude, replace_text("two", "better"))
+
+    messages = ["first", "one", "second", "better", "third", "three"]
+    assert list_messages(claude) == messages
+    assert list_messages(claude, fork) == [*messages, "fork", "four"]
+
+
+def test_an_entry_that_a_fork_shares_disappears_from_both(
+    claude: ClaudeHome, fork: str
+):
+    redecode(claude, drop("second"))
+
+    assert "second" not in list_messages(claude)
+    assert "second" not in list_messages(claude, fork)
+    assert search(claude, "second") == 0
+
+
+def test_usage_that_a_fork_shares_is_counted_once(claude: ClaudeHome, fork: str):
+    with StoreReader(claude.store_path) as reader:
+        rows = [session.row for session in reader.list_sessions()]
+        before = reader.sum_usage(rows)
+
+    redecode(claude, replace_text("two", "better"))
+
+    with StoreReader(claude.store_path) as reader:
+        assert reader.sum_usage(rows) == before
+
+
+@pytest.fixture
+def subagent(claude: ClaudeHome, builder: ClaudeLogBuilder) -> str:
+    """Write and ingest a session with a subagent; return the subagent's source."""
+    claude.write(
+        builder.prompt("delegate"),
+        builder.call("Task", {"prompt": "look"}, "call_1"),
+        builder.result("call_1", "seen", toolUseResult={"agentId": "abc"}),
+        builder.answer("done"),
+    )
+    child = ClaudeLogBuilder(session_id=SESSION, cwd=builder.cwd)
+    lines = [child.prompt("look"), child.answer("I saw it")]
+    for number, line in enumerate(lines):
+        line |= {"isSidechain": True, "agentId": "abc", "uuid": f"child-{number}"}
+    claude.write(*lines, name=f"-home-dev-app/{SESSION}/subagents/agent-abc.jsonl")
+    claude.sync()
+    return "subagent:abc"
+
+
+def test_a_subagent_that_changed_makes_the_unit_of_its_call_due(
+    claude: ClaudeHome, subagent: str, project: Path
+):
+    settle(claude)
+
+    redecode(claude, replace_text("I saw it", "I looked"))
+    report = settle(claude)
+
+    assert list_units(claude, SESSION, subagent)[-1] == (0, "I looked")
+    assert (report.units, report.files_written) == (1, 1)
+
+
+# What must not come back
+
+
+def test_pruned_entries_stay_pruned(claude: ClaudeHome, log: Path):
+    prune_sessions(claude, [SESSION])
+
+    report = redecode(claude, split("two", "two", "and a half"))
+
+    assert report.sources == 1
+    assert list_session_ids(claude) == set()
+
+
+def test_the_rest_of_a_pruned_session_stays(
+    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+):
+    prune_sessions(claude, [SESSION])
+    claude.write(builder.prompt("fourth"), builder.answer("four"))
+    claude.sync()
+
+    redecode(claude, replace_text("four", "4"))
+
+    assert list_messages(claude) == ["4th", "4"]
+
+
+def test_an_excluded_project_is_left_as_it_is(claude: ClaudeHome, log: Path):
+    before = list_units(claude)
+
+    report = redecode(claude, drop("second"), is_excluded=bool)
+
+    assert report.impossible == 1
+    assert list_units(claude) == before
+
+
+def test_nothing_of_a_disabled_agent_is_decoded(claude: ClaudeHome, log: Path):
+    report = redecode(claude, drop("second"), is_excluded=lambda _: True)
+
+    assert (report.sources, report.impossible) == (0, 0)
