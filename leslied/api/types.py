@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.fields import RECORD_FIELDS
+from leslied.model.field_tables import RECORD_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.model.fields import (
+from leslied.model.field_tables import (
     RECORD_FIELDS,
     SESSION_FIELDS,
     SUBAGENT_FIELDS,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.difference import FieldDifference
-from leslied.model.fields import session_to_dict
-from leslied.queries.diff_json import fields_to_dicts, units_to_dicts
+from leslied.model.field_tables import session_to_dict
+from leslied.queries.diff_encoding import fields_to_dicts, units_to_dicts
 from leslied.queries.resolve import resolve_id
 from leslied.queries.units import load_units
 from leslied.sessions import compute_status

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from msgspec import structs
 
-from leslied.model.fields import session_to_dict
+from leslied.model.field_tables import session_to_dict
 from leslied.model.query import Selection
 from leslied.paths import load_key
 from leslied.queries.resolve import resolve_id

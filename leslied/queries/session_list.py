@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leslied.model.fields import session_to_dict
+from leslied.model.field_tables import session_to_dict
 from leslied.queries.sessions import list_sessions
 from leslied.sessions import compute_status, compute_stop_cutoff_us
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from leslied.errors import UserError
-from leslied.model.fields import session_to_dict, unit_to_dict
+from leslied.model.field_tables import session_to_dict, unit_to_dict
 from leslied.queries.resolve import resolve_id
 from leslied.queries.unit_selection import filter_unit, select_units
 from leslied.queries.units import format_resume_command, load_session

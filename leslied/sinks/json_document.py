@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.fields import session_to_dict, unit_to_dict
+from leslied.model.field_tables import session_to_dict, unit_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._text import dump_json, encode_text, make_file_stem

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leslied.model.fields import record_to_dict
+from leslied.model.field_tables import record_to_dict
 from leslied.model.output import Artifact
 from leslied.sinks._contract import Sink
 from leslied.sinks._messages import iter_units

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 import leslied
 from leslied.model import record as record_model
-from leslied.model.fields import record_to_dict
+from leslied.model.field_tables import record_to_dict
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome
 from tests.support.golden import FIXTURES, copy_home

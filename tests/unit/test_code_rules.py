@@ -23,7 +23,7 @@ ALLOWED_AGENT_NAMES = {
     "leslied/cli/__init__.py": 2,
     "leslied/cli/commands/resume.py": 2,
     "leslied/cli/commands/stats.py": 2,
-    "leslied/model/fields.py": 1,
+    "leslied/model/field_tables.py": 1,
     # The demo writes the log of a certain agent.
     "leslied/cli/commands/demo.py": 1,
     # The files that agents and projects use are per agent by nature.

@@ -19,7 +19,7 @@ from leslied.cli.filters import (
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.follow import FollowView
 from leslied.cli.render.options import RenderOptions, find_terminal_width
-from leslied.model.fields import record_to_dict
+from leslied.model.field_tables import record_to_dict
 from leslied.queries.follow import Follower, SessionStop
 from leslied.queries.status import is_daemon_running
 

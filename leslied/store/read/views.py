@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.field import index_by_name
-from leslied.model.fields import (
+from leslied.model.field_tables import (
     RECORD_FIELDS,
     SESSION_FIELDS,
     UNIT_FIELDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jsonschema import Draft202012Validator
 
-from leslied.model.fields import RECORD_FIELDS, UNIT_FIELDS
+from leslied.model.field_tables import RECORD_FIELDS, UNIT_FIELDS
 from leslied.model.schema import make_record_schema, make_session_schema
 
 

@@ -11,7 +11,7 @@ from leslied.cli.render.diff import render_diff
 from leslied.model.difference import DiffOptions, FieldDifference
 from leslied.model.session import Unit
 from leslied.model.stats import Cost
-from leslied.queries.diff_json import fields_to_dicts, units_to_dicts
+from leslied.queries.diff_encoding import fields_to_dicts, units_to_dicts
 from leslied.sessions.align import align_units
 from tests.support.records import make_prompt, make_record, time_at
 from tests.support.units import (

@@ -7,7 +7,7 @@ from dataclasses import fields as dataclass_fields
 from leslied import api
 from leslied.app import App
 from leslied.model.field import TEXT_OR_NULL, Field, encode_fields, get_or_none
-from leslied.model.fields import (
+from leslied.model.field_tables import (
     RECORD_FIELDS,
     SESSION_FIELDS,
     USAGE_FIELDS,

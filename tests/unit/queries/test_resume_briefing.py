@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from leslied.queries.briefing import load_briefing
 from leslied.queries.context import QueryContext
+from leslied.queries.resume_briefing import load_briefing
 from tests.support.claude import SESSION
 from tests.support.queries import SECRET
 
