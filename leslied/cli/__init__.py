@@ -46,7 +46,7 @@ SECTIONS = {
         "resume": "Print a briefing on a thread for the agent that continues it.",
         "inject": "Send a message to a thread's agent.",
         "inbox": "Show messages to agents and their delivery state.",
-        "init": "Tell agents about `.leslie` in a project's AGENTS.md.",
+        "init": "Add instructions for agents to a project's AGENTS.md.",
         "hooks": "Install Claude Code hooks: faster transcripts, context injection.",
     },
     "Run": {

@@ -97,9 +97,9 @@ _KEEP_REASONS = {
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Delete sessions and their subagents. A dry run unless --yes is given.
 
-    --older-than, --keep and --max-size each select sessions to delete; --agent and
-    --project limit this to the sessions of one agent or project. Sessions that have not
-    stopped or have unread log entries are never deleted. Failed sessions, whose last
+    A session is deleted if it is selected by --older-than, --keep or --max-size, by any
+    one of them; --agent and --project limit this to one agent or project. Sessions that
+    have not stopped or have unread log entries are never deleted. Failed sessions, whose last
     turn ended with an error, an interrupt or without an answer, need --failed.
 
     The agents' own logs are never touched. Deleted entries are not imported again;

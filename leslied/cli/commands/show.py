@@ -96,7 +96,8 @@ _PAGE_ONLY_OPTIONS = ("full", "summary", "tool_output", "json")
     type=click.Choice(list(STYLES)),
     default="page",
     show_default=True,
-    help="Show a page, a log with times, the transcript's text, or Markdown.",
+    help="page: formatted for reading; log: entries with times; leslie: the text of "
+    "the transcript file; markdown: Markdown source.",
 )
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
