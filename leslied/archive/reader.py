@@ -49,7 +49,7 @@ class ArchiveReader:
         # A last frame that is damaged and ends in zeros did not reach the disk.
         if self.frames and self.size == self.frames[-1].end:
             last = self.frames[-1]
-            if has_zero_tail(self._fd, last) and check_frame(self._fd, last):
+            if has_zero_tail(self._fd, last) and find_frame_damage(self._fd, last):
                 self.size = self.frames.pop().file_offset
 
     def __enter__(self) -> Self:
@@ -89,7 +89,7 @@ class ArchiveReader:
             for at in self.damaged_offsets
         ]
         for frame in self.frames:
-            reason = check_frame(self._fd, frame)
+            reason = find_frame_damage(self._fd, frame)
             if reason:
                 messages.append(f"{self._describe_frame(frame)} is damaged: {reason}")
         return messages
@@ -101,7 +101,7 @@ class ArchiveReader:
         )
 
 
-def check_frame(fd: int, frame: ArchiveFrame) -> str:
+def find_frame_damage(fd: int, frame: ArchiveFrame) -> str:
     """Verify a frame's data; return the reason if it is damaged, else ""."""
     try:
         for _ in _read_body(fd, frame):

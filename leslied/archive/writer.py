@@ -20,7 +20,7 @@ from leslied.archive.format import (
     pack_header,
     scan_frames,
 )
-from leslied.archive.reader import check_frame
+from leslied.archive.reader import find_frame_damage
 from leslied.fs import make_private_dir
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class ArchiveWriter:
         if self.frames and scan.end == self.frames[-1].end:
             # A last frame that is damaged and ends in zeros did not reach the disk.
             last = self.frames[-1]
-            if has_zero_tail(self._fd, last) and check_frame(self._fd, last):
+            if has_zero_tail(self._fd, last) and find_frame_damage(self._fd, last):
                 self._end = self.frames.pop().file_offset
         os.ftruncate(self._fd, self._end)
 

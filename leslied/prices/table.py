@@ -104,13 +104,17 @@ class Tariff(msgspec.Struct, frozen=True):
     match: Clause
     prices: tuple[Price, ...]
 
-    def compute_cost(self, usage: Usage, size: int, at_us: int | None) -> int:
+    def compute_cost(self, usage: Usage, request_size: int, at_us: int | None) -> int:
         """Return the cost of the tokens in picodollars.
 
-        `size` is the number of input tokens of each request, including cached ones.
+        `usage` may be the sum of several requests that have the same price;
+        `request_size` is the number of input tokens of one of them, including cached
+        ones. Large requests have other prices.
         """
         price = self._get_price(at_us)
-        bands = [band for band in price.bands if size > band[0]] or price.bands[:1]
+        bands = [band for band in price.bands if request_size > band[0]] or price.bands[
+            :1
+        ]
         # Picodollars per token are whole: a price has at most six decimal places.
         rates = [round(rate * PICO / 1_000_000) for rate in bands[-1][1:]]
         hour_write_tokens = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)

@@ -247,6 +247,7 @@ def test_a_resume_does_not_change_the_start_time(gemini: GeminiHome):
 
 
 def test_a_resume_in_another_file_opens_no_second_session(gemini: GeminiHome):
+    # This captured session was resumed in a second file.
     contents = gemini.read("compaction")
 
     assert len(contents.sessions) == 1

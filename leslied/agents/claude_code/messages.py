@@ -1,4 +1,4 @@
-"""Decode user and assistant lines: one record per block, but one for a prompt."""
+"""Decode user and assistant lines: a record per block, a single one per prompt."""
 
 from __future__ import annotations
 

@@ -167,13 +167,16 @@ def detect_replay(
     return True, {**state, "replay": {**replay, **_replay_time(line)}}
 
 
-def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread: str) -> bool:
-    """Return whether a thread's own lines start here, by ordinal, turn id or pause."""
+def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread_id: str) -> bool:
+    """Return whether the lines copied from another thread end before this line.
+
+    The line's ordinal tells, else the time in its turn id, else the pause before it.
+    """
     if "until" in replay:
         return line.ordinal is not None and line.ordinal >= int(replay["until"])
-    turn = text_field(line.payload, "turn_id")
-    if _UUID7_PREFIX.match(turn) and _UUID7_PREFIX.match(thread):
-        return turn[:_UUID7_TIME_LENGTH] >= thread[:_UUID7_TIME_LENGTH]
+    turn_id = text_field(line.payload, "turn_id")
+    if _UUID7_PREFIX.match(turn_id) and _UUID7_PREFIX.match(thread_id):
+        return turn_id[:_UUID7_TIME_LENGTH] >= thread_id[:_UUID7_TIME_LENGTH]
     previous, time = parse_time(replay.get("at")), parse_time(line.timestamp)
     return bool(
         previous and time and (time - previous).total_seconds() > _REPLAY_PAUSE_SECONDS

@@ -93,17 +93,18 @@ def _session_sql(session: str) -> str:
     return f"""'{{"kind":"session","session":' || {session_json} || '}}'"""
 
 
-def _changes_sql(window: str) -> str:
+def _changes_sql(changes_query: str) -> str:
     """Return SQL for the rows that changed, in the order of the conversation.
 
-    `window` is a query for the changes: the columns of a feed's mark, and the id of a
-    message or session. All result rows have the mark of the last change. There is at
-    least one row, so that the mark advances even if the message was deleted.
+    `changes_query` selects four columns: the two numbers of a feed's mark, the id of
+    the changed row or NULL, and the id of the message or session to read again. All
+    result rows have the mark of the last change. If anything changed, there is at least
+    one row, so that the mark advances even if the message was deleted.
     """
     return f"""
-        WITH change(after, row, name, target) AS ({window}),
+        WITH change(after, row, row_id, target) AS ({changes_query}),
         last AS (SELECT * FROM change ORDER BY after DESC, row DESC LIMIT 1)
-        SELECT last.after, last.row, last.name,
+        SELECT last.after, last.row, last.row_id,
             CASE WHEN m.id IS NOT NULL THEN {_message_sql("m")}
             WHEN x.id IS NOT NULL THEN {_session_sql("x")} END
         FROM last, (SELECT DISTINCT target AS id FROM change) t

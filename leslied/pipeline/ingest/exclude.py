@@ -1,4 +1,4 @@
-"""Which folders are excluded: those of `projects.exclude`, or all of an agent.
+"""Which folders are excluded: those of `projects.exclude`; all if an agent is off.
 
 Agents and users spell one folder in several ways: through a symlink, with `..`, or
 with a wildcard that matches a symlink. Globs and folders are therefore resolved

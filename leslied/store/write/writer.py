@@ -325,7 +325,7 @@ class Store:
             ) from error
 
     def mark_all_stopped(self) -> int:
-        """Mark every session as stopped now; return how many were not stopped."""
+        """Mark every session as stopped now; return how many were newly marked."""
         with self._commits.transaction():
             result = self._db.execute(
                 "UPDATE session SET stopped_us = ? "

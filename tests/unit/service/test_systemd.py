@@ -158,7 +158,7 @@ def test_a_note_warns_if_a_logout_stops_the_service(manager, fake):
     assert "loginctl enable-linger" in manager.install({}).notes[0]
 
 
-def test_the_shells_config_folder_is_used_only_if_the_manager_searches_it(
+def test_the_config_folder_of_the_shell_is_used_only_if_systemd_searches_it(
     home, fake, tmp_path
 ):
     def make_manager(searched_folder: Path) -> Systemd:

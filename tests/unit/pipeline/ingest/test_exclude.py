@@ -533,7 +533,7 @@ def test_a_copilot_title_is_not_stored_without_an_allowed_folder(
 
 
 @pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli", "qwen-code"])
-def test_no_real_log_of_another_agent_is_held_back(
+def test_the_folder_of_every_captured_log_is_known_at_once(
     claude: ClaudeHome, shared_dir: Path, agent: str
 ):
     (folder,) = (shared_dir / "captures").glob(f"{agent.split('-', maxsplit=1)[0]}-*")
@@ -545,6 +545,7 @@ def test_no_real_log_of_another_agent_is_held_back(
     target = claude.home / ".codex" if agent == "codex" else claude.home
     shutil.copytree(home, target, dirs_exist_ok=True)
     harness = ExcludeHarness(claude, agent)
+    # All captures ran below this folder: all are excluded, and none has to wait.
     harness.globs = ["/home/dev"]
 
     report = harness.scan()

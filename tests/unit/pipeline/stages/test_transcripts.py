@@ -279,7 +279,8 @@ def test_a_subagent_that_no_result_names_belongs_to_the_call_with_its_prompt(
         builder.prompt("next"),
         builder.answer("Done."),
     )
-    # The builder continues, so that the subagent starts after the second prompt.
+    # The builder's clock runs on: by time alone, the subagent would belong to the
+    # second prompt.
     claude.write(
         builder.prompt("count the files", isSidechain=True),
         name=f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl",

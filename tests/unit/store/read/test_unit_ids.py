@@ -56,7 +56,9 @@ def test_a_unit_has_the_chat_id_of_the_assembled_unit(
     assert chat_ids == assembled_ids
 
 
-def test_a_unit_is_found_by_its_first_visible_entry(harness: StoreHarness):
+def test_a_chat_id_is_derived_from_the_first_entry_that_is_no_hidden_copy(
+    harness: StoreHarness,
+):
     harness.commit(
         make_prompt("copied", "1", is_copy=True),
         make_prompt("queued", "2", metadata={"origin": "queued"}),

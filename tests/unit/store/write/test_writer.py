@@ -435,7 +435,9 @@ def test_only_an_agent_that_was_never_read_is_new(durable_harness: StoreHarness)
 
 
 @pytest.mark.fault("E2")
-def test_settings_are_durable_after_a_failed_bulk_load(durable_harness: StoreHarness):
+def test_a_failed_bulk_load_restores_the_durable_settings(
+    durable_harness: StoreHarness,
+):
     with pytest.raises(KeyError), durable_harness.store.bulk_load():
         raise KeyError
 
@@ -446,9 +448,7 @@ def test_settings_are_durable_after_a_failed_bulk_load(durable_harness: StoreHar
 
 
 @pytest.mark.fault("E1")
-def test_settings_are_durable_after_a_killed_bulk_load(
-    tmp_path: Path, clock: FakeClock
-):
+def test_a_killed_bulk_load_leaves_durable_settings(tmp_path: Path, clock: FakeClock):
     """A copy of the files during the load is what remains after a kill."""
     path, copy = tmp_path / "data" / "store.db", tmp_path / "copy" / "store.db"
     copy.parent.mkdir()
