@@ -1,4 +1,4 @@
-"""The status of a session: active, idle or stopped."""
+"""The status of a session, and whether one of its units is finished."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 STOPPED_AFTER = timedelta(minutes=10)
 """A session without entries for this long counts as stopped."""
+SETTLE_AFTER = timedelta(seconds=2)
+"""A unit is finished when its turn ended and no entry came for this long."""
 
 
 def compute_status(session: SessionSummary, now: datetime) -> Status:
@@ -33,3 +35,14 @@ def compute_stop_cutoff_us(now: datetime) -> int:
     The time is in microseconds since 1970.
     """
     return to_us(now - STOPPED_AFTER)
+
+
+def is_unit_finished(session: SessionSummary, unit: int, now: datetime) -> bool:
+    """Return whether a unit gets no more entries, so that it can be settled.
+
+    The next prompt came, the session stopped, or its turn ended some seconds ago.
+    """
+    if unit < session.units or compute_status(session, now) == "stopped":
+        return True
+    is_quiet = session.seen_at is None or now - session.seen_at >= SETTLE_AFTER
+    return session.has_turn_ended and is_quiet

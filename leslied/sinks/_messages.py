@@ -117,11 +117,6 @@ def make_unit_messages(units: Sequence[Unit]) -> tuple[UnitMessages, ...]:
     return tuple(builder.build(unit) for unit in units)
 
 
-def make_messages(unit: Unit) -> tuple[SpeakerMessage, ...]:
-    """Group the records of one unit, or one subagent, into messages."""
-    return make_unit_messages([unit])[0].messages
-
-
 def iter_units(units: Iterable[Unit]) -> Iterator[Unit]:
     """Yield every unit, followed by its subagents, recursively."""
     for unit in units:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +24,7 @@ from leslied.pipeline.stages.transcript_writer import (
 )
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
+from leslied.sessions.status import is_unit_finished
 from leslied.sessions.subagents import find_parents, get_main_unit
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store, StoreReader, TranscriptLedger
 
-_SETTLE_AFTER = timedelta(seconds=2)
 """Time without new entries after which an ended turn counts as a finished unit."""
 Backfill = Literal["central", "project", "none"]
 
@@ -155,7 +154,7 @@ class TranscriptStage(Stage):
             due = {number for number in due if number > last_surplus}
         has_unfinished_units = False
         for number in sorted(due):
-            if self._is_unit_finished(main, number):
+            if self.is_final or is_unit_finished(main, number, self.clock.now()):
                 report.units += 1
                 unit_children = [c for c in children if unit_by_child[c.row] == number]
                 self._write_unit(main, number, unit_children, report)
@@ -164,20 +163,6 @@ class TranscriptStage(Stage):
         if not has_unfinished_units:
             with self.store.transcripts() as ledger:
                 ledger.mark_settled(*key[:2])
-
-    def _is_unit_finished(self, main: SessionSummary, number: int) -> bool:
-        """Return whether a unit is finished.
-
-        A unit is finished when the next prompt came, when the session stopped, or
-        `_SETTLE_AFTER` after its turn ended.
-        """
-        if number < main.units or self.is_final:
-            return True
-        now = self.clock.now()
-        if compute_status(main, now) == "stopped":
-            return True
-        is_quiet = main.seen_at is None or now - main.seen_at >= _SETTLE_AFTER
-        return main.has_turn_ended and is_quiet
 
     def _write_unit(
         self,
