@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from leslied.model.file_change import FileChange
 from leslied.model.record import SessionKey
 from leslied.model.times import from_us, to_us
-from leslied.store.columns import select_in_batches
+from leslied.store.sql import (
+    fetch_value,
+    list_columns,
+    make_insert,
+    select_in_batches,
+)
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-_CHANGE_COLUMNS = (
-    "session, placement, nth, unit, kind, path, tool, call_id, chat_id, at_us, body"
+_COPIED_FIELDS = (
+    "placement",
+    "unit",
+    "kind",
+    "path",
+    "tool",
+    "call_id",
+    "chat_id",
+    "body",
 )
-_PREFIXED_CHANGE_COLUMNS = ", ".join(
-    "t." + column for column in _CHANGE_COLUMNS.split(", ")
-)
+"""Fields of a file change that are stored as they are, in columns of the same name."""
+_CHANGE_COLUMNS = (*_COPIED_FIELDS, "at_us")
+_get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _SELECT_CHANGES = (
-    f"SELECT s.agent, s.session_id, s.source, {_PREFIXED_CHANGE_COLUMNS} FROM touch t "
+    "SELECT s.agent, s.session_id, s.source, "
+    f"{list_columns(_CHANGE_COLUMNS, table='t')} FROM touch t "
     "JOIN session s ON s.id = t.session"
+)
+_SAVE_CHANGE = make_insert(
+    "touch", ("session", "nth", *_CHANGE_COLUMNS), "INSERT OR REPLACE"
 )
 _SELECT_WATCHED = (
     "SELECT c.session, c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
@@ -81,29 +98,27 @@ class AssetLedger:
         """
         rows = self._db.execute(
             f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)
-        ).fetchall()
-        if len(rows) == newest_limit:
-            rows += self._list_next_others(other_limit)
-        rows_by_session = {row[0]: row for row in rows}
-        return [
-            WatchedThread(row[0], row[1], row[2], os.fsdecode(row[3]), row[4])
-            for row in rows_by_session.values()
-        ]
+        )
+        threads = [_unpack_watched(row) for row in rows]
+        if len(threads) == newest_limit:
+            threads += self._list_next_others(other_limit)
+        return list({thread.session: thread for thread in threads}.values())
 
-    def _list_next_others(self, limit: int) -> list[tuple[Any, ...]]:
+    def _list_next_others(self, limit: int) -> list[WatchedThread]:
         """Return the threads after the stored position, and advance the position."""
         query = "SELECT value FROM meta WHERE key = 'collect_at'"
-        position = self._db.execute(query).fetchone()
+        position = int(fetch_value(self._db, query, default=0))
         rows = self._db.execute(
             f"{_SELECT_WATCHED} AND c.session > ? ORDER BY c.session LIMIT ?",
-            (int(position[0]) if position else 0, limit),
-        ).fetchall()
-        next_position = rows[-1][0] if len(rows) == limit else 0
+            (position, limit),
+        )
+        threads = [_unpack_watched(row) for row in rows]
+        next_position = threads[-1].session if len(threads) == limit else 0
         self._db.execute(
-            "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)",
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('collect_at', ?)",
             (str(next_position),),
         )
-        return rows
+        return threads
 
     def list_indexed(self, thread_ids: Iterable[str]) -> list[int]:
         """Return the row ids of the sessions of these threads, if they are indexed."""
@@ -117,15 +132,18 @@ class AssetLedger:
     def load_thread(self, session: int) -> IndexedThread:
         """Load the state of a thread; return an empty one if it was never indexed."""
         row = self._db.execute(
-            "SELECT session, status, stamp, files, summary FROM collected "
-            "WHERE session = ?",
+            "SELECT status, stamp, files, summary FROM collected WHERE session = ?",
             (session,),
         ).fetchone()
-        names = IndexedThread.__struct_fields__
-        return (
-            IndexedThread(**dict(zip(names, row, strict=True)))
-            if row
-            else IndexedThread(session=session)
+        if row is None:
+            return IndexedThread(session=session)
+        status, stamp, fingerprints_json, summary_json = row
+        return IndexedThread(
+            session=session,
+            status=status,
+            stamp=stamp,
+            fingerprints_json=fingerprints_json,
+            summary_json=summary_json,
         )
 
     def save_thread(self, thread: IndexedThread) -> None:
@@ -162,7 +180,7 @@ class AssetLedger:
             "SELECT count(*) FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> ''"
         )
-        return int(self._db.execute(query, (folder,)).fetchone()[0])
+        return int(fetch_value(self._db, query, (folder,)))
 
     def list_unsearched_units(self, session: int) -> list[int]:
         """List units that have entries not yet searched for file changes."""
@@ -176,12 +194,11 @@ class AssetLedger:
     def find_cwd_before(self, session: int, unit: int) -> str:
         """Return the working directory when a unit began, or "" if unknown."""
         # A change of kind `folder` is a change of the working directory.
-        row = self._db.execute(
+        query = (
             "SELECT path FROM touch WHERE session = ? AND kind = 'folder' "
-            "AND unit < ? ORDER BY placement DESC LIMIT 1",
-            (session, unit),
-        ).fetchone()
-        return row[0] if row else ""
+            "AND unit < ? ORDER BY placement DESC LIMIT 1"
+        )
+        return str(fetch_value(self._db, query, (session, unit), default=""))
 
     def replace_file_changes(
         self, session: int, unit: int, changes: list[FileChange]
@@ -190,10 +207,12 @@ class AssetLedger:
         self._db.execute(
             "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
         )
-        placeholders = ", ".join("?" * (_CHANGE_COLUMNS.count(",") + 1))
         self._db.executemany(
-            f"INSERT OR REPLACE INTO touch ({_CHANGE_COLUMNS}) VALUES ({placeholders})",
-            [_pack(session, unit, nth, change) for nth, change in enumerate(changes)],
+            _SAVE_CHANGE,
+            [
+                (session, nth, *_pack(structs.replace(change, unit=unit)))
+                for nth, change in enumerate(changes)
+            ],
         )
 
     def mark_searched(self, session: int) -> None:
@@ -235,25 +254,23 @@ class AssetLedger:
         return [_unpack(row) for row in self._db.execute(query, (path,))]
 
 
-def _pack(session: int, unit: int, nth: int, change: FileChange) -> tuple[Any, ...]:
-    """Return the values of _CHANGE_COLUMNS for the unit's `nth` change."""
-    c = change
-    at_us = to_us(c.at) if c.at else None
-    values = (c.kind, c.path, c.tool, c.call_id, c.chat_id, at_us, c.body)
-    return (session, c.placement, nth, unit, *values)
+def _unpack_watched(row: Iterable[Any]) -> WatchedThread:
+    """Return the thread of a row of _SELECT_WATCHED."""
+    session, stamp, thread_id, folder, cwd = row
+    return WatchedThread(session, stamp, thread_id, os.fsdecode(folder), cwd)
 
 
-def _unpack(row: tuple[Any, ...]) -> FileChange:
+def _pack(change: FileChange) -> tuple[Any, ...]:
+    """Return the values of _CHANGE_COLUMNS."""
+    at_us = to_us(change.at) if change.at else None
+    return (*_get_copied_fields(change), at_us)
+
+
+def _unpack(row: Iterable[Any]) -> FileChange:
     """Return the file change of a row of _SELECT_CHANGES."""
+    agent, session_id, source, *copied, at_us = row
     return FileChange(
-        session=SessionKey(*row[:3]),
-        placement=row[4],
-        unit=row[6],
-        kind=row[7],
-        path=row[8],
-        tool=row[9],
-        call_id=row[10],
-        chat_id=row[11],
-        at=from_us(row[12]) if row[12] is not None else None,
-        body=row[13],
+        session=SessionKey(agent, session_id, source),
+        at=from_us(at_us) if at_us is not None else None,
+        **dict(zip(_COPIED_FIELDS, copied, strict=True)),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.store.sql import fetch_value
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
@@ -56,8 +58,7 @@ class ExportLedger:
 
     def get_utc_offset(self, session: int) -> int:
         """Return the UTC offset in minutes of the session's transcripts, or 0."""
-        row = self._db.execute(
-            "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1",
-            (session,),
-        ).fetchone()
-        return int(row[0]) if row else 0
+        query = (
+            "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1"
+        )
+        return int(fetch_value(self._db, query, (session,), default=0))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.record import MAIN
 from leslied.store.read.ownership import Ownership
+from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -103,23 +104,23 @@ class RelationsLedger:
         """Return the thread id of a session and the folder that contains `.leslie`."""
         query = "SELECT thread_id, folder FROM session WHERE id = ?"
         row = self._db.execute(query, (session,)).fetchone()
-        return (row[0], bytes(row[1])) if row else ("", b"")
+        thread_id, folder = row or ("", b"")
+        return thread_id, folder
 
     def _find_logged_parent(self, session: int) -> int:
         """Return the parent that the log names, or 0.
 
         Agents whose forks do not share entry ids write the parent into the log.
         """
-        row = self._db.execute(
+        query = (
             "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
             "JOIN session s ON s.id = p.session JOIN session o ON o.agent = s.agent "
             "AND o.source = ?1 AND o.id <> s.id "
             "AND o.session_id = json_extract(r.metadata, '$.forked_from') "
             "WHERE p.session = ?2 AND p.unit <= 1 AND r.type = 'system_event' "
-            "AND r.metadata LIKE '%forked_from%' LIMIT 1",
-            (MAIN, session),
-        ).fetchone()
-        return int(row[0]) if row else 0
+            "AND r.metadata LIKE '%forked_from%' LIMIT 1"
+        )
+        return int(fetch_value(self._db, query, (MAIN, session), default=0))
 
     def list_relations_files(self) -> dict[bytes, str]:
         """Return the stamps of relations files that leslied wrote, by folder."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.output import Transcript
 from leslied.store.read.spawn_lookup import StoredSpawnLookup
+from leslied.store.sql import fetch_value, list_columns, make_insert
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from leslied.model.session import SessionSummary
 
-_COLUMNS = (
-    "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
+_FIELDS = tuple(field.name for field in fields(Transcript))
+"""Fields of a transcript; the columns have the same names."""
+_COLUMNS = list_columns(_FIELDS)
+_SAVE = (
+    f"{make_insert('transcript', _FIELDS)} ON CONFLICT DO UPDATE "
+    "SET newest = excluded.newest, digest = excluded.digest"
 )
-_PLACEHOLDERS = ", ".join("?" * (_COLUMNS.count(",") + 1))
 
 
 class UnitMove(NamedTuple):
@@ -69,7 +75,7 @@ class TranscriptLedger:
     def get_newest_placement(self, session: int) -> int:
         """Return the newest placement of a stream, or 0."""
         query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
-        return int(self._db.execute(query, (session,)).fetchone()[0])
+        return int(fetch_value(self._db, query, (session,)))
 
     def find_transcript(self, session: int, unit: int) -> Transcript | None:
         """Return the transcript that was saved for a unit, or None."""
@@ -89,19 +95,12 @@ class TranscriptLedger:
 
         The name of a transcript that was saved before does not change.
         """
-        t = transcript
-        values = (t.session, t.unit, t.chat_id, t.folder, t.file, t.utc_offset)
-        self._db.execute(
-            f"INSERT INTO transcript ({_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
-            "ON CONFLICT DO UPDATE "
-            "SET newest = excluded.newest, digest = excluded.digest",
-            (*values, t.started_us, t.newest, t.digest),
-        )
+        self._db.execute(_SAVE, astuple(transcript))
         self._db.execute(
             "INSERT OR IGNORE INTO thread_due (session) SELECT m.id FROM session c "
             "JOIN session m ON m.agent = c.agent AND m.session_id = c.session_id "
             "AND m.source = 'main' WHERE c.id = ?",
-            (t.session,),
+            (transcript.session,),
         )
 
     def list_surplus(self, session: int, limit: int) -> list[Transcript]:
@@ -170,7 +169,7 @@ class TranscriptLedger:
     def get_folder(self, session: int) -> bytes:
         """Return the folder of the thread's files; b"" before the first is written."""
         query = "SELECT folder FROM session WHERE id = ?"
-        return bytes(self._db.execute(query, (session,)).fetchone()[0])
+        return bytes(fetch_value(self._db, query, (session,)))
 
     def set_folder(self, session: int, folder: bytes) -> None:
         """Set the folder of the thread's files."""
@@ -224,8 +223,7 @@ class TranscriptLedger:
     def get_created_us(self) -> int:
         """Return the time at which the store was created, or 0."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"
-        row = self._db.execute(query).fetchone()
-        return int(row[0]) if row else 0
+        return int(fetch_value(self._db, query, default=0))
 
 
 def _move_newest(newest: int, move: UnitMove) -> int:
@@ -236,7 +234,6 @@ def _move_newest(newest: int, move: UnitMove) -> int:
     return move.newest if is_up_to_date else move.first - 1
 
 
-def _unpack(row: tuple[object, ...]) -> Transcript:
+def _unpack(row: Iterable[Any]) -> Transcript:
     """Return the transcript of a row with _COLUMNS."""
-    names = _COLUMNS.split(", ")
-    return Transcript(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]
+    return Transcript(**dict(zip(_FIELDS, row, strict=True)))

@@ -11,6 +11,7 @@ from leslied.store.read.record_query import (
     SELECT_RECORDS,
     unpack_placed_record,
 )
+from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -77,7 +78,7 @@ class ChangeFeed:
         rows = self._db.execute(
             "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
         )
-        return {row[0]: SessionKey(*row[1:]) for row in rows}
+        return {row_id: SessionKey(*key) for row_id, *key in rows}
 
     @translate_sqlite_errors
     def get_sequence(self, placed: PlacedRecord) -> int:
@@ -98,7 +99,10 @@ class ChangeFeed:
             f"WHERE source = '{MAIN}' AND stopped_us > ? ORDER BY stopped_us",
             (since_us,),
         )
-        return [(SessionKey(*row[:2]), row[2]) for row in rows]
+        return [
+            (SessionKey(agent, session_id), stopped_us)
+            for agent, session_id, stopped_us in rows
+        ]
 
     def _fetch_int(self, query: str, *values: Any) -> int:
-        return int(self._db.execute(query, values).fetchone()[0])
+        return int(fetch_value(self._db, query, values))

@@ -26,7 +26,11 @@ from leslied.store.read.session_queries import (
     list_agent_names,
     select_sessions,
 )
-from leslied.store.read.session_summary import SUMMARY_COLUMNS, unpack_summary
+from leslied.store.read.session_summary import (
+    SELECT_SUMMARIES,
+    SummaryRow,
+    make_summary,
+)
 from leslied.store.read.unit_ids import (
     find_chat_id,
     find_unit_zero_by_prefix,
@@ -34,6 +38,7 @@ from leslied.store.read.unit_ids import (
 )
 from leslied.store.read.usage_queries import UsageQueries
 from leslied.store.read.usage_totals import UsageTotals
+from leslied.store.sql import fetch_column, fetch_value, select_in_batches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -50,8 +55,6 @@ _MAX_GROUP_QUERIES = 500
 """For more groups than this, one query over all sessions is faster."""
 _PREFIX_CHARACTERS = 8
 """Ids that have this many first characters in common are similar."""
-_BATCH_SIZE = 500
-"""Values in one query; SQLite limits the number of placeholders."""
 
 
 class StoreReader:
@@ -98,25 +101,33 @@ class StoreReader:
 
         `groups` restricts the list to these sessions and their subagents.
         """
-        rows = self._load_summary_rows(groups)
-        usage = self._totals.get_by_stream([row[0] for row in rows])
-        sessions = [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
+        sessions = self._add_usage(self._load_summary_rows(groups))
         sessions.sort(key=lambda session: session.recency, reverse=True)
         return sessions
 
     def _load_summary_rows(
         self, groups: Sequence[SessionGroup] | None
-    ) -> list[tuple[Any, ...]]:
-        query = f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0"
+    ) -> list[SummaryRow]:
         if groups is not None and len(groups) <= _MAX_GROUP_QUERIES:
-            group_query = f"{query} AND agent = ? AND session_id = ?"
-            results = (self._db.execute(group_query, group) for group in groups)
+            condition = "agent = ? AND session_id = ?"
+            results = (self._select_summaries(condition, group) for group in groups)
             return [row for rows in results for row in rows]
-        rows = self._db.execute(query).fetchall()
+        rows = self._select_summaries("1")
         if groups is None:
             return rows
-        selected_groups = set(groups)
-        return [row for row in rows if row[1:3] in selected_groups]
+        selected = set(groups)
+        return [row for row in rows if (row.agent, row.session_id) in selected]
+
+    def _select_summaries(
+        self, condition: str, values: Iterable[Any] = ()
+    ) -> list[SummaryRow]:
+        query = f"{SELECT_SUMMARIES} AND {condition}"
+        return [SummaryRow(*row) for row in self._db.execute(query, tuple(values))]
+
+    def _add_usage(self, rows: Sequence[SummaryRow]) -> list[SessionSummary]:
+        """Return the summaries of these rows, with the tokens of each stream."""
+        usage = self._totals.get_by_stream([row.id for row in rows])
+        return [make_summary(row, usage.get(row.id, Usage())) for row in rows]
 
     @property
     def usage(self) -> UsageQueries:
@@ -141,12 +152,9 @@ class StoreReader:
 
         The usage in the summary is empty.
         """
-        row = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
-            "AND agent = ? AND session_id = ? AND source = ?",
-            key,
-        ).fetchone()
-        return unpack_summary(row, Usage()) if row else None
+        condition = "agent = ? AND session_id = ? AND source = ?"
+        rows = self._select_summaries(condition, key)
+        return next((make_summary(row, Usage()) for row in rows), None)
 
     @translate_sqlite_errors
     def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
@@ -154,12 +162,11 @@ class StoreReader:
 
         The usage in the summaries is empty.
         """
-        rows = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
-            "AND source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
-            key[:2],
+        rows = self._select_summaries(
+            "source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
+            (key.agent, key.session_id),
         )
-        return [unpack_summary(row, Usage()) for row in rows]
+        return [make_summary(row, Usage()) for row in rows]
 
     @translate_sqlite_errors
     def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
@@ -171,14 +178,12 @@ class StoreReader:
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ? AND r.type = 'tool_use'"
         )
-        rows = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
-            "AND source <> 'main' AND agent = ? AND (session_id = ? "
+        rows = self._select_summaries(
+            "source <> 'main' AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
             (parent.key.agent, parent.key.session_id, parent.row),
-        ).fetchall()
-        usage = self._totals.get_by_stream([row[0] for row in rows])
-        return [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
+        )
+        return self._add_usage(rows)
 
     @translate_sqlite_errors
     def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
@@ -203,11 +208,8 @@ class StoreReader:
 
         The usage in the summary is empty.
         """
-        values = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
-            (row,),
-        ).fetchone()
-        return unpack_summary(values, Usage()) if values else None
+        rows = self._select_summaries("id = ?", (row,))
+        return next((make_summary(row, Usage()) for row in rows), None)
 
     @translate_sqlite_errors
     def list_tool_calls(
@@ -240,12 +242,8 @@ class StoreReader:
             f"{SELECT_RECORDS} WHERE {unit_condition} AND r.type = 'tool_result' "
             "AND r.tool_call_id"
         )
-        for start in range(0, len(ids), _BATCH_SIZE):
-            batch = ids[start : start + _BATCH_SIZE]
-            placeholders = ", ".join("?" * len(batch))
-            query = f"{results_query} IN ({placeholders})"
-            rows = self._db.execute(query, (session, unit, *batch)).fetchall()
-            records += [unpack_placed_record(row, 0) for row in rows]
+        results = select_in_batches(self._db, results_query, ids, (session, unit))
+        records += [unpack_placed_record(row, 0) for row in results]
         return sorted(records, key=lambda placed: placed.placement)
 
     @translate_sqlite_errors
@@ -331,8 +329,7 @@ class StoreReader:
     @translate_sqlite_errors
     def check_integrity(self) -> str:
         """Return up to three descriptions of damage in one line, or "" if intact."""
-        rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
-        damage = "; ".join(row[0] for row in rows)
+        damage = "; ".join(fetch_column(self._db, "PRAGMA quick_check(3)"))
         return "" if damage == "ok" else damage
 
     @translate_sqlite_errors
@@ -375,7 +372,7 @@ class StoreReader:
         return FailureLedger(self._db).list()
 
     def _count(self, query: str, values: Iterable[Any]) -> int:
-        return int(self._db.execute(query, tuple(values)).fetchone()[0])
+        return int(fetch_value(self._db, query, values))
 
     @translate_sqlite_errors
     def sum_usage(self, sessions: Collection[int]) -> Usage:

@@ -107,7 +107,7 @@ def find_placements(
         f"{_SELECT_PLACEMENTS} WHERE {where} AND {order} > ? ORDER BY {order} LIMIT ?",
         (*values, after, limit),
     )
-    return array("q", (row[0] for row in rows))
+    return array("q", (placement for (placement,) in rows))
 
 
 def find_newest_placements(
@@ -119,7 +119,7 @@ def find_newest_placements(
         f"{_SELECT_PLACEMENTS} WHERE {where} ORDER BY r.created_us DESC, p.id DESC",
         values,
     )
-    return array("q", (row[0] for row in rows))
+    return array("q", (placement for (placement,) in rows))
 
 
 def split_pages(placements: array[int]) -> Iterator[array[int]]:
@@ -140,8 +140,11 @@ def load_records(
     placeholders = ", ".join("?" * len(placements))
     rows = db.execute(
         f"{query} WHERE p.id IN ({placeholders}) AND {IS_VISIBLE}", placements
-    ).fetchall()
-    rows_by_placement = {row[1]: row for row in rows}
-    for placement in placements:
-        if row := rows_by_placement.get(placement):
-            yield row[0], unpack_placed_record(row[1:], 0)
+    )
+    found = {
+        placed.placement: (session, placed)
+        for session, placed in (
+            (session, unpack_placed_record(columns, 0)) for session, *columns in rows
+        )
+    }
+    yield from (found[placement] for placement in placements if placement in found)

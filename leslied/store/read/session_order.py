@@ -56,9 +56,8 @@ class SessionOrder:
     def _order(self) -> tuple[array[int], array[int]]:
         """Row ids of placements and of their records, in order."""
         rows = self._query(f"SELECT p.id, r.id {_FROM_VISIBLE} ORDER BY p.id")
-        return array("q", [row[0] for row in rows]), array(
-            "q", [row[1] for row in rows]
-        )
+        placements = array("q", [placement for placement, _ in rows])
+        return placements, array("q", [record for _, record in rows])
 
     @cached_property
     def call_tools(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ from leslied.model.record import MAIN, Usage
 from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.read.ownership import Ownership
+from leslied.store.sql import fetch_column, fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,6 +89,13 @@ class StreamInfo(NamedTuple):
     cwd: str
 
 
+class _CallResult(NamedTuple):
+    """When the result of a call was written, and whether it is an error."""
+
+    created_us: int | None
+    is_error: int | None
+
+
 class UsageQueries:
     """Usage queries in which each message and each call counts once."""
 
@@ -118,7 +126,7 @@ class UsageQueries:
             f"{_SUMS} FROM usage WHERE {where} GROUP BY 1, 2, 3, 4{bands}",
             values,
         )
-        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
+        return [_make_bucket(row) for row in rows]
 
     @translate_sqlite_errors
     def list_messages(self, usage_filter: UsageFilter) -> list[UsageBucket]:
@@ -130,7 +138,7 @@ class UsageQueries:
             f"WHERE created_us IS NOT NULL AND {where} ORDER BY created_us, id",
             values,
         )
-        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
+        return [_make_bucket(row) for row in rows]
 
     @translate_sqlite_errors
     def list_owners(
@@ -147,15 +155,14 @@ class UsageQueries:
     @translate_sqlite_errors
     def list_models(self) -> list[str]:
         """List every model that has messages."""
-        rows = self._db.execute("SELECT DISTINCT model FROM usage")
-        return [row[0] for row in rows]
+        return fetch_column(self._db, "SELECT DISTINCT model FROM usage")
 
     @translate_sqlite_errors
     def get_time_range(self) -> tuple[int, int]:
         """Return the times of the first and the last message; 0 if there is none."""
         # Two queries, because SQLite answers each from one end of the index.
         first, last = (
-            self._db.execute(f"SELECT {function}(created_us) FROM usage").fetchone()[0]
+            fetch_value(self._db, f"SELECT {function}(created_us) FROM usage")
             for function in ("min", "max")
         )
         return first or 0, last or 0
@@ -184,7 +191,8 @@ class UsageQueries:
             f"SELECT id, agent, session_id, source = '{MAIN}', cwd FROM session"
         )
         return {
-            row[0]: StreamInfo(row[1], row[2], bool(row[3]), row[4]) for row in rows
+            row_id: StreamInfo(agent, session_id, bool(is_main), cwd)
+            for row_id, agent, session_id, is_main, cwd in rows
         }
 
     @translate_sqlite_errors
@@ -195,14 +203,18 @@ class UsageQueries:
             "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
         )
         # Filter results by agent only: the result of a call may come after `until_us`.
-        # Keys are (first session, call id), values are (time, is_error).
         results = {
-            row[:2]: row[2:]
-            for row in self._query_entries(
+            (session, call_id): _CallResult(created_us, is_error)
+            for session, call_id, created_us, is_error in self._query_entries(
                 "tool_result", is_error_sql, UsageFilter(usage_filter.agent)
             )
         }
-        return [_make_tool_call(row, results.get(row[:2])) for row in calls]
+        return [
+            _make_tool_call(
+                session, tool, entry_id, called_us, results.get((session, call_id))
+            )
+            for session, call_id, called_us, tool, entry_id in calls
+        ]
 
     def _query_entries(
         self, record_type: str, columns: str, usage_filter: UsageFilter
@@ -229,22 +241,42 @@ class UsageQueries:
         return f"CASE WHEN {shared} THEN owner_of(id) ELSE session END"
 
 
-def _make_tool_call(row: tuple[Any, ...], result: tuple[Any, ...] | None) -> ToolCall:
-    """Make a tool call from rows of the call and of its result, if there is one."""
-    session, _, called_us, tool, entry_id = row
-    result_us, is_error = result or (None, None)
-    has_times = result_us is not None and called_us is not None
-    duration_us = result_us - called_us if has_times else None
-    if duration_us is not None and duration_us < 0:
-        duration_us = None
+def _make_bucket(row: Iterable[Any]) -> UsageBucket:
+    """Make a bucket from a row with the same fields, and the counts at the end."""
+    key, session, agent, model, messages, size, first_us, last_us, *counts = row
+    return UsageBucket(
+        key=key,
+        session=session,
+        agent=agent,
+        model=model,
+        messages=messages,
+        size=size,
+        first_us=first_us,
+        last_us=last_us,
+        usage=Usage(*counts),
+    )
+
+
+def _make_tool_call(
+    session: int,
+    tool: str,
+    entry_id: bytes,
+    called_us: int | None,
+    result: _CallResult | None,
+) -> ToolCall:
+    """Make a tool call from columns of the call and its result, if there is one."""
+    duration_us = None
+    if result and result.created_us is not None and called_us is not None:
+        duration_us = result.created_us - called_us
     return ToolCall(
         session=session,
         tool=tool,
         entry_id=entry_id,
         created_us=called_us,
-        duration_us=duration_us,
+        # A result that is older than its call says nothing about the duration.
+        duration_us=None if duration_us is None or duration_us < 0 else duration_us,
         is_answered=result is not None,
-        is_failed=bool(is_error),
+        is_failed=bool(result and result.is_error),
     )
 
 
