@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.store.sql import fetch_value
+from leslied.store.streams import find_stream
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,5 +59,5 @@ class RedecodeLedger:
         """Delete the transcripts of units that no longer exist."""
         self._db.executemany(
             "DELETE FROM transcript WHERE session = ? AND unit = ?",
-            [(transcript.session, transcript.unit) for transcript in transcripts],
+            [(find_stream(self._db, t.session), t.unit) for t in transcripts],
         )
