@@ -64,15 +64,11 @@ class Follower:
         self._stopped_us = to_us(self._context.now)
         if last is None:
             return
-        row_ids = None
+        streams = None
         if not self._filter.includes_all:
             self._filter.refresh()
-            row_ids = [
-                row_id
-                for row_id, key in self._feed.list_streams().items()
-                if self._filter.includes(key)
-            ]
-        for placed in self._feed.list_last(last, _LAST_TYPES, row_ids):
+            streams = list(filter(self._filter.includes, self._feed.list_streams()))
+        for placed in self._feed.list_last(last, _LAST_TYPES, streams):
             yield self._context.redact_entry(placed)
             self._cursor = max(self._cursor, placed.placement)
 

@@ -111,17 +111,10 @@ def _find_units(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     """Return the units and subagents whose chat id has the prefix."""
     if not "chat-".startswith(id_prefix[:5]):
         return []
-    rows = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
+    units = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
         id_prefix
     )
-    units = [
-        (reader.find_session_by_row(row), unit, chat_id) for row, unit, chat_id in rows
-    ]
-    return [
-        _make_unit_match(session.key, unit, chat_id)
-        for session, unit, chat_id in units
-        if session
-    ]
+    return [_make_unit_match(key, unit, chat_id) for key, unit, chat_id in units]
 
 
 def _make_unit_match(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -52,7 +51,7 @@ def list_sessions(
     sessions: list[SessionSummary] = []
     for group in groups:
         members = members_by_group[group[:2]]
-        sessions += _merge_group(members, with_subagents=with_subagents)
+        sessions += _merge_group(reader, members, with_subagents=with_subagents)
     return _sort_sessions(sessions, selection)[: selection.limit]
 
 
@@ -63,11 +62,11 @@ def load_session_summary(
     members = reader.list_sessions([SessionGroup(agent, session_id)])
     if with_costs:
         members = add_costs(reader, members)
-    return _merge_group(members, with_subagents=False)[0]
+    return _merge_group(reader, members, with_subagents=False)[0]
 
 
 def _merge_group(
-    members: list[SessionSummary], *, with_subagents: bool
+    reader: StoreReader, members: list[SessionSummary], *, with_subagents: bool
 ) -> list[SessionSummary]:
     """Return the main session with its totals, followed by subagents if requested."""
     subagents = [session for session in members if session.is_subagent]
@@ -76,15 +75,31 @@ def _merge_group(
         main = mains[0]
     else:
         # The log of the main session is missing.
-        main = _make_main_from_subagent(min(subagents, key=attrgetter("row")))
+        main = _make_main_from_subagent(_find_first_subagent(reader, subagents))
     total = _add_subagent_totals(main, subagents) if subagents else main
     return [total, *subagents] if with_subagents else [total]
+
+
+def _find_first_subagent(
+    reader: StoreReader, subagents: list[SessionSummary]
+) -> SessionSummary:
+    """Return the one of a session's subagents that was read first."""
+    by_key = {subagent.key: subagent for subagent in subagents}
+    ordered = reader.list_subagents(subagents[0].key)
+    return next(by_key[s.key] for s in ordered if s.key in by_key)
 
 
 def _make_main_from_subagent(subagent: SessionSummary) -> SessionSummary:
     """Return a main session with the subagent's fields and no usage of its own."""
     key = SessionKey(*subagent.key[:2])
-    return replace(subagent, key=key, usage=Usage(), cost=Cost(), tool_calls=0)
+    return replace(
+        subagent,
+        key=key,
+        stand_in=subagent.key,
+        usage=Usage(),
+        cost=Cost(),
+        tool_calls=0,
+    )
 
 
 def _sort_sessions(
@@ -120,9 +135,9 @@ def add_costs(
     if not sessions:
         return sessions
     stats = UsageStats(reader.usage, load_prices())
-    costs = stats.sum_session_costs([session.row for session in sessions])
+    costs = stats.sum_session_costs([session.key for session in sessions])
     return [
-        replace(session, cost=costs.get(session.row, Cost())) for session in sessions
+        replace(session, cost=costs.get(session.key, Cost())) for session in sessions
     ]
 
 

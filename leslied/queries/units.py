@@ -23,10 +23,12 @@ def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names."""
     main = resolved.session
     streams = [
-        RecordStream(child, tuple(reader.list_records(child.row)))
+        RecordStream(child, tuple(reader.list_records(child.key)))
         for child in reader.list_children(main)
     ]
-    units = assemble(RecordStream(main, tuple(reader.list_records(main.row))), streams)
+    units = assemble(
+        RecordStream(main, tuple(reader.list_records(main.stream))), streams
+    )
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if resolved.entry:
         all_units: list[Unit] = []

@@ -8,10 +8,12 @@ from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from leslied.model.record import SessionKey
 
+_MAX_LOOKUPS = 500
+"""For more keys than this, one query over all streams is faster."""
 IS_STREAM = "agent = ? AND session_id = ? AND source = ?"
 """Condition on a row of `session`; the values are those of a session key."""
 
@@ -23,6 +25,10 @@ def find_stream(db: sqlite3.Connection, key: SessionKey) -> int:
     )
 
 
-def list_streams(db: sqlite3.Connection, keys: Iterable[SessionKey]) -> list[int]:
-    """Return the row ids of those of the streams that exist."""
-    return [row_id for key in keys if (row_id := find_stream(db, key))]
+def list_streams(db: sqlite3.Connection, keys: Collection[SessionKey]) -> list[int]:
+    """Return the row ids of those of the streams that exist, in any order."""
+    if len(keys) <= _MAX_LOOKUPS:
+        return [row_id for key in keys if (row_id := find_stream(db, key))]
+    selected = set(keys)
+    rows = db.execute("SELECT id, agent, session_id, source FROM session")
+    return [row_id for row_id, *key in rows if tuple(key) in selected]

@@ -14,7 +14,6 @@ _IDS = itertools.count()
 
 def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary:
     defaults: dict[str, Any] = {
-        "row": 1,
         "key": key or make_key(),
         "thread_id": "thread-1",
         "title": "",

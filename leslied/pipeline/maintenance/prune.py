@@ -78,7 +78,7 @@ class PruneGuard:
 
     def _has_failed(self, session: SessionSummary) -> bool:
         """Return whether the session's last unit failed."""
-        records = self.reader.list_records(session.row, session.units)
+        records = self.reader.list_records(session.stream, session.units)
         units = assemble(RecordStream(session, records), [])
         return bool(units) and has_failed(units[-1])
 

@@ -155,10 +155,10 @@ class ThreadAssets:
         """
         keywords = ("",) if LESLIE_FOLDER in folder else _CALL_KEYWORDS
         tools = list_tool_names(PLAN_AND_TODO_KINDS)
-        entries = self.reader.list_tool_calls(session.row, unit, keywords, tools)
+        entries = self.reader.list_tool_calls(session.key, unit, keywords, tools)
         if any(LESLIE_FOLDER in str(e.record.metadata.get("cwd")) for e in entries):
-            entries = self.reader.list_tool_calls(session.row, unit, ("",), tools)
-        chat_id = self.reader.find_chat_id(session, unit) if entries else ""
+            entries = self.reader.list_tool_calls(session.key, unit, ("",), tools)
+        chat_id = self.reader.find_chat_id(session.key, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
         return [
             self._drop_body(change) for change in changes if self._is_relevant(change)

@@ -226,9 +226,9 @@ class TranscriptStage(Stage):
         self, main: SessionSummary, number: int, children: list[SessionSummary]
     ) -> Session:
         """Return a session with only one unit and its subagents, redacted."""
-        stream = RecordStream(main, tuple(self.reader.list_records(main.row, number)))
+        stream = RecordStream(main, tuple(self.reader.list_records(main.key, number)))
         child_streams = [
-            RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children
+            RecordStream(c, tuple(self.reader.list_records(c.key))) for c in children
         ]
         session = Session(
             summary=main,

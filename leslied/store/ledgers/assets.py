@@ -22,7 +22,7 @@ from leslied.store.streams import find_stream, list_streams
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _COPIED_FIELDS = (
     "placement",
@@ -168,7 +168,7 @@ class AssetLedger:
             (stream, t.status, t.stamp, t.fingerprints_json, t.summary_json),
         )
 
-    def mark_due(self, sessions: Iterable[SessionKey], *, is_due: bool) -> None:
+    def mark_due(self, sessions: Collection[SessionKey], *, is_due: bool) -> None:
         """Mark these threads as due for indexing, or as indexed."""
         self._db.executemany(
             "UPDATE collected SET is_due = ? WHERE session = ?",

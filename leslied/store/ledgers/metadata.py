@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from msgspec import Struct, structs
 
 from leslied.errors import StoreUnusable
+from leslied.model.record import SessionKey
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.sql import fetch_column, fetch_value, list_columns, make_insert
+from leslied.store.streams import find_stream
 from leslied.store.write.tombstones import Tombstones
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from leslied.store.write.tombstones import Tombstone
@@ -31,9 +33,6 @@ _SESSION_COLUMNS = (
     "seen_us",
 )
 """Columns with the fields of SessionMetadata, except names and runs."""
-_FIND_SESSION = (
-    "SELECT id FROM session WHERE agent = ? AND session_id = ? AND source = ?"
-)
 
 
 class TranscriptName(Struct, frozen=True, array_like=True):
@@ -91,9 +90,9 @@ class SessionMetadata(Struct, frozen=True, kw_only=True):
     """Order of entries from several sources; empty if all came from one source."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Agent, session id and source."""
-        return (self.agent, self.session_id, self.source)
+    def key(self) -> SessionKey:
+        """Key of the session or subagent."""
+        return SessionKey(self.agent, self.session_id, self.source)
 
 
 class ManifestRuns(Struct, frozen=True, kw_only=True):
@@ -212,7 +211,7 @@ class MetadataLedger:
 
         Return how many of the sessions are not in the store.
         """
-        row_ids = {item.key: self._find_session(item.key) for item in sessions}
+        row_ids = {item.key: find_stream(self._db, item.key) for item in sessions}
         stored_sessions = [item for item in sessions if row_ids[item.key]]
         # Thread ids are unique, so clear the current ones before setting any.
         self._db.executemany(
@@ -243,19 +242,15 @@ class MetadataLedger:
             rows,
         )
 
-    def _find_session(self, key: tuple[str, str, str]) -> int:
-        """Return the row id of a stream, or 0 if the store does not have it."""
-        return int(fetch_value(self._db, _FIND_SESSION, key, default=0))
-
     def restore_transcript_names(
-        self, metadata: SessionMetadata, units: dict[tuple[int, str], int]
+        self, metadata: SessionMetadata, units: Mapping[tuple[SessionKey, str], int]
     ) -> None:
         """Restore a session's transcript names.
 
-        `units` maps (session row id, chat id) to the unit's number in this store, which
-        can differ from the number in `metadata`.
+        `units` maps (session, chat id) to the unit's number in this store, which can
+        differ from the number in `metadata`.
         """
-        session = self._find_session(metadata.key)
+        session = find_stream(self._db, metadata.key)
         if not session:
             return
         self._db.executemany(
@@ -264,7 +259,7 @@ class MetadataLedger:
                 (session, _NOT_WRITTEN, *structs.astuple(name))
                 for name in (
                     structs.replace(
-                        name, unit=units.get((session, name.chat_id), name.unit)
+                        name, unit=units.get((metadata.key, name.chat_id), name.unit)
                     )
                     for name in metadata.names
                 )
@@ -360,30 +355,25 @@ class RebuildReader:
         yield from self._db.execute("SELECT entry_id, digest, observed_us FROM record")
 
     @translate_sqlite_errors
-    def hash_sessions(self) -> dict[tuple[str, str, str], tuple[int, bytes]]:
-        """Return each stream's row id and a hash of its entries in order, by key."""
+    def hash_sessions(self) -> dict[SessionKey, bytes]:
+        """Return a hash of each stream's entries in order."""
         rows = self._db.execute(
-            "SELECT s.id, s.agent, s.session_id, s.source, p.unit, r.entry_id, "
+            "SELECT s.agent, s.session_id, s.source, p.unit, r.entry_id, "
             "r.digest FROM session s JOIN placement p ON p.session = s.id "
             "JOIN record r ON r.entry = p.entry AND r.is_current ORDER BY s.id, p.id"
         )
-        hashes: dict[tuple[str, str, str], tuple[int, hashlib.blake2b]] = {}
-        for session, agent, session_id, source, unit, entry_id, digest in rows:
-            _, entries_hash = hashes.setdefault(
-                (agent, session_id, source),
-                (session, hashlib.blake2b(digest_size=16)),
-            )
+        hashes: dict[SessionKey, hashlib.blake2b] = {}
+        for agent, session_id, source, unit, entry_id, digest in rows:
+            key = SessionKey(agent, session_id, source)
+            entries_hash = hashes.setdefault(key, hashlib.blake2b(digest_size=16))
             entries_hash.update(b"%d\0%s%s" % (unit, entry_id, digest))
-        return {
-            key: (session, entries_hash.digest())
-            for key, (session, entries_hash) in hashes.items()
-        }
+        return {key: entries_hash.digest() for key, entries_hash in hashes.items()}
 
     @translate_sqlite_errors
-    def load_entry_ids(self, session: int) -> set[bytes]:
+    def load_entry_ids(self, session: SessionKey) -> set[bytes]:
         """Return the ids of a session's entries."""
         query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ?"
         )
-        return set(fetch_column(self._db, query, (session,)))
+        return set(fetch_column(self._db, query, (find_stream(self._db, session),)))

@@ -12,6 +12,7 @@ from leslied.store.read.record_query import (
     unpack_placed_record,
 )
 from leslied.store.sql import fetch_value
+from leslied.store.streams import list_streams
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,15 +57,18 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def list_last(
-        self, count: int, types: Sequence[str], sessions: Collection[int] | None = None
+        self,
+        count: int,
+        types: Sequence[str],
+        streams: Collection[SessionKey] | None = None,
     ) -> list[PlacedRecord]:
         """List the last `count` records of these types, in order.
 
-        `sessions` restricts the list to streams with these row ids.
+        `streams` restricts the list to these sessions and subagents.
         """
         placeholders = ", ".join("?" * len(types))
-        ids = ", ".join(f"{row:d}" for row in sessions or ())
-        condition = "" if sessions is None else f"AND p.session IN ({ids})"
+        ids = ", ".join(map(str, list_streams(self._db, streams or ())))
+        condition = "" if streams is None else f"AND p.session IN ({ids})"
         rows = self._db.execute(
             f"{SELECT_RECORDS} WHERE r.type IN ({placeholders}) AND {IS_VISIBLE} "
             f"{condition} ORDER BY p.id DESC LIMIT ?",
@@ -73,12 +77,12 @@ class ChangeFeed:
         return [unpack_placed_record(row, 0) for row in reversed(rows)]
 
     @translate_sqlite_errors
-    def list_streams(self) -> dict[int, SessionKey]:
-        """Return the key of every stream that has entries, by row id."""
+    def list_streams(self) -> list[SessionKey]:
+        """List every session and subagent that has entries."""
         rows = self._db.execute(
-            "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
+            "SELECT agent, session_id, source FROM session WHERE entries > 0"
         )
-        return {row_id: SessionKey(*key) for row_id, *key in rows}
+        return [SessionKey(*key) for key in rows]
 
     @translate_sqlite_errors
     def get_sequence(self, placed: PlacedRecord) -> int:

@@ -39,6 +39,7 @@ from leslied.store.read.unit_ids import (
 from leslied.store.read.usage_queries import UsageQueries
 from leslied.store.read.usage_totals import UsageTotals
 from leslied.store.sql import fetch_column, fetch_value, select_in_batches
+from leslied.store.streams import IS_STREAM, find_stream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -152,8 +153,7 @@ class StoreReader:
 
         The usage in the summary is empty.
         """
-        condition = "agent = ? AND session_id = ? AND source = ?"
-        rows = self._select_summaries(condition, key)
+        rows = self._select_summaries(IS_STREAM, key)
         return next((make_summary(row, Usage()) for row in rows), None)
 
     @translate_sqlite_errors
@@ -178,16 +178,20 @@ class StoreReader:
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ? AND r.type = 'tool_use'"
         )
+        stream = find_stream(self._db, parent.stream)
         rows = self._select_summaries(
             "source <> 'main' AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
-            (parent.key.agent, parent.key.session_id, parent.row),
+            (parent.key.agent, parent.key.session_id, stream),
         )
         return self._add_usage(rows)
 
     @translate_sqlite_errors
-    def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
+    def list_records(
+        self, key: SessionKey, unit: int | None = None
+    ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers."""
+        session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
             f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
@@ -203,23 +207,15 @@ class StoreReader:
         ]
 
     @translate_sqlite_errors
-    def find_session_by_row(self, row: int) -> SessionSummary | None:
-        """Find the stream with this row id; return None if it has no entries.
-
-        The usage in the summary is empty.
-        """
-        rows = self._select_summaries("id = ?", (row,))
-        return next((make_summary(row, Usage()) for row in rows), None)
-
-    @translate_sqlite_errors
     def list_tool_calls(
-        self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
+        self, key: SessionKey, unit: int, words: Sequence[str], tools: Sequence[str]
     ) -> list[PlacedRecord]:
         """List a unit's calls of these tools or with one of these words in the input.
 
         Include the results of these calls, and events that set the working directory.
         The records have no sequence number.
         """
+        session = find_stream(self._db, key)
         word_condition = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
         tool_placeholders = ", ".join("?" * len(tools))
         call_condition = (
@@ -247,26 +243,26 @@ class StoreReader:
         return sorted(records, key=lambda placed: placed.placement)
 
     @translate_sqlite_errors
-    def find_chat_id(self, session: SessionSummary, unit: int) -> str:
+    def find_chat_id(self, key: SessionKey, unit: int) -> str:
         """Return the chat id of a unit, or "" if the unit has no visible entry.
 
         Unit 0 of a subagent is the whole subagent.
         """
-        return find_chat_id(self._db, session.row, unit)
+        return find_chat_id(self._db, find_stream(self._db, key), unit)
 
     @translate_sqlite_errors
-    def find_transcript_paths(self, session: int) -> dict[int, str]:
+    def find_transcript_paths(self, key: SessionKey) -> dict[int, str]:
         """Return the paths of a stream's existing transcripts, by unit."""
         rows = self._db.execute(
             "SELECT unit, folder, file FROM transcript "
             "WHERE session = ? AND newest > 0 AND NOT is_removed",
-            (session,),
+            (find_stream(self._db, key),),
         )
         return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
 
     def add_transcript_paths(self, unit: Unit) -> Unit:
         """Return the unit and its subagents with the paths of their transcripts."""
-        path = self.find_transcript_paths(unit.summary.row).get(unit.number, "")
+        path = self.find_transcript_paths(unit.summary.stream).get(unit.number, "")
         subagents = tuple(self.add_transcript_paths(child) for child in unit.subagents)
         return replace(unit, transcript=path, subagents=subagents)
 
@@ -373,9 +369,3 @@ class StoreReader:
 
     def _count(self, query: str, values: Iterable[Any]) -> int:
         return int(fetch_value(self._db, query, values))
-
-    @translate_sqlite_errors
-    def sum_usage(self, sessions: Collection[int]) -> Usage:
-        """Return the total tokens of these streams."""
-        totals = self._totals.get_by_stream(sessions)
-        return sum((totals[row] for row in sessions if row in totals), Usage())

@@ -52,7 +52,6 @@ SELECT_SUMMARIES = (
 def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
     """Build a summary from a session's row and the tokens of its stream."""
     return SessionSummary(
-        row=row.id,
         key=SessionKey(row.agent, row.session_id, row.source),
         thread_id=row.thread_id,
         title=choose_title(

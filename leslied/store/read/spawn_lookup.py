@@ -8,6 +8,7 @@ from leslied.model.record import SessionKey
 from leslied.model.times import to_us
 from leslied.store.read.record_query import IS_VISIBLE
 from leslied.store.sql import fetch_value
+from leslied.store.streams import find_stream
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,7 +29,7 @@ class StoredSpawnLookup:
 
     def __init__(self, db: sqlite3.Connection, main: SessionSummary) -> None:
         self._db = db
-        self._main = main.row
+        self._main = find_stream(db, main.key)
 
     def find_call_units(self, call_id: str) -> dict[SessionKey, int]:
         """Return the unit of the last call with this id, by stream."""
@@ -45,7 +46,8 @@ class StoredSpawnLookup:
             f"SELECT r.content {_FROM_VISIBLE} AND p.session = ? AND p.unit = 0 "
             "AND r.type = 'user_message' ORDER BY p.id LIMIT 1"
         )
-        return str(fetch_value(self._db, query, (child.row,), default=""))
+        values = (find_stream(self._db, child.key),)
+        return str(fetch_value(self._db, query, values, default=""))
 
     def iter_main_calls(self) -> Iterator[tuple[int, str]]:
         """Yield the unit and the arguments of the main session's calls, in order."""

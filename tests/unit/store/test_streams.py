@@ -21,3 +21,12 @@ def test_a_stream_is_found_by_its_key(tmp_path: Path, clock: FakeClock):
         ]
         assert find_stream(db, unknown) == 0
         assert list_streams(db, [subagent, unknown, make_key()]) == ids[::-1]
+
+
+def test_many_streams_are_found_at_once(tmp_path: Path, clock: FakeClock):
+    keys = [make_key(f"s{number}") for number in range(600)]
+    with StoreHarness(tmp_path / "store.db", clock) as harness:
+        harness.commit(make_prompt("a", session=keys[7]), make_prompt("b"))
+        db = harness.store._db
+
+        assert list_streams(db, keys) == [find_stream(db, keys[7])]

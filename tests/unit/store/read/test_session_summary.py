@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leslied.model.record import Usage
+from leslied.model.record import SessionKey, Usage
 from leslied.model.session import SessionSummary
 from leslied.store.read.session_summary import SummaryRow, make_summary
 
@@ -44,7 +44,7 @@ def unpack(**columns: Any) -> SessionSummary:
 def test_columns_become_flags_times_and_paths():
     summary = unpack()
 
-    assert (summary.row, summary.key.session_id) == (7, "s")
+    assert summary.key == SessionKey("codex", "s")
     assert summary.started_at is None
     assert summary.ended_at is not None
     assert summary.ended_at.timestamp() == 1
