@@ -24,7 +24,7 @@ class Transcript:
     """Minutes east of UTC, for the times in the transcript."""
     started_us: int
     newest: int
-    """Row id of the newest placement that the transcript includes."""
+    """`read_order` of the newest record that the transcript includes."""
     digest: bytes
     """Hash of the file's content."""
 

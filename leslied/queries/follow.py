@@ -52,7 +52,7 @@ class Follower:
         )
         self._feed: ChangeFeed = context.reader.change_feed
         self._cursor = 0
-        """Newest placement that was returned or skipped."""
+        """`read_order` of the newest entry that was returned or skipped."""
         self._stopped_us = 0
         """Time of the newest stop that was returned or skipped."""
         self._version = -1
@@ -60,7 +60,7 @@ class Follower:
 
     def start(self, last: int | None) -> Iterator[PlacedRecord]:
         """Skip all existing entries, except the `last` newest ones: yield these."""
-        self._cursor = self._feed.get_newest_placement()
+        self._cursor = self._feed.get_newest_read_order()
         self._stopped_us = to_us(self._context.now)
         if last is None:
             return
@@ -70,7 +70,7 @@ class Follower:
             streams = list(filter(self._filter.includes, self._feed.list_streams()))
         for placed in self._feed.list_last(last, _LAST_TYPES, streams):
             yield self._context.redact_entry(placed)
-            self._cursor = max(self._cursor, placed.placement)
+            self._cursor = max(self._cursor, placed.read_order)
 
     def poll(self) -> Iterator[PlacedRecord | SessionStop]:
         """Yield new entries, then stops; nothing if the store did not change."""
@@ -81,7 +81,7 @@ class Follower:
         while records := self._feed.list_after(self._cursor):
             self._filter.update(placed.record.session for placed in records)
             for placed in records:
-                self._cursor = placed.placement
+                self._cursor = placed.read_order
                 if self._filter.includes(placed.record.session):
                     yield self._context.redact_entry(placed)
         yield from self._iter_stops()

@@ -37,11 +37,21 @@ _COPIED_FIELDS = (
     "spilled",
 )
 """Fields of a record that are stored as they are, in columns of the same name."""
+DIGESTED_FIELDS = (
+    "type",
+    "role",
+    "tool_name",
+    "tool_call_id",
+    "tool_input",
+    "content",
+)
+"""Fields in which records differ if one is a new version of the other's entry."""
 _CONVERTED_COLUMNS = ("created_us", "utc_offset", "usage", "metadata")
 _OBSERVATION_COLUMNS = ("observed_us", "decoder_version")
 RECORD_COLUMNS = (*_CONVERTED_COLUMNS, *_OBSERVATION_COLUMNS, *_COPIED_FIELDS)
 """Columns of a record's content, in the order of `pack_record`."""
 _get_copied_fields = attrgetter(*_COPIED_FIELDS)
+_get_digested_fields = attrgetter(*DIGESTED_FIELDS)
 
 
 def digest_record(record: Record) -> bytes:
@@ -49,14 +59,7 @@ def digest_record(record: Record) -> bytes:
 
     A record with the same digest is not a new version of its entry.
     """
-    parts = [
-        record.type,
-        record.role,
-        record.tool_name,
-        record.tool_call_id,
-        record.tool_input,
-        record.content,
-    ]
+    parts = list(_get_digested_fields(record))
     kind = record.metadata.get("kind")
     # The context that a line records depends on the lines before it in its file: a
     # fork's copy may contain more or less of it and is still the same entry.

@@ -123,7 +123,7 @@ class TranscriptWriter:
             digest = hashlib.sha256(artifact.body).digest()[:16]
             if transcript.digest != digest:
                 self._write_file(transcript.file, artifact.body)
-            newest = max(placed.placement for placed in unit.entries)
+            newest = max(placed.read_order for placed in unit.entries)
             self.current.append(replace(transcript, newest=newest, digest=digest))
 
     def save(self, ledger: TranscriptLedger) -> None:

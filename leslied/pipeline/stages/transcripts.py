@@ -253,4 +253,4 @@ def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
     transcript = ledger.find_transcript(child.key, 0)
     if transcript is None:
         return True
-    return transcript.newest < ledger.get_newest_placement(child.key)
+    return transcript.newest < ledger.get_newest_read_order(child.key)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 _COPIED_FIELDS = (
-    "placement",
     "unit",
     "kind",
     "path",
@@ -35,7 +34,7 @@ _COPIED_FIELDS = (
     "body",
 )
 """Fields of a file change that are stored as they are, in columns of the same name."""
-_CHANGE_COLUMNS = (*_COPIED_FIELDS, "at_us")
+_CHANGE_COLUMNS = (*_COPIED_FIELDS, "placement", "at_us")
 _get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _SELECT_CHANGES = (
     "SELECT s.agent, s.session_id, s.source, "
@@ -278,14 +277,15 @@ def _unpack_watched(values: Iterable[Any]) -> WatchedThread:
 def _pack(change: FileChange) -> tuple[Any, ...]:
     """Return the values of _CHANGE_COLUMNS."""
     at_us = to_us(change.at) if change.at else None
-    return (*_get_copied_fields(change), at_us)
+    return (*_get_copied_fields(change), change.read_order, at_us)
 
 
 def _unpack(row: Iterable[Any]) -> FileChange:
     """Return the file change of a row of _SELECT_CHANGES."""
-    agent, session_id, source, *copied, at_us = row
+    agent, session_id, source, *copied, placement, at_us = row
     return FileChange(
         session=SessionKey(agent, session_id, source),
+        read_order=placement,
         at=from_us(at_us) if at_us is not None else None,
         **dict(zip(_COPIED_FIELDS, copied, strict=True)),
     )

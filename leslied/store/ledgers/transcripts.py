@@ -76,8 +76,8 @@ class TranscriptLedger:
         """Return the facts that decide which unit spawned each subagent of `main`."""
         return StoredSpawnLookup(self._db, main)
 
-    def get_newest_placement(self, session: SessionKey) -> int:
-        """Return the newest placement of a stream, or 0."""
+    def get_newest_read_order(self, session: SessionKey) -> int:
+        """Return the `read_order` of the newest record of a stream, or 0."""
         query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
         return int(fetch_value(self._db, query, (find_stream(self._db, session),)))
 

@@ -41,18 +41,18 @@ class ChangeFeed:
         return self._fetch_int("PRAGMA data_version")
 
     @translate_sqlite_errors
-    def get_newest_placement(self) -> int:
-        """Return the id of the newest placement, or 0."""
+    def get_newest_read_order(self) -> int:
+        """Return the `read_order` of the newest record, or 0."""
         return self._fetch_int("SELECT ifnull(max(id), 0) FROM placement")
 
     @translate_sqlite_errors
-    def list_after(self, placement: int) -> list[PlacedRecord]:
-        """Return the next batch of records after a placement; empty at the end."""
+    def list_after(self, read_order: int) -> list[PlacedRecord]:
+        """Return the next batch of records after this one; empty at the end."""
         query = (
             f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_VISIBLE} "
             f"ORDER BY p.id LIMIT {_BATCH_SIZE}"
         )
-        rows = self._db.execute(query, (placement,)).fetchall()
+        rows = self._db.execute(query, (read_order,)).fetchall()
         return [unpack_placed_record(row, 0) for row in rows]
 
     @translate_sqlite_errors
@@ -92,7 +92,7 @@ class ChangeFeed:
             "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
             f"AND p.id <= ? AND {IS_VISIBLE}",
             *placed.record.session,
-            placed.placement,
+            placed.read_order,
         )
 
     @translate_sqlite_errors

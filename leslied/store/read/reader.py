@@ -240,7 +240,7 @@ class StoreReader:
         )
         results = select_in_batches(self._db, results_query, ids, (session, unit))
         records += [unpack_placed_record(row, 0) for row in results]
-        return sorted(records, key=lambda placed: placed.placement)
+        return sorted(records, key=lambda placed: placed.read_order)
 
     @translate_sqlite_errors
     def find_chat_id(self, key: SessionKey, unit: int) -> str:

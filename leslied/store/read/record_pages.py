@@ -144,7 +144,7 @@ def load_records(
         f"{query} WHERE p.id IN ({placeholders}) AND {IS_VISIBLE}", placements
     )
     found = {
-        placed.placement: (session, placed)
+        placed.read_order: (session, placed)
         for session, placed in (
             (session, unpack_placed_record(columns, 0)) for session, *columns in rows
         )

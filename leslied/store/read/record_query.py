@@ -46,7 +46,7 @@ def unpack_placed_record(row: Iterable[Any], sequence: int) -> PlacedRecord:
         entry_id=entry_id.hex(),
         sequence=sequence,
         unit=unit,
-        placement=placement,
+        read_order=placement,
         observed_at=observed_at,
         decoder_version=version,
         path=os.fsdecode(path),

@@ -94,5 +94,5 @@ def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRe
     if record.type == "tool_result":
         tool = order.call_tools.get(record.tool_call_id) or record.tool_name
         record = replace(record, tool_name=tool)
-    sequence = order.find_sequence(placed.placement) or 0
+    sequence = order.find_sequence(placed.read_order) or 0
     return replace(placed, record=record, sequence=sequence)

@@ -175,7 +175,7 @@ class SqlReader(StoreReader):
         page = []
         for session, placed in load_records(self._db, placements):
             order = self._get_order(session)
-            if order.find_sequence(placed.placement) is None:
+            if order.find_sequence(placed.read_order) is None:
                 # The record was added after the order was cached.
                 del self._session_orders[session]
                 order = self._get_order(session)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import SessionKey, Usage
-from leslied.store.columns import RECORD_COLUMNS, pack_record, unpack_record
+from leslied.store.columns import (
+    DIGESTED_FIELDS,
+    RECORD_COLUMNS,
+    pack_record,
+    unpack_record,
+)
 from leslied.store.fts_text import extract_index_text
 from leslied.store.sql import list_columns
 from leslied.store.write.record_versions import RecordVersions
@@ -15,17 +20,8 @@ if TYPE_CHECKING:
 
     from leslied.store.write.record_versions import PendingRecord
 
-_REVISED_COLUMNS = (
-    "native_id",
-    "created_us",
-    "utc_offset",
-    "model",
-    "usage",
-    "message_id",
-    "parent_id",
-    "metadata",
-    "spilled",
-    "decoder_version",
+_REVISED_COLUMNS = tuple(
+    name for name in RECORD_COLUMNS if name not in {*DIGESTED_FIELDS, "observed_us"}
 )
 """Columns that a digest ignores: they are updated in place, without a new version."""
 _ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _REVISED_COLUMNS)
@@ -103,7 +99,8 @@ class RevisedVersions(RecordVersions):
         new["spilled"] = new["spilled"] or old["spilled"]
         self._usage_by_record[record_id] = item.record.usage or Usage()
         self._update(record_id, old, new, item.prepared.search_text)
-        if any(old[name] != new[name] for name in _REVISED_COLUMNS[:-1]):
+        old["decoder_version"] = new["decoder_version"]
+        if any(old[name] != new[name] for name in _REVISED_COLUMNS):
             self._revised_entries.add(number)
 
     def _update(

@@ -38,7 +38,7 @@ def test_the_data_version_changes_only_with_a_commit(
 def test_only_later_records_are_listed(harness: StoreHarness):
     harness.commit(make_prompt("one", "1"))
     with harness.reader() as reader:
-        newest = reader.change_feed.get_newest_placement()
+        newest = reader.change_feed.get_newest_read_order()
         harness.commit(make_prompt("two", "2"), log="b.jsonl")
 
         assert list_contents(reader.change_feed.list_after(newest)) == ["two"]
