@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.queries.context import QueryContext
-    from leslied.store import ChangeFeed, StoreReader
+    from leslied.store import Queries
+    from leslied.store.read.queries import FeedProtocol
 
 _LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
 """Types of the entries that `start` counts."""
@@ -50,7 +51,7 @@ class Follower:
         self._filter = _SessionFilter(
             context.reader, _resolve_streams(context.reader, ids), filters
         )
-        self._feed: ChangeFeed = context.reader.change_feed
+        self._feed: FeedProtocol = context.reader.change_feed
         self._cursor = 0
         """`read_order` of the newest entry that was returned or skipped."""
         self._stopped_us = 0
@@ -109,7 +110,7 @@ class Follower:
 
 
 def _resolve_streams(
-    reader: StoreReader, session_ids: Sequence[str]
+    reader: Queries, session_ids: Sequence[str]
 ) -> frozenset[tuple[str, ...]] | None:
     """Return the keys of the sessions and subagents to follow; None for all."""
     streams: set[tuple[str, ...]] = set()
@@ -127,7 +128,7 @@ def _resolve_streams(
 class _SessionFilter:
     """Filter of the sessions to follow, with a cache of the store's answers."""
 
-    reader: StoreReader
+    reader: Queries
     streams: frozenset[tuple[str, ...]] | None
     """Sessions by agent and id, or subagents by their full key; None for all."""
     filters: tuple[Filter, ...]

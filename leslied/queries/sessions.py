@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.model.session import SessionSummary
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 ALL_SESSIONS = Selection()
 
 
 def list_sessions(
-    reader: StoreReader,
+    reader: Queries,
     selection: Selection = ALL_SESSIONS,
     *,
     with_subagents: bool = False,
@@ -56,7 +56,7 @@ def list_sessions(
 
 
 def load_session_summary(
-    reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
+    reader: Queries, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
     """Return one session; its totals include its subagents."""
     members = reader.list_sessions([SessionGroup(agent, session_id)])
@@ -66,7 +66,7 @@ def load_session_summary(
 
 
 def _merge_group(
-    reader: StoreReader, members: list[SessionSummary], *, with_subagents: bool
+    reader: Queries, members: list[SessionSummary], *, with_subagents: bool
 ) -> list[SessionSummary]:
     """Return the main session with its totals, followed by subagents if requested."""
     subagents = [session for session in members if session.is_subagent]
@@ -81,7 +81,7 @@ def _merge_group(
 
 
 def _find_first_subagent(
-    reader: StoreReader, subagents: list[SessionSummary]
+    reader: Queries, subagents: list[SessionSummary]
 ) -> SessionSummary:
     """Return the one of a session's subagents that was read first."""
     by_key = {subagent.key: subagent for subagent in subagents}
@@ -124,7 +124,7 @@ def _count_tokens(usage: Usage) -> int:
 
 
 def add_costs(
-    reader: StoreReader, sessions: Iterable[SessionSummary]
+    reader: Queries, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
     """Return the sessions with the cost of their own messages, without subagents."""
     from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed

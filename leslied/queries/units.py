@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary, Unit
     from leslied.queries.resolve import ResolvedId
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 
-def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
+def load_units(reader: Queries, resolved: ResolvedId) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names."""
     main = resolved.session
     streams = [
@@ -47,7 +47,7 @@ def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
 
 
 def load_session(
-    reader: StoreReader, resolved: ResolvedId, now: datetime, zone: tzinfo
+    reader: Queries, resolved: ResolvedId, now: datetime, zone: tzinfo
 ) -> Session:
     """Load the session, or the part that the id names, for rendering."""
     units = load_units(reader, resolved)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from leslied.model.record import SessionKey
     from leslied.model.stats import Grouping, ToolCall, UsageBucket
-    from leslied.store import UsageQueries
+    from leslied.store.read.queries import UsageProtocol
 
 _MAX_LISTED_STREAMS = 500
 """For more streams than this, the costs of all streams are computed."""
@@ -97,7 +97,7 @@ class UsageStats:
     """
 
     def __init__(
-        self, queries: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
+        self, queries: UsageProtocol, prices: PriceTable, zone: tzinfo | None = None
     ) -> None:
         self._queries = queries
         self._prices = prices

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.stages.archive import Archiver
     from leslied.queries.prune_plan import PruneAnswer
     from leslied.sessions.retention import PruneCandidate
-    from leslied.store import Store, StoreReader
+    from leslied.store import Queries, Store
 
 _MAX_BATCH_BYTES = 8_000_000
 _MAX_BATCH_SESSIONS = 500
@@ -44,7 +44,7 @@ _SLACK_BYTES = 32_000_000
 class PruneGuard:
     """Checks whether a session must not be pruned. Read-only."""
 
-    reader: StoreReader
+    reader: Queries
     roots: Mapping[str, tuple[Root, ...]]
     """Each agent's folders."""
     live_sessions: set[tuple[str, str]]
