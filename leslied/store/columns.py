@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,8 @@ RECORD_COLUMNS = (*_CONVERTED_COLUMNS, *_OBSERVATION_COLUMNS, *_COPIED_FIELDS)
 """Columns of a record's content, in the order of `pack_record`."""
 _get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _get_digested_fields = attrgetter(*DIGESTED_FIELDS)
+# All records of a commit were observed at the same time.
+_get_observed_time = lru_cache(maxsize=64)(from_us)
 
 
 def digest_record(record: Record) -> bytes:
@@ -102,7 +105,7 @@ def unpack_record(
         metadata=msgspec.json.decode(metadata) if metadata else {},
         **dict(zip(_COPIED_FIELDS, copied, strict=True)),
     )
-    return record, from_us(observed_us), version
+    return record, _get_observed_time(observed_us), version
 
 
 def pack_path(path: Path) -> bytes:

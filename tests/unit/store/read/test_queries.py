@@ -1,4 +1,7 @@
-"""The store's reader satisfies the contract that queries are written against."""
+"""The store's reader satisfies the contract that queries are written against.
+
+mypy checks the types, where `app.py` gives the reader to queries.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,6 @@ from leslied.store.read.queries import (
 from leslied.store.read.search import Search
 from leslied.store.read.size_queries import SizeQueries
 from leslied.store.read.usage_queries import UsageQueries
-
-
-def check_types(reader: StoreReader) -> Queries:
-    """Let mypy check that the reader and its parts satisfy the protocols."""
-    return reader
 
 
 @pytest.mark.parametrize(
