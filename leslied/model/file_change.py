@@ -29,6 +29,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     call_id: str = ""
     chat_id: str = ""
     unit: int = 0
-    placement: int = 0
+    read_order: int = 0
+    """That of the record with the call; sorts the changes."""
     at: datetime | None = None
     body: str = ""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leslied.model.record import SessionKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
     """The transcript file of one unit or subagent; its name never changes."""
 
-    session: int
-    """Row id of the session in the store."""
+    session: SessionKey
     unit: int
     chat_id: str
     folder: bytes
@@ -21,7 +24,7 @@ class Transcript:
     """Minutes east of UTC, for the times in the transcript."""
     started_us: int
     newest: int
-    """Row id of the newest placement that the transcript includes."""
+    """`read_order` of the newest record that the transcript includes."""
     digest: bytes
     """Hash of the file's content."""
 

@@ -146,8 +146,10 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
     """Position of the record in its session or subagent, from 1."""
     unit: int
     """Number of the record's unit; 0 before the first prompt."""
-    placement: int
-    """Row id of the placement in the store; later placements have larger ids."""
+    read_order: int
+    """Grows with every record that is read, in whichever session. It sorts records, and
+    marks how far somebody who follows them has come.
+    """
     observed_at: datetime
     decoder_version: int
     path: str

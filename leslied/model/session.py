@@ -25,9 +25,9 @@ AgentMode = Literal["agent", "plan", "review", "duet"]
 class SessionSummary(Struct, frozen=True, kw_only=True):
     """Summary of one session or subagent, without its entries."""
 
-    row: int
-    """Row id in the store."""
     key: SessionKey
+    stand_in: SessionKey | None = None
+    """The subagent whose entries are shown because the session's log is missing."""
     thread_id: str
     title: str
     cwd: str
@@ -67,6 +67,11 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
         """Sort key, larger for sessions that were active later."""
         at = self.ended_at or self.started_at
         return (at.timestamp() if at else 0.0, self.key)
+
+    @property
+    def stream(self) -> SessionKey:
+        """The stream that has the session's entries: its own, or the stand-in."""
+        return self.stand_in or self.key
 
     @property
     def is_subagent(self) -> bool:

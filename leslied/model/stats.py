@@ -10,6 +10,8 @@ from leslied.model.record import Usage
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leslied.model.record import SessionKey
+
 Grouping = Literal[
     "day", "week", "month", "model", "project", "agent", "session", "tool", "block"
 ]
@@ -33,8 +35,8 @@ class UsageBucket(NamedTuple):
 
     key: int | str | None
     """Identifies the group; None for messages that belong to none."""
-    session: int
-    """Row id of the session in the store; 0 unless the caller requested it."""
+    session: SessionKey | None
+    """The session or subagent; None unless the caller requested it."""
     agent: str
     model: str
     messages: int
@@ -65,8 +67,7 @@ class Cost(NamedTuple):
 class ToolCall(NamedTuple):
     """One tool call and its outcome."""
 
-    session: int
-    """Row id of the session in the store."""
+    session: SessionKey
     tool: str
     entry_id: bytes
     created_us: int | None

@@ -22,6 +22,9 @@ def from_us(value: int, utc_offset: int = 0) -> datetime:
     time = EPOCH
     try:
         time += timedelta(microseconds=value)
+        # Most times are in UTC, and every record has one or two of them.
+        if not utc_offset:
+            return time
         return time.astimezone(timezone(timedelta(minutes=utc_offset)))
     except OverflowError:
         return time

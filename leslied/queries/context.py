@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Session, SessionSummary, Unit
     from leslied.model.source import Root
     from leslied.paths import AppPaths
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 _MAX_CACHED_TEXTS = 4096
 
@@ -39,7 +39,7 @@ class QueryContext:
     values stay as they are in the logs.
     """
 
-    open_reader: Callable[[], StoreReader]
+    open_reader: Callable[[], Queries]
     clock: Clock
     load_redact: Callable[[], Callable[[str], str]] | None
     """Function that returns the redaction function; None reveals secrets."""
@@ -56,7 +56,7 @@ class QueryContext:
             self.__dict__.pop("reader").__exit__()
 
     @cached_property
-    def reader(self) -> StoreReader:
+    def reader(self) -> Queries:
         """The store's reader; raise UserError or StoreUnusable if there is none."""
         return self.open_reader()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.queries.context import QueryContext
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 _MAX_SESSIONS = 10
 
@@ -51,7 +51,7 @@ def load_disk_usage(context: QueryContext) -> dict[str, Any]:
     }
 
 
-def _measure_store_parts(reader: StoreReader) -> dict[str, Any]:
+def _measure_store_parts(reader: Queries) -> dict[str, Any]:
     """Return the store's bytes by purpose.
 
     Return only the unused bytes if this SQLite cannot report the sizes of tables.
@@ -119,7 +119,7 @@ def _measure_entry(entry: os.DirEntry[str]) -> int:
     return entry.stat(follow_symlinks=False).st_size
 
 
-def measure_sizes(reader: StoreReader) -> StorageSizes:
+def measure_sizes(reader: Queries) -> StorageSizes:
     """Return the sizes of the store and the archive, in total and by session."""
     sizes = reader.sizes
     return StorageSizes(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.queries.context import QueryContext
-    from leslied.store import ChangeFeed, StoreReader
+    from leslied.store import Queries
+    from leslied.store.read.queries import FeedProtocol
 
 _LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
 """Types of the entries that `start` counts."""
@@ -50,9 +51,9 @@ class Follower:
         self._filter = _SessionFilter(
             context.reader, _resolve_streams(context.reader, ids), filters
         )
-        self._feed: ChangeFeed = context.reader.change_feed
+        self._feed: FeedProtocol = context.reader.change_feed
         self._cursor = 0
-        """Newest placement that was returned or skipped."""
+        """`read_order` of the newest entry that was returned or skipped."""
         self._stopped_us = 0
         """Time of the newest stop that was returned or skipped."""
         self._version = -1
@@ -60,21 +61,17 @@ class Follower:
 
     def start(self, last: int | None) -> Iterator[PlacedRecord]:
         """Skip all existing entries, except the `last` newest ones: yield these."""
-        self._cursor = self._feed.get_newest_placement()
+        self._cursor = self._feed.get_newest_read_order()
         self._stopped_us = to_us(self._context.now)
         if last is None:
             return
-        row_ids = None
+        streams = None
         if not self._filter.includes_all:
             self._filter.refresh()
-            row_ids = [
-                row_id
-                for row_id, key in self._feed.list_streams().items()
-                if self._filter.includes(key)
-            ]
-        for placed in self._feed.list_last(last, _LAST_TYPES, row_ids):
+            streams = list(filter(self._filter.includes, self._feed.list_streams()))
+        for placed in self._feed.list_last(last, _LAST_TYPES, streams):
             yield self._context.redact_entry(placed)
-            self._cursor = max(self._cursor, placed.placement)
+            self._cursor = max(self._cursor, placed.read_order)
 
     def poll(self) -> Iterator[PlacedRecord | SessionStop]:
         """Yield new entries, then stops; nothing if the store did not change."""
@@ -85,7 +82,7 @@ class Follower:
         while records := self._feed.list_after(self._cursor):
             self._filter.update(placed.record.session for placed in records)
             for placed in records:
-                self._cursor = placed.placement
+                self._cursor = placed.read_order
                 if self._filter.includes(placed.record.session):
                     yield self._context.redact_entry(placed)
         yield from self._iter_stops()
@@ -113,7 +110,7 @@ class Follower:
 
 
 def _resolve_streams(
-    reader: StoreReader, session_ids: Sequence[str]
+    reader: Queries, session_ids: Sequence[str]
 ) -> frozenset[tuple[str, ...]] | None:
     """Return the keys of the sessions and subagents to follow; None for all."""
     streams: set[tuple[str, ...]] = set()
@@ -131,7 +128,7 @@ def _resolve_streams(
 class _SessionFilter:
     """Filter of the sessions to follow, with a cache of the store's answers."""
 
-    reader: StoreReader
+    reader: Queries
     streams: frozenset[tuple[str, ...]] | None
     """Sessions by agent and id, or subagents by their full key; None for all."""
     filters: tuple[Filter, ...]

@@ -16,7 +16,7 @@ from leslied.queries.sessions import load_session_summary
 if TYPE_CHECKING:
     from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 _MAX_LISTED_IDS = 5
 _ENTRY_ID_PREFIX = re.compile("[0-9a-f]{8,32}")
@@ -39,7 +39,7 @@ class ResolvedId(Struct, frozen=True):
 
 
 def resolve_id(
-    reader: StoreReader, id_prefix: str, *, with_costs: bool = False
+    reader: Queries, id_prefix: str, *, with_costs: bool = False
 ) -> ResolvedId:
     """Resolve an id, the prefix of an id, or `last`.
 
@@ -68,7 +68,7 @@ class _IdMatch(NamedTuple):
         return self.entry or self.chat_id or self.subagent or self.session_id
 
 
-def _find_matches(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+def _find_matches(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     """Return the matching sessions and subagents, else units, else entries."""
     if id_prefix == "last":
         groups = reader.select_sessions(Selection(limit=1))
@@ -82,7 +82,7 @@ def _find_matches(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     )
 
 
-def _find_sessions(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+def _find_sessions(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     """Return only the exact match, else all sessions and subagents with the prefix."""
     subagent_prefix = id_prefix.removeprefix("subagent:")
     rows = reader.find_sessions_by_prefix(subagent_prefix)
@@ -107,21 +107,14 @@ def _find_sessions(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
     return [*(_IdMatch(*key) for key in sorted(sessions)), *subagents]
 
 
-def _find_units(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+def _find_units(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     """Return the units and subagents whose chat id has the prefix."""
     if not "chat-".startswith(id_prefix[:5]):
         return []
-    rows = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
+    units = reader.find_units_by_prefix(id_prefix) or reader.find_unit_zero_by_prefix(
         id_prefix
     )
-    units = [
-        (reader.find_session_by_row(row), unit, chat_id) for row, unit, chat_id in rows
-    ]
-    return [
-        _make_unit_match(session.key, unit, chat_id)
-        for session, unit, chat_id in units
-        if session
-    ]
+    return [_make_unit_match(key, unit, chat_id) for key, unit, chat_id in units]
 
 
 def _make_unit_match(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
@@ -131,7 +124,7 @@ def _make_unit_match(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
     return _IdMatch(*key[:2], subagent=key.subagent_id, chat_id=chat_id)
 
 
-def _find_entries(reader: StoreReader, id_prefix: str) -> list[_IdMatch]:
+def _find_entries(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     if not _ENTRY_ID_PREFIX.fullmatch(id_prefix):
         return []
     entries = reader.find_entries_by_prefix(id_prefix)

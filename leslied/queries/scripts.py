@@ -117,10 +117,10 @@ class ScriptQueries:
 
     def iter_units(self, summary: SessionSummary) -> Iterator[Unit]:
         """Yield the units of a session or subagent, with one in memory at a time."""
-        transcript_paths = self._reader.find_transcript_paths(summary.row)
+        transcript_paths = self._reader.find_transcript_paths(summary.stream)
         self._reader.clear_cache()
-        for number in self._reader.get_session_order(summary.row).chat_ids:
-            record_filter = RecordFilter(streams=(summary.row,), unit=number)
+        for number in self._reader.list_units(summary.stream):
+            record_filter = RecordFilter(streams=(summary.stream,), unit=number)
             entries = list(chain.from_iterable(self._reader.iter_pages(record_filter)))
             for unit in assemble(RecordStream(summary, entries), ()):
                 path = transcript_paths.get(number, "")
@@ -146,7 +146,7 @@ class ScriptQueries:
     def make_session_filter(self, summary: SessionSummary) -> RecordFilter:
         """Return the filter for the entries of a subagent, or a session with all."""
         children = self._list_children(summary)
-        streams = tuple({summary.row, *(child.row for child in children)})
+        streams = (summary.stream, *(child.key for child in children))
         return RecordFilter(streams=streams)
 
     def make_record_filter(self, id_prefix: str) -> RecordFilter:
@@ -159,7 +159,7 @@ class ScriptQueries:
         if resolved.entry:
             return RecordFilter(entry=resolved.entry)
         if resolved.unit is not None:
-            return RecordFilter(streams=(resolved.session.row,), unit=resolved.unit)
+            return RecordFilter(streams=(resolved.session.stream,), unit=resolved.unit)
         is_subagent = bool(resolved.subagent)
         summary = self._get_subagent(resolved) if is_subagent else resolved.session
         return self.make_session_filter(summary)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.model.query import Query, Term
     from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
-    from leslied.store import Match, StoreReader
+    from leslied.store import Match, Queries
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
 _MAX_FOLDED_CHARACTERS = 200_000
@@ -111,7 +111,7 @@ def search(
 
 
 def search_entries(
-    reader: StoreReader,
+    reader: Queries,
     query: Query,
     mode: SearchMode,
     limit: int,

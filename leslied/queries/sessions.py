@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.model.session import SessionSummary
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 ALL_SESSIONS = Selection()
 
 
 def list_sessions(
-    reader: StoreReader,
+    reader: Queries,
     selection: Selection = ALL_SESSIONS,
     *,
     with_subagents: bool = False,
@@ -52,22 +51,22 @@ def list_sessions(
     sessions: list[SessionSummary] = []
     for group in groups:
         members = members_by_group[group[:2]]
-        sessions += _merge_group(members, with_subagents=with_subagents)
+        sessions += _merge_group(reader, members, with_subagents=with_subagents)
     return _sort_sessions(sessions, selection)[: selection.limit]
 
 
 def load_session_summary(
-    reader: StoreReader, agent: str, session_id: str, *, with_costs: bool = False
+    reader: Queries, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
     """Return one session; its totals include its subagents."""
     members = reader.list_sessions([SessionGroup(agent, session_id)])
     if with_costs:
         members = add_costs(reader, members)
-    return _merge_group(members, with_subagents=False)[0]
+    return _merge_group(reader, members, with_subagents=False)[0]
 
 
 def _merge_group(
-    members: list[SessionSummary], *, with_subagents: bool
+    reader: Queries, members: list[SessionSummary], *, with_subagents: bool
 ) -> list[SessionSummary]:
     """Return the main session with its totals, followed by subagents if requested."""
     subagents = [session for session in members if session.is_subagent]
@@ -76,15 +75,31 @@ def _merge_group(
         main = mains[0]
     else:
         # The log of the main session is missing.
-        main = _make_main_from_subagent(min(subagents, key=attrgetter("row")))
+        main = _make_main_from_subagent(_find_first_subagent(reader, subagents))
     total = _add_subagent_totals(main, subagents) if subagents else main
     return [total, *subagents] if with_subagents else [total]
+
+
+def _find_first_subagent(
+    reader: Queries, subagents: list[SessionSummary]
+) -> SessionSummary:
+    """Return the one of a session's subagents that was read first."""
+    by_key = {subagent.key: subagent for subagent in subagents}
+    ordered = reader.list_subagents(subagents[0].key)
+    return next(by_key[s.key] for s in ordered if s.key in by_key)
 
 
 def _make_main_from_subagent(subagent: SessionSummary) -> SessionSummary:
     """Return a main session with the subagent's fields and no usage of its own."""
     key = SessionKey(*subagent.key[:2])
-    return replace(subagent, key=key, usage=Usage(), cost=Cost(), tool_calls=0)
+    return replace(
+        subagent,
+        key=key,
+        stand_in=subagent.key,
+        usage=Usage(),
+        cost=Cost(),
+        tool_calls=0,
+    )
 
 
 def _sort_sessions(
@@ -109,7 +124,7 @@ def _count_tokens(usage: Usage) -> int:
 
 
 def add_costs(
-    reader: StoreReader, sessions: Iterable[SessionSummary]
+    reader: Queries, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
     """Return the sessions with the cost of their own messages, without subagents."""
     from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed
@@ -120,9 +135,9 @@ def add_costs(
     if not sessions:
         return sessions
     stats = UsageStats(reader.usage, load_prices())
-    costs = stats.sum_session_costs([session.row for session in sessions])
+    costs = stats.sum_session_costs([session.key for session in sessions])
     return [
-        replace(session, cost=costs.get(session.row, Cost())) for session in sessions
+        replace(session, cost=costs.get(session.key, Cost())) for session in sessions
     ]
 
 

@@ -199,9 +199,7 @@ def _sum_tools(
     selection: UsageSelection,
 ) -> Stats:
     tools = summarize_tools(stats.list_calls(selection))
-    all_rows = [
-        _tool_to_dict(tool, context.redact, stats.get_session) for tool in tools
-    ]
+    all_rows = [_tool_to_dict(tool, context.redact) for tool in tools]
     rows = question.limit_rows(all_rows)
     return Stats(
         by=question.by,
@@ -276,7 +274,6 @@ def _block_to_dict(block: UsageBlock, now: datetime, redact: Redact) -> Row:
 def _tool_to_dict(
     summary: ToolUsageSummary,
     redact: Redact,
-    get_session: Callable[[int], tuple[str, str]],
 ) -> Row:
     """Build the JSON row of a tool; `slowest` identifies its slowest call."""
     tool = redact(summary.tool)
@@ -296,7 +293,7 @@ def _tool_to_dict(
     }
     if slowest := summary.slowest:
         row["slowest"] = {
-            "session_id": get_session(slowest.session)[1],
+            "session_id": slowest.session.session_id,
             "entry_id": slowest.entry_id.hex(),
         }
     return row

@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary, Unit
     from leslied.queries.resolve import ResolvedId
-    from leslied.store import StoreReader
+    from leslied.store import Queries
 
 
-def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
+def load_units(reader: Queries, resolved: ResolvedId) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names."""
     main = resolved.session
     streams = [
-        RecordStream(child, tuple(reader.list_records(child.row)))
+        RecordStream(child, tuple(reader.list_records(child.key)))
         for child in reader.list_children(main)
     ]
-    units = assemble(RecordStream(main, tuple(reader.list_records(main.row))), streams)
+    units = assemble(
+        RecordStream(main, tuple(reader.list_records(main.stream))), streams
+    )
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if resolved.entry:
         all_units: list[Unit] = []
@@ -45,7 +47,7 @@ def load_units(reader: StoreReader, resolved: ResolvedId) -> tuple[Unit, ...]:
 
 
 def load_session(
-    reader: StoreReader, resolved: ResolvedId, now: datetime, zone: tzinfo
+    reader: Queries, resolved: ResolvedId, now: datetime, zone: tzinfo
 ) -> Session:
     """Load the session, or the part that the id names, for rendering."""
     units = load_units(reader, resolved)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from leslied.model.record import Usage
+from leslied.model.record import MAIN, Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
 from leslied.prices import PriceTable, Tariff, find_price_breaks
 from leslied.queries.local_days import find_offsets, format_day, to_time
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
+    from leslied.model.record import SessionKey
     from leslied.model.stats import Grouping, ToolCall, UsageBucket
-    from leslied.store import UsageQueries
-    from leslied.store.read.usage_queries import StreamInfo
+    from leslied.store.read.queries import UsageProtocol
 
 _MAX_LISTED_STREAMS = 500
 """For more streams than this, the costs of all streams are computed."""
@@ -51,7 +51,7 @@ class _UsageAccumulator:
     cost: Cost = field(default_factory=Cost)
     models: dict[str, None] = field(default_factory=dict)
     agents: dict[str, None] = field(default_factory=dict)
-    sessions: set[int] = field(default_factory=set)
+    sessions: set[SessionName] = field(default_factory=set)
     times: list[int] = field(default_factory=list)
 
     def add(self, bucket: UsageBucket, cost: Cost) -> None:
@@ -79,16 +79,25 @@ class _UsageAccumulator:
         )
 
 
+def is_included(stream: SessionKey, selection: UsageSelection) -> bool:
+    """Return whether the stream belongs to a selected session."""
+    return selection.sessions is None or get_session(stream) in selection.sessions
+
+
+def get_session(stream: SessionKey) -> SessionName:
+    """Return the agent and the id of the session that a stream belongs to."""
+    return (stream.agent, stream.session_id)
+
+
 class UsageStats:
     """Usage statistics of the store, at the prices of a table.
 
-    A stream is a session or a subagent, identified by its row id in the store. Streams
-    and prices are read once and cached. Days are those of the time zone `zone`; None
-    stands for the local zone.
+    A stream is a session or a subagent. Prices are read once and cached. Days are those
+    of the time zone `zone`; None stands for the local zone.
     """
 
     def __init__(
-        self, queries: UsageQueries, prices: PriceTable, zone: tzinfo | None = None
+        self, queries: UsageProtocol, prices: PriceTable, zone: tzinfo | None = None
     ) -> None:
         self._queries = queries
         self._prices = prices
@@ -108,14 +117,15 @@ class UsageStats:
         for bucket in self._queries.group_usage(
             by, store_filter, self._price_breaks, with_sessions=with_sessions
         ):
-            if not with_sessions or self.is_included(bucket.session, selection):
+            stream = bucket.session
+            if stream is None or is_included(stream, selection):
                 key = self._get_group_key(by, bucket)
                 accumulators[key].add(bucket, self.compute_cost(bucket))
-                if with_sessions:
-                    accumulators[key].sessions.add(self._get_parent(bucket.session))
+                if stream:
+                    accumulators[key].sessions.add(get_session(stream))
         if not with_sessions:
             for key, stream in self._queries.list_owners(by, store_filter):
-                accumulators[key].sessions.add(self._get_parent(stream))
+                accumulators[key].sessions.add(get_session(stream))
         return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
 
     def sum_all(self, selection: UsageSelection) -> UsageSummary:
@@ -140,19 +150,22 @@ class UsageStats:
             accumulator = _UsageAccumulator()
             for message in messages:
                 accumulator.add(message, self.compute_cost(message))
-                accumulator.sessions.add(self._get_parent(message.session))
+                if message.session:
+                    accumulator.sessions.add(get_session(message.session))
             accumulators.append(accumulator)
             blocks.append(
                 UsageBlock(start, accumulator.make_summary(start.isoformat()))
             )
         return blocks, _sum_all(accumulators)
 
-    def sum_session_costs(self, streams: Sequence[int]) -> dict[int, Cost]:
-        """Return the cost of each stream's own messages, by row id.
+    def sum_session_costs(
+        self, streams: Sequence[SessionKey]
+    ) -> dict[SessionKey, Cost]:
+        """Return the cost of each stream's own messages.
 
         The result may contain other streams, with incomplete costs.
         """
-        costs: dict[int, Cost] = defaultdict(Cost)
+        costs: dict[SessionKey, Cost] = defaultdict(Cost)
         # An empty tuple selects all streams, which is faster than a long list.
         store_filter = UsageFilter(
             streams=tuple(streams) if len(streams) <= _MAX_LISTED_STREAMS else ()
@@ -160,9 +173,9 @@ class UsageStats:
         for bucket in self._queries.group_usage(
             "session", store_filter, self._price_breaks, with_sessions=True
         ):
-            costs[bucket.session] = costs[bucket.session].plus(
-                self.compute_cost(bucket)
-            )
+            if bucket.session:
+                cost = costs[bucket.session].plus(self.compute_cost(bucket))
+                costs[bucket.session] = cost
         return costs
 
     def compute_cost(self, bucket: UsageBucket) -> Cost:
@@ -179,23 +192,13 @@ class UsageStats:
         return [
             message
             for message in messages
-            if self.is_included(message.session, selection)
+            if message.session and is_included(message.session, selection)
         ]
 
     def list_calls(self, selection: UsageSelection) -> list[ToolCall]:
         """Return the selected tool calls."""
         calls = self._queries.list_tool_calls(self._make_store_filter(selection))
-        return [call for call in calls if self.is_included(call.session, selection)]
-
-    def is_included(self, stream: int, selection: UsageSelection) -> bool:
-        """Return whether the stream belongs to a selected session."""
-        return (
-            selection.sessions is None or self.get_session(stream) in selection.sessions
-        )
-
-    def get_session(self, stream: int) -> SessionName:
-        """Return the agent and the id of the session that a stream belongs to."""
-        return self._streams[stream][:2]
+        return [call for call in calls if is_included(call.session, selection)]
 
     @cached_property
     def projects(self) -> Mapping[SessionName, str]:
@@ -204,27 +207,14 @@ class UsageStats:
         If the main log is missing, it is the directory of a subagent.
         """
         projects: dict[SessionName, str] = {}
-        for stream in self._streams.values():
-            if stream.is_main or stream[:2] not in projects:
-                projects[stream[:2]] = stream.cwd
+        for stream, cwd in self._queries.list_folders().items():
+            if stream.source == MAIN or get_session(stream) not in projects:
+                projects[get_session(stream)] = cwd
         return projects
 
     def list_unpriced_models(self, total: UsageSummary) -> list[str]:
         """Return the models of a total that have no known price."""
         return [model for model in total.models if self._tariffs.get(model) is None]
-
-    def _get_parent(self, stream: int) -> int:
-        """Return the row id of a subagent's session, or of the session itself."""
-        return self._parents.get(stream, stream)
-
-    @cached_property
-    def _parents(self) -> Mapping[int, int]:
-        """Row id of each subagent's session, by the subagent's row id."""
-        return self._queries.find_parents()
-
-    @cached_property
-    def _streams(self) -> Mapping[int, StreamInfo]:
-        return self._queries.list_streams()
 
     @cached_property
     def _tariffs(self) -> Mapping[str, Tariff | None]:
@@ -249,10 +239,10 @@ class UsageStats:
 
     def _get_group_key(self, by: Grouping, bucket: UsageBucket) -> GroupKey:
         """Return the key of a bucket's group; the store does not know projects."""
-        if by == "session":
-            return self.get_session(bucket.session)
-        if by == "project":
-            return self.projects.get(self.get_session(bucket.session)) or None
+        if by == "session" and bucket.session:
+            return get_session(bucket.session)
+        if by == "project" and bucket.session:
+            return self.projects.get(get_session(bucket.session)) or None
         return bucket.key
 
 

@@ -118,7 +118,7 @@ class _CallChanges:
             call_id=record.tool_call_id,
             chat_id=self.chat_id,
             unit=self.placed.unit,
-            placement=self.placed.placement,
+            read_order=self.placed.read_order,
             at=record.created_at,
             body=body if len(body) <= _MAX_BODY_CHARACTERS else "",
         )

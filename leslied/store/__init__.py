@@ -1,8 +1,10 @@
 """The store: one SQLite file with every record and the cursor of every source.
 
-`Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views. A
-stream is one row of the table `session`: a session or one of its subagents. In this
-package, an integer called `session`, `source` or `placement` is a row id.
+`Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views.
+`Queries` is the contract of a store that can be read. A stream is one row of the table
+`session`: a session or one of its subagents. In this package, an integer called
+`session`, `stream`, `source` or `placement` is a row id; outside of it, a `SessionKey`
+names a stream.
 
 Modules that reading does not need are imported on first use, so that readers start
 faster.
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from leslied.store.ledgers.exports import DueSession, ExportLedger
     from leslied.store.ledgers.relations import DueThread, RelationsLedger, ThreadMove
     from leslied.store.ledgers.transcripts import TranscriptLedger
+    from leslied.store.read.queries import Queries
     from leslied.store.read.record_pages import RecordFilter
     from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
     from leslied.store.read.views import VIEWS
@@ -40,6 +43,7 @@ __all__ = [
     "DueThread",
     "ExportLedger",
     "Match",
+    "Queries",
     "RecordFilter",
     "RelationsLedger",
     "Search",
@@ -62,6 +66,7 @@ _LAZY_IMPORTS = {
     "DueSession": "ledgers.exports",
     "DueThread": "ledgers.relations",
     "ExportLedger": "ledgers.exports",
+    "Queries": "read.queries",
     "RecordFilter": "read.record_pages",
     "RelationsLedger": "ledgers.relations",
     "SQL_TIMEOUT_SECONDS": "read.sql_query",

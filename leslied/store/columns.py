@@ -1,9 +1,14 @@
-"""Convert records, usage and times to column values and back."""
+"""Convert records and usage to column values and back.
+
+A field that is stored as it is needs one line here, in `_COPIED_FIELDS`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,20 +18,43 @@ from leslied.model.record import Record, SessionKey, Usage
 from leslied.model.times import from_us, to_us
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
 
-_BATCH_SIZE = 500
-"""Values in one query; SQLite limits the number of placeholders."""
 _CONTEXT_KINDS = ("opened", "context")
 
-RECORD_COLUMNS = (
-    "type, role, native_id, created_us, utc_offset, observed_us, tool_name, "
-    "tool_call_id, model, usage, message_id, parent_id, metadata, decoder_version, "
-    "tool_input, content, spilled"
+_COPIED_FIELDS = (
+    "type",
+    "role",
+    "native_id",
+    "tool_name",
+    "tool_call_id",
+    "model",
+    "message_id",
+    "parent_id",
+    "tool_input",
+    "content",
+    "spilled",
 )
+"""Fields of a record that are stored as they are, in columns of the same name."""
+DIGESTED_FIELDS = (
+    "type",
+    "role",
+    "tool_name",
+    "tool_call_id",
+    "tool_input",
+    "content",
+)
+"""Fields in which records differ if one is a new version of the other's entry."""
+_CONVERTED_COLUMNS = ("created_us", "utc_offset", "usage", "metadata")
+_OBSERVATION_COLUMNS = ("observed_us", "decoder_version")
+RECORD_COLUMNS = (*_CONVERTED_COLUMNS, *_OBSERVATION_COLUMNS, *_COPIED_FIELDS)
+"""Columns of a record's content, in the order of `pack_record`."""
+_get_copied_fields = attrgetter(*_COPIED_FIELDS)
+_get_digested_fields = attrgetter(*DIGESTED_FIELDS)
+# All records of a commit were observed at the same time.
+_get_observed_time = lru_cache(maxsize=64)(from_us)
 
 
 def digest_record(record: Record) -> bytes:
@@ -34,14 +62,7 @@ def digest_record(record: Record) -> bytes:
 
     A record with the same digest is not a new version of its entry.
     """
-    parts = [
-        record.type,
-        record.role,
-        record.tool_name,
-        record.tool_call_id,
-        record.tool_input,
-        record.content,
-    ]
+    parts = list(_get_digested_fields(record))
     kind = record.metadata.get("kind")
     # The context that a line records depends on the lines before it in its file: a
     # fork's copy may contain more or less of it and is still the same entry.
@@ -59,52 +80,32 @@ def pack_record(
     offset = created.utcoffset() if created else None
     usage = record.usage
     return (
-        record.type,
-        record.role,
-        record.native_id,
         to_us(created) if created else None,
         int(offset.total_seconds() // 60) if offset else 0,
-        observed_us,
-        record.tool_name,
-        record.tool_call_id,
-        record.model,
         pack_usage(usage) if usage else "",
-        record.message_id,
-        record.parent_id,
         _to_json(record.metadata) if record.metadata else "",
+        observed_us,
         decoder_version,
-        record.tool_input,
-        record.content,
-        record.spilled,
+        *_get_copied_fields(record),
     )
 
 
 def unpack_record(
-    row: tuple[Any, ...], session: SessionKey
+    values: Iterable[Any], session: SessionKey
 ) -> tuple[Record, datetime, int]:
     """Unpack the values of RECORD_COLUMNS.
 
     Return the record, the time it was observed, and the decoder version.
     """
-    created = from_us(row[3], row[4]) if row[3] is not None else None
+    created_us, utc_offset, usage, metadata, observed_us, version, *copied = values
     record = Record(
         session=session,
-        type=row[0],
-        role=row[1],
-        native_id=row[2],
-        created_at=created,
-        tool_name=row[6],
-        tool_call_id=row[7],
-        model=row[8],
-        usage=unpack_usage(row[9]) if row[9] else None,
-        message_id=row[10],
-        parent_id=row[11],
-        metadata=msgspec.json.decode(row[12]) if row[12] else {},
-        tool_input=row[14],
-        content=row[15],
-        spilled=row[16],
+        created_at=from_us(created_us, utc_offset) if created_us is not None else None,
+        usage=unpack_usage(usage) if usage else None,
+        metadata=msgspec.json.decode(metadata) if metadata else {},
+        **dict(zip(_COPIED_FIELDS, copied, strict=True)),
     )
-    return record, from_us(row[5]), row[13]
+    return record, _get_observed_time(observed_us), version
 
 
 def pack_path(path: Path) -> bytes:
@@ -126,17 +127,3 @@ def pack_usage(usage: Usage) -> str:
 def unpack_usage(text: str) -> Usage:
     """Decode what `pack_usage` returned."""
     return Usage(*map(int, text.split()))
-
-
-def select_in_batches(
-    db: sqlite3.Connection, query: str, values: Iterable[Any]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `query IN (values)`, selected in batches.
-
-    The query must end in a column name.
-    """
-    all_values = list(values)
-    for start in range(0, len(all_values), _BATCH_SIZE):
-        batch = all_values[start : start + _BATCH_SIZE]
-        placeholders = ", ".join("?" * len(batch))
-        yield from db.execute(f"{query} IN ({placeholders})", batch)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leslied.model.source import Cursor, FileStamp
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STAMP_COLUMNS = FileStamp._fields
 CURSOR_COLUMNS = (
-    "generation, offset, crc, anchor, scanned, finished, "
-    "dev, inode, size, mtime_ns, ctime_ns, state"
+    "generation",
+    "offset",
+    "crc",
+    "anchor",
+    "scanned",
+    "finished",
+    "state",
+    *STAMP_COLUMNS,
 )
+NO_STAMP = FileStamp(0, 0, -1, 0, 0)
+"""A stamp that no file has."""
 _UINT64_RANGE = 2**64
 
 
 def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
     """Return the values of CURSOR_COLUMNS for a cursor."""
-    stamp = cursor.stamp
-    stamp_values = (
-        (
-            to_signed(stamp.dev),
-            to_signed(stamp.inode),
-            stamp.size,
-            stamp.mtime_ns,
-            stamp.ctime_ns,
-        )
-        if stamp
-        else (None,) * 5
-    )
     return (
         cursor.generation,
         cursor.offset,
@@ -34,31 +34,40 @@ def pack_cursor(cursor: Cursor) -> tuple[Any, ...]:
         cursor.anchor,
         cursor.scanned,
         cursor.finished_size,
-        *stamp_values,
         cursor.state,
+        *_pack_stamp(cursor.stamp),
     )
 
 
-def unpack_cursor(row: tuple[Any, ...]) -> Cursor:
+def unpack_cursor(values: Iterable[Any]) -> Cursor:
     """Return the cursor from the values of CURSOR_COLUMNS."""
-    stamp = unpack_stamp(row[6:11]) if row[6] is not None else None
+    generation, offset, crc, anchor, scanned, finished, state, *stamp = values
     return Cursor(
-        generation=row[0],
-        offset=row[1],
-        crc=row[2],
-        anchor=row[3],
-        scanned=row[4],
-        finished_size=row[5],
-        stamp=stamp,
-        state=row[11],
+        generation=generation,
+        offset=offset,
+        crc=crc,
+        anchor=anchor,
+        scanned=scanned,
+        finished_size=finished,
+        stamp=unpack_stamp(stamp),
+        state=state,
     )
 
 
-def unpack_stamp(row: tuple[Any, ...]) -> FileStamp:
-    """Return the file stamp from its five columns; for NULLs, one that no file has."""
-    if row[0] is None:
-        return FileStamp(0, 0, -1, 0, 0)
-    return FileStamp(row[0] % _UINT64_RANGE, row[1] % _UINT64_RANGE, *row[2:])
+def _pack_stamp(stamp: FileStamp | None) -> tuple[int | None, ...]:
+    """Return the values of STAMP_COLUMNS; NULLs if there is no stamp."""
+    if stamp is None:
+        return (None,) * len(STAMP_COLUMNS)
+    dev, inode, *others = stamp
+    return (to_signed(dev), to_signed(inode), *others)
+
+
+def unpack_stamp(values: Iterable[Any]) -> FileStamp | None:
+    """Return the file stamp from the values of STAMP_COLUMNS; None for NULLs."""
+    dev, inode, *others = values
+    if dev is None:
+        return None
+    return FileStamp(dev % _UINT64_RANGE, inode % _UINT64_RANGE, *others)
 
 
 def to_signed(number: int) -> int:

@@ -39,7 +39,7 @@ class CodexStoreContents:
         with StoreReader(path) as reader:
             self.streams = {s.key[1:]: s for s in reader.list_sessions()}
             self._records = {
-                key: list(reader.list_records(s.row)) for key, s in self.streams.items()
+                key: list(reader.list_records(s.key)) for key, s in self.streams.items()
             }
 
     def main(self, id_prefix: str = "") -> SessionSummary:

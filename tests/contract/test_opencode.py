@@ -28,7 +28,7 @@ class OpenCodeStoreContents:
             sessions = reader.list_sessions()
             self.mains = {s.key.session_id: s for s in sessions if not s.is_subagent}
             self.subagents = {s.subagent_id: s for s in sessions if s.is_subagent}
-            self._records = {s.row: list(reader.list_records(s.row)) for s in sessions}
+            self._records = {s.key: list(reader.list_records(s.key)) for s in sessions}
             self.rejected = reader.list_rejected(99)
 
     @property
@@ -37,7 +37,7 @@ class OpenCodeStoreContents:
         return main
 
     def records(self, session: SessionSummary | None = None) -> list[PlacedRecord]:
-        return self._records[(session or self.main).row]
+        return self._records[(session or self.main).key]
 
     def messages(self, session: SessionSummary | None = None) -> list[str]:
         """Return the author or record type, and the text, of all records but events."""

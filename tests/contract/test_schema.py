@@ -45,5 +45,5 @@ def test_every_record_of_every_fixture_matches_the_schema(
 
     with StoreReader(claude.store_path) as reader:
         for session in reader.list_sessions():
-            for placed in reader.list_records(session.row):
+            for placed in reader.list_records(session.key):
                 validator.validate(record_to_dict(placed))

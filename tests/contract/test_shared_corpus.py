@@ -215,7 +215,7 @@ def count_store(path: Path) -> Counts:
         for session in reader.list_sessions():
             counter = counts[session.key.session_id, session.is_subagent]
             counter["subagents"] += session.is_subagent
-            placements = list(reader.list_records(session.row))
+            placements = list(reader.list_records(session.key))
             counter["units"] += len({placed.unit for placed in placements} - {0})
             for placed in placements:
                 record = placed.record

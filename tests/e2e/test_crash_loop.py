@@ -203,7 +203,7 @@ def check_store(home: Path, writer: LogWriter) -> None:
     with StoreReader(home / ".local/share/leslied/store.db") as reader:
         sessions = {s.key.session_id: s for s in reader.list_sessions()}
         for builder, uuids in zip(writer.builders, writer.uuids_by_log, strict=True):
-            records = reader.list_records(sessions[builder.session_id].row)
+            records = reader.list_records(sessions[builder.session_id].key)
             messages = [p.record for p in records if p.record.type != "system_event"]
             assert [record.native_id for record in messages] == uuids
         assert reader.count_rows()["rejected"] == 0

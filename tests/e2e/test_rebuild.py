@@ -63,7 +63,7 @@ def list_sessions_with_entries(data: Path) -> list[Any]:
                         *(p.entry_id, p.sequence, p.unit, p.observed_at, p.record),
                         *(p.path, p.generation, p.offset, p.length),
                     )
-                    for p in reader.list_records(session.row)
+                    for p in reader.list_records(session.key)
                 ],
             )
             for session in sorted(reader.list_sessions(), key=lambda s: s.key)

@@ -98,7 +98,7 @@ def read_store(path: Path) -> list[tuple[Any, ...]]:
         return [
             (session.key, session.units, session.title, placed)
             for session in reader.list_sessions()
-            for placed in reader.list_records(session.row)
+            for placed in reader.list_records(session.key)
         ]
 
 

@@ -117,7 +117,7 @@ def snapshot_store(claude: ClaudeHome) -> dict[str, Any]:
                 (
                     s.key,
                     s.usage,
-                    [_make_record_row(p) for p in reader.list_records(s.row)],
+                    [_make_record_row(p) for p in reader.list_records(s.key)],
                 )
                 for s in reader.list_sessions()
             ),

@@ -71,7 +71,7 @@ class StoreContents:
         with StoreReader(path) as reader:
             self.sessions = list(reader.list_sessions())
             self._records = {
-                s.row: list(reader.list_records(s.row)) for s in self.sessions
+                s.key: list(reader.list_records(s.key)) for s in self.sessions
             }
 
     @property
@@ -86,7 +86,7 @@ class StoreContents:
     def records(
         self, type_: str = "", session: SessionSummary | None = None
     ) -> list[PlacedRecord]:
-        placed = self._records[(session or self.main).row]
+        placed = self._records[(session or self.main).key]
         return [p for p in placed if type_ in ("", p.record.type)]
 
     def texts(self, type_: str, session: SessionSummary | None = None) -> list[str]:

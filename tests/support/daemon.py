@@ -23,7 +23,7 @@ def list_prompts(store: Path) -> list[str]:
             return [
                 placed.record.content
                 for session in reader.list_sessions()
-                for placed in reader.list_records(session.row)
+                for placed in reader.list_records(session.key)
                 if placed.record.type == "user_message"
             ]
     except Exception:  # noqa: BLE001 - the schema may not exist yet

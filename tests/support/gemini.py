@@ -77,7 +77,7 @@ class GeminiStoreContents:
         with StoreReader(path) as reader:
             self.sessions = list(reader.list_sessions())
             self._records = {
-                s.key: list(reader.list_records(s.row)) for s in self.sessions
+                s.key: list(reader.list_records(s.key)) for s in self.sessions
             }
             self.rejected = [row["reason"] for row in reader.list_rejected(99)]
 

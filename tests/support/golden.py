@@ -82,7 +82,7 @@ def dump_rows(rows: list[dict[str, Any]]) -> str:
 def _describe_session_and_records(
     reader: StoreReader, session: SessionSummary
 ) -> list[dict[str, Any]]:
-    records = [_describe_record(placed) for placed in reader.list_records(session.row)]
+    records = [_describe_record(placed) for placed in reader.list_records(session.key)]
     return [_describe_session(session), *records]
 
 

@@ -66,7 +66,7 @@ def list_contents(claude: ClaudeHome) -> list[str]:
         records = [
             placed.record
             for session in reader.list_sessions()
-            for placed in reader.list_records(session.row)
+            for placed in reader.list_records(session.key)
         ]
     return sorted(record.content for record in records if record.content)
 

@@ -147,9 +147,8 @@ class StoreHarness:
     def list_records(
         self, session_id: str = "s", source: str = MAIN
     ) -> list[PlacedRecord]:
-        row = self.session(session_id, source).row
         with self.reader() as reader:
-            return list(reader.list_records(row))
+            return reader.list_records(make_key(session_id, source))
 
     def contents(self, session_id: str = "s", source: str = MAIN) -> list[str]:
         return [

@@ -14,7 +14,6 @@ _IDS = itertools.count()
 
 def make_summary(key: SessionKey | None = None, **fields: Any) -> SessionSummary:
     defaults: dict[str, Any] = {
-        "row": 1,
         "key": key or make_key(),
         "thread_id": "thread-1",
         "title": "",
@@ -38,7 +37,7 @@ def make_placed(record: Record, entry_id: str = "") -> PlacedRecord:
         entry_id=entry_id or f"entry-{number}",
         sequence=1,
         unit=1,
-        placement=number,
+        read_order=number,
         observed_at=START_TIME,
         decoder_version=1,
         path="/logs/a.jsonl",

@@ -36,7 +36,7 @@ def test_a_store_of_an_earlier_version_opens_with_its_session(app: App, name: st
 
     with StoreReader(app.paths.store_file) as reader:
         (session,) = reader.list_sessions()
-        records = list(reader.list_records(session.row))
+        records = list(reader.list_records(session.key))
     assert session.key.session_id == old_stores.SESSION_ID
     assert len(records) == 17
 

@@ -18,6 +18,7 @@ MAX_MODULE_LINES, MAX_FUNCTION_LINES = 400, 40
 BANNED = re.compile(r"\.splitlines\(|\bmmap\b|\bpickle\b|\beval\(|\bexec\(|shell=True")
 
 PER_AGENT_PACKAGES = ("leslied/agents/", "leslied/hooks/")
+ROW_NAME = re.compile(r"(^|_)(row|rows|values|columns)$")
 ALLOWED_AGENT_NAMES = {
     # Help texts, and examples in them.
     "leslied/cli/__init__.py": 2,
@@ -163,6 +164,64 @@ def test_a_fact_is_written_down_in_one_module(
     ]
 
     fail_with(violations, f"{owner} decides this")
+
+
+def is_position(index: ast.expr) -> bool:
+    """Return whether an index is an integer literal, or a slice with one."""
+    if isinstance(index, ast.Slice):
+        return any(is_position(end) for end in (index.lower, index.upper) if end)
+    if isinstance(index, ast.UnaryOp):
+        return is_position(index.operand)
+    return isinstance(index, ast.Constant) and isinstance(index.value, int)
+
+
+def iter_row_positions(tree: ast.AST) -> Iterator[ast.Subscript | ast.Call]:
+    """Yield subscripts of rows by position, and `itemgetter` with a position."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                if ROW_NAME.search(name) and is_position(index):
+                    yield node
+            case ast.Subscript(value=ast.Call(func=ast.Attribute(attr=name))):
+                if name in {"fetchone", "fetchall"}:
+                    yield node
+            case ast.Subscript(value=ast.Subscript(value=ast.Name(id=name))):
+                if ROW_NAME.search(name):
+                    yield node
+            case ast.Call(func=ast.Name(id="itemgetter"), args=args):
+                if any(map(is_position, args)):
+                    yield node
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "row[0]",
+        "rows[-1][0]",
+        "name_row[1:]",
+        "values[:3]",
+        "db.execute(q).fetchone()[0]",
+        "itemgetter(0, 1)",
+    ],
+)
+def test_reading_a_row_by_position_is_recognized(code: str):
+    assert list(iter_row_positions(ast.parse(code)))
+
+
+@pytest.mark.parametrize("code", ["rows[start:end]", "row['a']", "text[1:-1]"])
+def test_other_subscripts_are_not_taken_for_row_positions(code: str):
+    assert not list(iter_row_positions(ast.parse(code)))
+
+
+def test_the_store_reads_rows_by_name(modules: list[Module]):
+    violations = [
+        f"{module.name}:{node.lineno}: {ast.unparse(node)}"
+        for module in modules
+        if module.name.startswith("leslied/store/")
+        for node in iter_row_positions(module.tree)
+    ]
+
+    fail_with(violations, "Unpack a row into names; positions change with the query")
 
 
 def test_the_index_lists_every_decision_record():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.stages.archive import Archiver
     from leslied.queries.prune_plan import PruneAnswer
     from leslied.sessions.retention import PruneCandidate
-    from leslied.store import Store, StoreReader
+    from leslied.store import Queries, Store
 
 _MAX_BATCH_BYTES = 8_000_000
 _MAX_BATCH_SESSIONS = 500
@@ -44,7 +44,7 @@ _SLACK_BYTES = 32_000_000
 class PruneGuard:
     """Checks whether a session must not be pruned. Read-only."""
 
-    reader: StoreReader
+    reader: Queries
     roots: Mapping[str, tuple[Root, ...]]
     """Each agent's folders."""
     live_sessions: set[tuple[str, str]]
@@ -78,7 +78,7 @@ class PruneGuard:
 
     def _has_failed(self, session: SessionSummary) -> bool:
         """Return whether the session's last unit failed."""
-        records = self.reader.list_records(session.row, session.units)
+        records = self.reader.list_records(session.stream, session.units)
         units = assemble(RecordStream(session, records), [])
         return bool(units) and has_failed(units[-1])
 

@@ -273,7 +273,7 @@ class Rebuild:
             ledger.restore(metadata, created_us)
         with StoreReader(self._new_path) as reader:
             units = reader.find_units_by_prefix("")
-        unit_numbers = {(row, chat_id): unit for row, unit, chat_id in units}
+        unit_numbers = {(key, chat_id): unit for key, unit, chat_id in units}
         with store.metadata() as ledger:
             for session in metadata:
                 ledger.restore_transcript_names(session, unit_numbers)
@@ -328,19 +328,15 @@ def _compare_stores(
     """Count the same, changed, new and lost sessions and entries in the report."""
     before, after = old.hash_sessions(), new.hash_sessions()
     report.new_sessions = len(after.keys() - before.keys())
-    for key, (old_row, old_digest) in before.items():
-        new_row, new_digest = after.get(key, (0, b""))
-        if old_digest == new_digest:
+    for key, old_digest in before.items():
+        if old_digest == after.get(key):
             report.same_sessions += 1
             continue
-        lost = old.load_entry_ids(old_row) - (
-            new.load_entry_ids(new_row) if new_row else set()
-        )
-        report.lost_entries += len(lost)
-        if new_row:
-            report.changed_sessions.append(key[1])
+        report.lost_entries += len(old.load_entry_ids(key) - new.load_entry_ids(key))
+        if key in after:
+            report.changed_sessions.append(key.session_id)
         else:
-            report.lost_sessions.append(key[1])
+            report.lost_sessions.append(key.session_id)
 
 
 def _check_loss(report: RebuildReport, *, accept_loss: bool) -> None:

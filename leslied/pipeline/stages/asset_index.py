@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from leslied.clock import Clock
+    from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary, Status
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
@@ -129,10 +130,10 @@ class AssetIndex(Stage):
             )
             unfinished = ledger.list_unfinished()
         due = [thread.session for thread in watched if _has_changed(thread)]
-        for row, status in unfinished:
-            session = self.reader.find_session_by_row(row)
+        for key, status in unfinished:
+            session = self.reader.find_session(key)
             if session and self._compute_status(session) != status:
-                due.append(row)
+                due.append(key)
         if due:
             with self.store.assets() as ledger:
                 ledger.mark_due(due, is_due=True)
@@ -148,9 +149,9 @@ class AssetIndex(Stage):
             return report
         due = self._record_changes(due, report)
         # Threads without files have the folder "" and need no index.
-        rows_by_folder: dict[str, list[int]] = {"": []}
-        for number, row in enumerate(due, 1):
-            session = self.reader.find_session_by_row(row)
+        keys_by_folder: dict[str, list[SessionKey]] = {"": []}
+        for number, key in enumerate(due, 1):
+            session = self.reader.find_session(key)
             folder = session.folder if session else ""
             if (
                 session
@@ -158,14 +159,14 @@ class AssetIndex(Stage):
                 and not self._attempt(self._index_thread, session, report)
             ):
                 continue
-            rows_by_folder.setdefault(folder, []).append(row)
+            keys_by_folder.setdefault(folder, []).append(key)
             self.on_progress(len(due) + number, 2 * len(due))
         # Threads stay due until now, so that a crash cannot skip a project's index.
         finished = [
-            row
-            for folder, folder_rows in rows_by_folder.items()
+            key
+            for folder, keys in keys_by_folder.items()
             if not folder or self._write_project_index(folder, report)
-            for row in folder_rows
+            for key in keys
         ]
         with self.store.assets() as ledger:
             ledger.mark_due(finished, is_due=False)
@@ -181,36 +182,38 @@ class AssetIndex(Stage):
         name, bound_work = session.key.session_id, partial(work, session, report)
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
-    def _record_changes(self, due: list[int], report: AssetIndexReport) -> list[int]:
+    def _record_changes(
+        self, due: list[SessionKey], report: AssetIndexReport
+    ) -> list[SessionKey]:
         """Save the file changes of the due sessions; return the threads to index.
 
         These are the due threads whose changes could be saved, and other threads whose
         assets were changed by one of the due sessions.
         """
-        changed_rows: set[int] = set()
-        saved_rows: list[int] = []
+        changed: set[SessionKey] = set()
+        saved: list[SessionKey] = []
 
         def save(session: SessionSummary, _: AssetIndexReport) -> None:
-            changed_rows.update(self._make_thread_assets(session).record_changes())
+            changed.update(self._make_thread_assets(session).record_changes())
 
-        for number, row in enumerate(due, 1):
-            session = self.reader.find_session_by_row(row)
+        for number, key in enumerate(due, 1):
+            session = self.reader.find_session(key)
             if session and session.folder:
                 if not self._attempt(save, session, report):
                     continue
                 self.on_progress(number, 2 * len(due))
-            saved_rows.append(row)
-        return [*saved_rows, *sorted(changed_rows.difference(due))]
+            saved.append(key)
+        return [*saved, *sorted(changed.difference(due))]
 
     def _index_thread(self, session: SessionSummary, report: AssetIndexReport) -> None:
         """Write a thread's index, and save its summary for the project's index."""
         report.threads += 1
         if not has_thread_folder(Path(session.folder), session.thread_id):
             # Somebody deleted the folder: do not create it again.
-            self._save(IndexedThread(session=session.row, status="stopped"))
+            self._save(IndexedThread(session=session.key, status="stopped"))
             return
         with self.store.assets() as ledger:
-            previous = ledger.load_thread(session.row)
+            previous = ledger.load_thread(session.key)
         try:
             assets = self._make_thread_assets(session).run(previous.fingerprints_json)
         except SinkError as error:
@@ -223,7 +226,7 @@ class AssetIndex(Stage):
             session, self.redact(session.title), status, assets.index
         )
         thread = IndexedThread(
-            session=session.row,
+            session=session.key,
             status=status,
             stamp=assets.stamp,
             fingerprints_json=assets.fingerprints_json,

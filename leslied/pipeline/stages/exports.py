@@ -13,7 +13,6 @@ from msgspec import structs
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.layout import exports_folder
-from leslied.model.record import SessionKey
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
 from leslied.queries.resolve import ResolvedId
@@ -92,7 +91,7 @@ class Exports(Stage):
                 report.has_more = True
                 break
             work = partial(self._try_export, session, report, finished)
-            self.failures.attempt("export", session.session_id, work, report.errors)
+            self.failures.attempt("export", session.key.session_id, work, report.errors)
         if finished:
             with self.store.exports() as ledger:
                 ledger.mark_exported(finished, formats_key)
@@ -102,13 +101,13 @@ class Exports(Stage):
         self, due: DueSession, report: ExportsReport, finished: list[DueSession]
     ) -> None:
         """Export a session if it has stopped, and add it to `finished`."""
-        main = self.reader.find_session(SessionKey(due.agent, due.session_id))
+        main = self.reader.find_session(due.key)
         if main is None or compute_status(main, self.clock.now()) != "stopped":
             return
         try:
             self._write_exports(main, report)
         except SinkError as error:
-            report.errors[due.session_id] = error.message
+            report.errors[due.key.session_id] = error.message
             return
         report.sessions += 1
         finished.append(due)
@@ -126,7 +125,7 @@ class Exports(Stage):
         agent, session_id, _ = main.key
         summary = load_session_summary(self.reader, agent, session_id, with_costs=True)
         with self.store.exports() as ledger:
-            zone = timezone(timedelta(minutes=ledger.get_utc_offset(main.row)))
+            zone = timezone(timedelta(minutes=ledger.get_utc_offset(main.key)))
         resolved, now = ResolvedId(summary), self.clock.now()
         session = load_session(self.reader, resolved, now, zone)
         return structs.replace(session, status="stopped")

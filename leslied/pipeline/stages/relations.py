@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
-from leslied.model.record import SessionKey
 from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage, Timing
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from leslied.clock import Clock
+    from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import DueThread, RelationsLedger, Store, StoreReader, ThreadMove
@@ -118,7 +118,7 @@ class RelationsSync(Stage):
         with self.store.relations() as ledger:
             due = ledger.list_due()
         for thread in due:
-            main = self.reader.find_session(SessionKey(thread.agent, thread.session_id))
+            main = self.reader.find_session(thread.key)
             if main is not None and main.folder:
                 work = partial(self._queue_update, main, thread, updates_by_folder)
                 name = main.key.session_id
@@ -140,7 +140,7 @@ class RelationsSync(Stage):
             updates_by_folder.setdefault(main.folder, []).append(update)
         elif update.is_stopped:
             with self.store.relations() as ledger:
-                ledger.mark_written(due.session, update.digest, is_over=True)
+                ledger.mark_written(due.key, update.digest, is_over=True)
 
     def _build_update(self, main: SessionSummary, due: DueThread) -> _ThreadUpdate:
         """Return the thread's entry as it should be now, without its parent."""
@@ -193,7 +193,7 @@ class RelationsSync(Stage):
             for update in updates:
                 if not update.due.digest:
                     # The parent is set only when a thread is written first.
-                    parent = _find_parent(ledger, update.due.session, folder)
+                    parent = _find_parent(ledger, update.due.key, folder)
                     update.thread["parent_id"] = parent
         try:
             new_ids = self._write_relations(base, updates, report)
@@ -207,14 +207,14 @@ class RelationsSync(Stage):
         with self.store.relations() as ledger:
             for update in updates:
                 ledger.mark_written(
-                    update.due.session, update.digest, is_over=update.is_stopped
+                    update.due.key, update.digest, is_over=update.is_stopped
                 )
-            sessions = {update.due.session for update in updates}
+            written = {update.due.key for update in updates}
             for update in updates:
                 if update.thread["id"] in new_ids:
                     # A fork of the new thread may now have a parent in this file.
-                    shared_counts = ledger.count_shared_entries(update.due.session)
-                    ledger.mark_due(shared_counts.keys() - sessions)
+                    related = ledger.list_related_sessions(update.due.key)
+                    ledger.mark_due(set(related) - written)
 
     def _write_relations(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
@@ -272,12 +272,11 @@ class RelationsSync(Stage):
         folder = os.fsencode(base)
         with self.store.relations() as ledger:
             ledger.record_relations_file(folder, stamp)
-            for session, old_id, new_id in ledger.find_claimed_threads(
+            for key, old_id, new_id in ledger.find_claimed_threads(
                 folder, claims.items()
             ):
-                ledger.move_thread(
-                    session, new_id, _plan_file_moves(ledger, base, session, new_id)
-                )
+                files = _plan_file_moves(ledger, base, key, new_id)
+                ledger.move_thread(key, new_id, files)
                 report.moved_threads[old_id] = new_id
 
     def _finish_move(self, move: ThreadMove, report: RelationsReport) -> None:
@@ -299,16 +298,16 @@ class RelationsSync(Stage):
             sinks.remove_file(base, name)
         sinks.merge_folder(base, thread_folder(move.old_id), thread_folder(move.new_id))
         with self.store.relations() as ledger:
-            ledger.mark_moved(move.session)
-            ledger.mark_due([move.session])
+            ledger.mark_moved(move.key)
+            ledger.mark_due([move.key])
 
 
-def _find_parent(ledger: RelationsLedger, session: int, folder: bytes) -> str | None:
+def _find_parent(ledger: RelationsLedger, key: SessionKey, folder: bytes) -> str | None:
     """Return the id of the thread that this one was forked from, or None.
 
     A parent in another project is in another relations file and does not count.
     """
-    thread_id, parent_folder = ledger.get_thread(ledger.find_parent(session))
+    thread_id, parent_folder = ledger.find_parent_thread(key)
     return thread_id if thread_id and parent_folder == folder else None
 
 
@@ -329,14 +328,14 @@ def _sort_parents_first(threads: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _plan_file_moves(
-    ledger: RelationsLedger, base: Path, session: int, new_id: str
-) -> list[tuple[int, int, str, str]]:
-    """Return (session row, unit, old file, new file) for each transcript of a thread.
+    ledger: RelationsLedger, base: Path, key: SessionKey, new_id: str
+) -> list[tuple[SessionKey, int, str, str]]:
+    """Return (stream, unit, old file, new file) for each transcript of a thread.
 
     A file keeps its name unless another file has it.
     """
     moves, new_paths = [], set()
-    for row, unit, old in ledger.list_transcript_files(session):
+    for stream, unit, old in ledger.list_transcript_files(key):
         _, name = split_thread_path(old)
         stem = f"{thread_folder(new_id)}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
@@ -344,5 +343,5 @@ def _plan_file_moves(
             number += 1
             new = f"{stem}-{number}.txt"
         new_paths.add(new)
-        moves.append((row, unit, old, new))
+        moves.append((stream, unit, old, new))
     return moves

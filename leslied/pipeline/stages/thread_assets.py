@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.file_change import FileChange
+    from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
     from leslied.store import Store, StoreReader
     from leslied.threads.assets import ScannedAsset, ScannedFile
@@ -126,21 +127,21 @@ class ThreadAssets:
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
         return ThreadAssetsReport(index, stamp, fingerprints, self._files_written)
 
-    def record_changes(self) -> set[int]:
+    def record_changes(self) -> set[SessionKey]:
         """Save the file changes in new units of the session and its subagents.
 
-        Mark as due all threads whose files were changed; return their sessions' rows.
+        Mark as due all threads whose files were changed; return their sessions.
         """
-        due: set[int] = set()
+        due: set[SessionKey] = set()
         for session in (self.session, *self.reader.list_subagents(self.session.key)):
             with self.store.assets() as ledger:
-                for unit in ledger.list_unsearched_units(session.row):
-                    folder = ledger.find_cwd_before(session.row, unit) or session.cwd
+                for unit in ledger.list_unsearched_units(session.key):
+                    folder = ledger.find_cwd_before(session.key, unit) or session.cwd
                     changes = self._find_unit_changes(session, unit, folder)
-                    ledger.replace_file_changes(session.row, unit, changes)
+                    ledger.replace_file_changes(session.key, unit, changes)
                     thread_ids = {split_thread_path(c.path)[0] for c in changes}
                     due.update(ledger.list_indexed(thread_ids))
-                ledger.mark_searched(session.row)
+                ledger.mark_searched(session.key)
                 ledger.mark_due(due, is_due=True)
         return due
 
@@ -154,10 +155,10 @@ class ThreadAssets:
         """
         keywords = ("",) if LESLIE_FOLDER in folder else _CALL_KEYWORDS
         tools = list_tool_names(PLAN_AND_TODO_KINDS)
-        entries = self.reader.list_tool_calls(session.row, unit, keywords, tools)
+        entries = self.reader.list_tool_calls(session.key, unit, keywords, tools)
         if any(LESLIE_FOLDER in str(e.record.metadata.get("cwd")) for e in entries):
-            entries = self.reader.list_tool_calls(session.row, unit, ("",), tools)
-        chat_id = self.reader.find_chat_id(session, unit) if entries else ""
+            entries = self.reader.list_tool_calls(session.key, unit, ("",), tools)
+        chat_id = self.reader.find_chat_id(session.key, unit) if entries else ""
         changes = find_file_changes(entries, folder, chat_id)
         return [
             self._drop_body(change) for change in changes if self._is_relevant(change)
@@ -195,7 +196,7 @@ class ThreadAssets:
         changes = []
         with self.store.assets() as ledger:
             for thread_id in (
-                *ledger.list_old_thread_ids(self.session.row),
+                *ledger.list_old_thread_ids(self.session.key),
                 self.session.thread_id,
             ):
                 old_path = f"{root}/{thread_folder(thread_id)}/{asset.relative_path}"
@@ -238,7 +239,7 @@ class ThreadAssets:
         earlier copy if its type is skipped or the session no longer has the asset.
         """
         with self.store.assets() as ledger:
-            changes = ledger.list_file_changes(self.session.row)
+            changes = ledger.list_file_changes(self.session.key)
         collected = {
             asset.type: asset
             for asset in collect_assets(changes, self.is_plan_file, self.read_plan)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import tzinfo
 
+    from leslied.model.record import SessionKey
     from leslied.model.session import Session, Unit
     from leslied.store import TranscriptLedger
 
@@ -64,7 +65,7 @@ class TranscriptWriter:
     limits: leslie.TranscriptLimits
     zone: tzinfo | None
     """Time zone of new files; None means the machine's own."""
-    reserved: dict[tuple[int, int], Transcript] = field(default_factory=dict)
+    reserved: dict[tuple[SessionKey, int], Transcript] = field(default_factory=dict)
     """The transcript of each unit, by session and number, before it is written."""
     current: list[Transcript] = field(default_factory=list)
     """The transcripts whose files have the content they should have."""
@@ -90,18 +91,18 @@ class TranscriptWriter:
         subagents = tuple(self._reserve_name(c, ledger) for c in unit.subagents)
         if not (unit.number or unit.summary.is_subagent):
             return structs.replace(unit, subagents=subagents)
-        transcript = ledger.find_transcript(unit.summary.row, unit.number)
+        transcript = ledger.find_transcript(unit.summary.key, unit.number)
         if transcript is None:
             transcript = self._make_transcript(unit, ledger)
             ledger.save(transcript)
-        self.reserved[unit.summary.row, unit.number] = transcript
+        self.reserved[unit.summary.key, unit.number] = transcript
         return structs.replace(unit, transcript=transcript.file, subagents=subagents)
 
     def _make_transcript(self, unit: Unit, ledger: TranscriptLedger) -> Transcript:
         """Return a transcript that has a name but no content yet."""
         zone = self._find_zone(unit)
         return Transcript(
-            session=unit.summary.row,
+            session=unit.summary.key,
             unit=unit.number,
             chat_id=unit.chat_id,
             folder=os.fsencode(self._base),
@@ -122,7 +123,7 @@ class TranscriptWriter:
             digest = hashlib.sha256(artifact.body).digest()[:16]
             if transcript.digest != digest:
                 self._write_file(transcript.file, artifact.body)
-            newest = max(placed.placement for placed in unit.entries)
+            newest = max(placed.read_order for placed in unit.entries)
             self.current.append(replace(transcript, newest=newest, digest=digest))
 
     def save(self, ledger: TranscriptLedger) -> None:
@@ -132,8 +133,8 @@ class TranscriptWriter:
 
     def remove_surplus(self, ledger: TranscriptLedger) -> None:
         """Remove the oldest transcripts beyond the limit; only files in the ledger."""
-        row = self.session.summary.row
-        for transcript in ledger.list_surplus(row, MAX_TRANSCRIPTS):
+        key = self.session.summary.key
+        for transcript in ledger.list_surplus(key, MAX_TRANSCRIPTS):
             folder = Path(os.fsdecode(transcript.folder))
             sinks.remove_file(folder, transcript.file)
             ledger.mark_removed(transcript)
@@ -174,7 +175,7 @@ class TranscriptWriter:
         return timezone(timedelta(minutes=self._get_reserved(unit).utc_offset))
 
     def _get_reserved(self, unit: Unit) -> Transcript:
-        return self.reserved[unit.summary.row, unit.number]
+        return self.reserved[unit.summary.key, unit.number]
 
 
 def _iter_units(units: Iterable[Unit]) -> Iterator[Unit]:

@@ -126,9 +126,9 @@ class TranscriptStage(Stage):
         main = self.reader.find_session(key)
         if main is not None:
             with self.store.transcripts() as ledger:
-                if not ledger.has_files(main.row):
+                if not ledger.has_files(key):
                     folder = self.policy.choose_central(main.cwd).folder
-                    ledger.move_unwritten_thread(main.row, os.fsencode(folder))
+                    ledger.move_unwritten_thread(key, os.fsencode(folder))
         try:
             self._settle_session(key, report)
         except SinkError:
@@ -147,16 +147,16 @@ class TranscriptStage(Stage):
             unit_by_child = _find_parent_units(main, children, ledger)
             # Do not write files that would be removed at once as surplus.
             last_surplus = main.units - MAX_TRANSCRIPTS
-            due = set(ledger.list_due_units(main.row, last_surplus))
+            due = set(ledger.list_due_units(key, last_surplus))
             due |= {
-                unit_by_child[c.row] for c in children if _has_new_entries(c, ledger)
+                unit_by_child[c.key] for c in children if _has_new_entries(c, ledger)
             }
             due = {number for number in due if number > last_surplus}
         has_unfinished_units = False
         for number in sorted(due):
             if self.is_final or is_unit_finished(main, number, self.clock.now()):
                 report.units += 1
-                unit_children = [c for c in children if unit_by_child[c.row] == number]
+                unit_children = [c for c in children if unit_by_child[c.key] == number]
                 self._write_unit(main, number, unit_children, report)
             else:
                 has_unfinished_units = True
@@ -202,7 +202,7 @@ class TranscriptStage(Stage):
         The first call saves the folder and, if Leslie claimed the session in that
         folder's relations file, gives the thread the claimed id.
         """
-        saved_folder = ledger.get_folder(main.row)
+        saved_folder = ledger.get_folder(main.key)
         if saved_folder:
             return structs.replace(main, folder=os.fsdecode(saved_folder))
         location = self.policy.choose(main.cwd)
@@ -213,12 +213,12 @@ class TranscriptStage(Stage):
             return structs.replace(main, folder="")
         if is_old and self.backfill == "central":
             location = self.policy.choose_central(main.cwd)
-        ledger.set_folder(main.row, os.fsencode(location.folder))
+        ledger.set_folder(main.key, os.fsencode(location.folder))
         main = structs.replace(main, folder=str(location.folder))
         claimed_id = find_claiming_thread(
             read_relations(location.folder), main.key.session_id
         )
-        if claimed_id and ledger.claim_thread_id(main.row, claimed_id):
+        if claimed_id and ledger.claim_thread_id(main.key, claimed_id):
             return structs.replace(main, thread_id=claimed_id)
         return main
 
@@ -226,9 +226,9 @@ class TranscriptStage(Stage):
         self, main: SessionSummary, number: int, children: list[SessionSummary]
     ) -> Session:
         """Return a session with only one unit and its subagents, redacted."""
-        stream = RecordStream(main, tuple(self.reader.list_records(main.row, number)))
+        stream = RecordStream(main, tuple(self.reader.list_records(main.key, number)))
         child_streams = [
-            RecordStream(c, tuple(self.reader.list_records(c.row))) for c in children
+            RecordStream(c, tuple(self.reader.list_records(c.key))) for c in children
         ]
         session = Session(
             summary=main,
@@ -240,17 +240,17 @@ class TranscriptStage(Stage):
 
 def _find_parent_units(
     main: SessionSummary, children: list[SessionSummary], ledger: TranscriptLedger
-) -> dict[int, int]:
-    """Return the unit of the main session that each subagent belongs to, by row id."""
+) -> dict[SessionKey, int]:
+    """Return the unit of the main session that each subagent belongs to."""
     parents = find_parents(main.key, children, ledger.get_spawn_lookup(main))
     return {
-        child.row: get_main_unit(child.key, main.key, parents) for child in children
+        child.key: get_main_unit(child.key, main.key, parents) for child in children
     }
 
 
 def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
     """Return whether the subagent has entries that its transcript does not include."""
-    transcript = ledger.find_transcript(child.row, 0)
+    transcript = ledger.find_transcript(child.key, 0)
     if transcript is None:
         return True
-    return transcript.newest < ledger.get_newest_placement(child.row)
+    return transcript.newest < ledger.get_newest_read_order(child.key)

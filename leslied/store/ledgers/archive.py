@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
-from leslied.store.columns import select_in_batches
 from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
+from leslied.store.sql import (
+    fetch_value,
+    list_columns,
+    make_insert,
+    select_in_batches,
+)
 from leslied.store.write.tombstones import PRUNED
 
 if TYPE_CHECKING:
@@ -15,10 +20,6 @@ if TYPE_CHECKING:
 
     from leslied.model.source import Cursor
 
-_COLUMNS = "source, generation, offset, finished, number, newest, file, size"
-_PREFIXED_CURSOR_COLUMNS = ", ".join(
-    "o." + column for column in CURSOR_COLUMNS.split(", ")
-)
 _NO_PLACEMENT = 2**53
 """Sort key of a source without placements: other sources have all of its entries."""
 _FIRST_PLACEMENT = (
@@ -34,7 +35,7 @@ PENDING_DELETION = -2
 
 @dataclass(frozen=True, slots=True)
 class ArchiveCursor:
-    """Position up to which a source is archived."""
+    """Position up to which a source is archived; the columns have the same names."""
 
     source: int
     generation: int
@@ -50,6 +51,9 @@ class ArchiveCursor:
     file: str
     size: int
     """Size of the archive file in bytes, or UNKNOWN_SIZE, or PENDING_DELETION."""
+
+
+_ARCHIVE_COLUMNS = tuple(field.name for field in fields(ArchiveCursor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,10 @@ class ArchiveLedger:
     def update_feeds(self) -> None:
         """Add new placements to `feed`, the table of each source's sessions."""
         query = "SELECT value FROM meta WHERE key = ?"
-        row = self._db.execute(query, (_FEED_CHECKPOINT_KEY,)).fetchone()
-        checkpoint, newest = int(row[0]) if row else 0, self.get_newest_placement()
+        checkpoint = int(
+            fetch_value(self._db, query, (_FEED_CHECKPOINT_KEY,), default=0)
+        )
+        newest = self.get_newest_placement()
         if newest == checkpoint:
             return
         self._db.execute(
@@ -95,8 +101,7 @@ class ArchiveLedger:
         `stop_cutoff_us`. A source without sessions must be unchanged since then.
         """
         rows = self._db.execute(
-            f"SELECT o.id, {_FIRST_PLACEMENT} first "
-            "FROM source o LEFT JOIN archived a ON a.source = o.id "
+            "SELECT o.id FROM source o LEFT JOIN archived a ON a.source = o.id "
             "WHERE NOT o.is_gone AND (o.offset > 0 OR o.finished > 0) "
             "AND (a.source IS NULL OR (a.generation, a.offset, a.finished) <> "
             "(o.generation, o.offset, o.finished)) AND NOT EXISTS "
@@ -104,36 +109,40 @@ class ArchiveLedger:
             "WHERE f.source = o.id AND s.is_dirty AND s.stopped_us IS NULL "
             "AND ifnull(s.ended_us, 0) > :quiet) AND (ifnull(o.mtime_ns, 0) / 1000 "
             "<= :quiet OR EXISTS (SELECT 1 FROM feed f WHERE f.source = o.id)) "
-            "ORDER BY first, o.path",
+            f"ORDER BY {_FIRST_PLACEMENT}, o.path",
             {"quiet": stop_cutoff_us},
         )
-        return [row[0] for row in rows]
+        return [source for (source,) in rows]
 
     def load_sources(self, sources: Iterable[int]) -> list[DueSource]:
         """Load these sources with both of their cursors, sorted by first placement."""
-        archived_columns = ", ".join("a." + column for column in _COLUMNS.split(", "))
+        ids = list(sources)
+        archive_cursors = self._load_archive_cursors(ids)
         rows = select_in_batches(
             self._db,
-            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT} first, "
-            f"{_PREFIXED_CURSOR_COLUMNS}, {archived_columns} "
-            "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id",
-            sources,
+            f"SELECT o.id, o.agent, o.path, {_FIRST_PLACEMENT}, "
+            f"{list_columns(CURSOR_COLUMNS, table='o')} FROM source o WHERE o.id",
+            ids,
         )
-        cursor_end = 4 + len(CURSOR_COLUMNS.split(", "))
         due = [
             DueSource(
-                source=row[0],
-                agent=row[1],
-                path=row[2],
-                first_placement=row[3],
-                cursor=unpack_cursor(row[4:cursor_end]),
-                archive_cursor=(
-                    ArchiveCursor(*row[cursor_end:]) if row[cursor_end] else None
-                ),
+                source=source,
+                agent=agent,
+                path=path,
+                first_placement=first_placement,
+                cursor=unpack_cursor(cursor),
+                archive_cursor=archive_cursors.get(source),
             )
-            for row in rows
+            for source, agent, path, first_placement, *cursor in rows
         ]
         return sorted(due, key=lambda source: (source.first_placement, source.path))
+
+    def _load_archive_cursors(self, sources: list[int]) -> dict[int, ArchiveCursor]:
+        """Return how far these sources are archived; omit those that never were."""
+        query = f"SELECT {list_columns(_ARCHIVE_COLUMNS)} FROM archived WHERE source"
+        rows = select_in_batches(self._db, query, sources)
+        cursors = [ArchiveCursor(*row) for row in rows]
+        return {cursor.source: cursor for cursor in cursors}
 
     def is_excluded(self, source: int) -> bool:
         """Return whether entries of this source were skipped for an excluded folder."""
@@ -175,17 +184,14 @@ class ArchiveLedger:
 
     def get_newest_placement(self) -> int:
         """Return the id of the newest placement in the store, or 0."""
-        return int(
-            self._db.execute("SELECT ifnull(max(id), 0) FROM placement").fetchone()[0]
-        )
+        query = "SELECT ifnull(max(id), 0) FROM placement"
+        return int(fetch_value(self._db, query))
 
     def save(self, archive_cursor: ArchiveCursor) -> None:
         """Save how far a source is archived."""
-        values = {name: getattr(archive_cursor, name) for name in _COLUMNS.split(", ")}
-        placeholders = ", ".join(f":{name}" for name in values)
         self._db.execute(
-            f"INSERT OR REPLACE INTO archived ({_COLUMNS}) VALUES ({placeholders})",
-            values,
+            make_insert("archived", _ARCHIVE_COLUMNS, "INSERT OR REPLACE"),
+            astuple(archive_cursor),
         )
 
     def iter_files(self) -> Iterator[tuple[int, str, int]]:
@@ -209,8 +215,7 @@ class ArchiveLedger:
     def find_source_id(self, agent: str, path: bytes) -> int:
         """Return the row id of a source, or 0."""
         query = "SELECT id FROM source WHERE agent = ? AND path = ?"
-        row = self._db.execute(query, (agent, path)).fetchone()
-        return int(row[0]) if row else 0
+        return int(fetch_value(self._db, query, (agent, path), default=0))
 
 
 def clamp_checkpoints(db: sqlite3.Connection) -> None:

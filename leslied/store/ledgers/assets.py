@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from leslied.model.file_change import FileChange
 from leslied.model.record import SessionKey
 from leslied.model.times import from_us, to_us
-from leslied.store.columns import select_in_batches
+from leslied.store.sql import (
+    fetch_column,
+    fetch_value,
+    list_columns,
+    make_insert,
+    select_in_batches,
+)
+from leslied.store.streams import find_stream, list_streams
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-_CHANGE_COLUMNS = (
-    "session, placement, nth, unit, kind, path, tool, call_id, chat_id, at_us, body"
+_COPIED_FIELDS = (
+    "unit",
+    "kind",
+    "path",
+    "tool",
+    "call_id",
+    "chat_id",
+    "body",
 )
-_PREFIXED_CHANGE_COLUMNS = ", ".join(
-    "t." + column for column in _CHANGE_COLUMNS.split(", ")
-)
+"""Fields of a file change that are stored as they are, in columns of the same name."""
+_CHANGE_COLUMNS = (*_COPIED_FIELDS, "placement", "at_us")
+_get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _SELECT_CHANGES = (
-    f"SELECT s.agent, s.session_id, s.source, {_PREFIXED_CHANGE_COLUMNS} FROM touch t "
+    "SELECT s.agent, s.session_id, s.source, "
+    f"{list_columns(_CHANGE_COLUMNS, table='t')} FROM touch t "
     "JOIN session s ON s.id = t.session"
 )
+_SAVE_CHANGE = make_insert(
+    "touch", ("session", "nth", *_CHANGE_COLUMNS), "INSERT OR REPLACE"
+)
 _SELECT_WATCHED = (
-    "SELECT c.session, c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
+    "SELECT s.id, s.agent, s.session_id, s.source, "
+    "c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
     "JOIN session s ON s.id = c.session WHERE NOT c.is_due AND s.folder <> x''"
 )
 
@@ -35,7 +54,7 @@ _SELECT_WATCHED = (
 class WatchedThread(Struct, frozen=True):
     """Thread whose asset files may have changed since it was last indexed."""
 
-    session: int
+    session: SessionKey
     stamp: bytes
     """Fingerprint of the asset files when the thread was last indexed."""
     thread_id: str
@@ -46,8 +65,7 @@ class WatchedThread(Struct, frozen=True):
 class IndexedThread(Struct, frozen=True, kw_only=True):
     """State of a thread when it was last indexed."""
 
-    session: int
-    """Row id of the thread's session."""
+    session: SessionKey
     status: str = ""
     stamp: bytes = b""
     """Fingerprint of all asset files; it changes if any of them changes."""
@@ -63,15 +81,23 @@ class AssetLedger:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def list_due(self, limit: int) -> list[int]:
+    def list_due(self, limit: int) -> list[SessionKey]:
         """List the sessions that were settled since their thread was last indexed."""
-        query = "SELECT session FROM collected WHERE is_due ORDER BY session LIMIT ?"
-        return [session for (session,) in self._db.execute(query, (limit,))]
+        rows = self._db.execute(
+            "SELECT s.agent, s.session_id, s.source FROM collected c "
+            "JOIN session s ON s.id = c.session WHERE c.is_due "
+            "ORDER BY c.session LIMIT ?",
+            (limit,),
+        )
+        return [SessionKey(*key) for key in rows]
 
-    def list_unfinished(self) -> list[tuple[int, str]]:
+    def list_unfinished(self) -> list[tuple[SessionKey, str]]:
         """List (session, status) of sessions that were not stopped when indexed."""
-        query = "SELECT session, status FROM collected WHERE status <> 'stopped'"
-        return self._db.execute(query).fetchall()
+        rows = self._db.execute(
+            "SELECT s.agent, s.session_id, s.source, c.status FROM collected c "
+            "JOIN session s ON s.id = c.session WHERE c.status <> 'stopped'"
+        )
+        return [(SessionKey(*key), status) for *key, status in rows]
 
     def list_watched(self, newest_limit: int, other_limit: int) -> list[WatchedThread]:
         """List threads to check for changes: the last active ones and some others.
@@ -81,69 +107,71 @@ class AssetLedger:
         """
         rows = self._db.execute(
             f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)
-        ).fetchall()
-        if len(rows) == newest_limit:
-            rows += self._list_next_others(other_limit)
-        rows_by_session = {row[0]: row for row in rows}
-        return [
-            WatchedThread(row[0], row[1], row[2], os.fsdecode(row[3]), row[4])
-            for row in rows_by_session.values()
-        ]
+        )
+        threads = {stream: _unpack_watched(values) for stream, *values in rows}
+        if len(threads) == newest_limit:
+            threads |= self._load_next_others(other_limit)
+        return list(threads.values())
 
-    def _list_next_others(self, limit: int) -> list[tuple[Any, ...]]:
+    def _load_next_others(self, limit: int) -> dict[int, WatchedThread]:
         """Return the threads after the stored position, and advance the position."""
         query = "SELECT value FROM meta WHERE key = 'collect_at'"
-        position = self._db.execute(query).fetchone()
+        position = int(fetch_value(self._db, query, default=0))
         rows = self._db.execute(
             f"{_SELECT_WATCHED} AND c.session > ? ORDER BY c.session LIMIT ?",
-            (int(position[0]) if position else 0, limit),
-        ).fetchall()
-        next_position = rows[-1][0] if len(rows) == limit else 0
+            (position, limit),
+        )
+        threads = {stream: _unpack_watched(values) for stream, *values in rows}
+        next_position = max(threads) if len(threads) == limit else 0
         self._db.execute(
-            "INSERT OR REPLACE INTO meta VALUES ('collect_at', ?)",
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('collect_at', ?)",
             (str(next_position),),
         )
-        return rows
+        return threads
 
-    def list_indexed(self, thread_ids: Iterable[str]) -> list[int]:
-        """Return the row ids of the sessions of these threads, if they are indexed."""
+    def list_indexed(self, thread_ids: Iterable[str]) -> list[SessionKey]:
+        """Return the sessions of these threads, if they are indexed."""
         query = (
-            "SELECT c.session FROM session s JOIN collected c ON c.session = s.id "
+            "SELECT s.agent, s.session_id, s.source FROM session s "
+            "JOIN collected c ON c.session = s.id "
             "WHERE s.thread_id <> '' AND s.thread_id"
         )
         rows = select_in_batches(self._db, query, thread_ids)
-        return [session for (session,) in rows]
+        return [SessionKey(*key) for key in rows]
 
-    def load_thread(self, session: int) -> IndexedThread:
+    def load_thread(self, session: SessionKey) -> IndexedThread:
         """Load the state of a thread; return an empty one if it was never indexed."""
         row = self._db.execute(
-            "SELECT session, status, stamp, files, summary FROM collected "
-            "WHERE session = ?",
-            (session,),
+            "SELECT status, stamp, files, summary FROM collected WHERE session = ?",
+            (find_stream(self._db, session),),
         ).fetchone()
-        names = IndexedThread.__struct_fields__
-        return (
-            IndexedThread(**dict(zip(names, row, strict=True)))
-            if row
-            else IndexedThread(session=session)
+        if row is None:
+            return IndexedThread(session=session)
+        status, stamp, fingerprints_json, summary_json = row
+        return IndexedThread(
+            session=session,
+            status=status,
+            stamp=stamp,
+            fingerprints_json=fingerprints_json,
+            summary_json=summary_json,
         )
 
     def save_thread(self, thread: IndexedThread) -> None:
         """Save the state of a thread."""
-        t = thread
+        t, stream = thread, find_stream(self._db, thread.session)
         self._db.execute(
             "INSERT INTO collected (session, status, stamp, files, summary) "
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status,"
             " stamp = excluded.stamp, files = excluded.files, "
             "summary = excluded.summary",
-            (t.session, t.status, t.stamp, t.fingerprints_json, t.summary_json),
+            (stream, t.status, t.stamp, t.fingerprints_json, t.summary_json),
         )
 
-    def mark_due(self, sessions: Iterable[int], *, is_due: bool) -> None:
+    def mark_due(self, sessions: Collection[SessionKey], *, is_due: bool) -> None:
         """Mark these threads as due for indexing, or as indexed."""
         self._db.executemany(
             "UPDATE collected SET is_due = ? WHERE session = ?",
-            [(int(is_due), session) for session in sessions],
+            [(int(is_due), stream) for stream in list_streams(self._db, sessions)],
         )
 
     def list_summaries(self, folder: bytes, limit: int) -> list[str]:
@@ -162,52 +190,56 @@ class AssetLedger:
             "SELECT count(*) FROM session s JOIN collected c ON c.session = s.id "
             "WHERE s.folder = ? AND s.folder <> x'' AND c.summary <> ''"
         )
-        return int(self._db.execute(query, (folder,)).fetchone()[0])
+        return int(fetch_value(self._db, query, (folder,)))
 
-    def list_unsearched_units(self, session: int) -> list[int]:
+    def list_unsearched_units(self, session: SessionKey) -> list[int]:
         """List units that have entries not yet searched for file changes."""
         rows = self._db.execute(
             "SELECT DISTINCT unit FROM placement WHERE session = ?1 AND id > "
             "ifnull((SELECT newest FROM touched WHERE session = ?1), 0) ORDER BY unit",
-            (session,),
+            (find_stream(self._db, session),),
         )
         return [unit for (unit,) in rows]
 
-    def find_cwd_before(self, session: int, unit: int) -> str:
+    def find_cwd_before(self, session: SessionKey, unit: int) -> str:
         """Return the working directory when a unit began, or "" if unknown."""
         # A change of kind `folder` is a change of the working directory.
-        row = self._db.execute(
+        query = (
             "SELECT path FROM touch WHERE session = ? AND kind = 'folder' "
-            "AND unit < ? ORDER BY placement DESC LIMIT 1",
-            (session, unit),
-        ).fetchone()
-        return row[0] if row else ""
+            "AND unit < ? ORDER BY placement DESC LIMIT 1"
+        )
+        values = (find_stream(self._db, session), unit)
+        return str(fetch_value(self._db, query, values, default=""))
 
     def replace_file_changes(
-        self, session: int, unit: int, changes: list[FileChange]
+        self, session: SessionKey, unit: int, changes: list[FileChange]
     ) -> None:
         """Replace the stored file changes of a unit by these."""
+        stream = find_stream(self._db, session)
         self._db.execute(
-            "DELETE FROM touch WHERE session = ? AND unit = ?", (session, unit)
+            "DELETE FROM touch WHERE session = ? AND unit = ?", (stream, unit)
         )
-        placeholders = ", ".join("?" * (_CHANGE_COLUMNS.count(",") + 1))
         self._db.executemany(
-            f"INSERT OR REPLACE INTO touch ({_CHANGE_COLUMNS}) VALUES ({placeholders})",
-            [_pack(session, unit, nth, change) for nth, change in enumerate(changes)],
+            _SAVE_CHANGE,
+            [
+                (stream, nth, *_pack(structs.replace(change, unit=unit)))
+                for nth, change in enumerate(changes)
+            ],
         )
 
-    def mark_searched(self, session: int) -> None:
+    def mark_searched(self, session: SessionKey) -> None:
         """Record that all entries of a stream were searched for file changes."""
         self._db.execute(
             "INSERT OR REPLACE INTO touched SELECT ?1, ifnull(max(id), 0) "
             "FROM placement WHERE session = ?1",
-            (session,),
+            (find_stream(self._db, session),),
         )
 
-    def list_file_changes(self, session: int) -> list[FileChange]:
+    def list_file_changes(self, session: SessionKey) -> list[FileChange]:
         """List the file changes of a stream, in order."""
         query = f"{_SELECT_CHANGES} WHERE t.session = ? ORDER BY t.placement, t.nth"
-        return [_unpack(row) for row in self._db.execute(query, (session,))]
+        rows = self._db.execute(query, (find_stream(self._db, session),))
+        return [_unpack(row) for row in rows]
 
     def list_file_changes_below(self, folder: str) -> list[FileChange]:
         """List the changes of all sessions to files below a folder, by time."""
@@ -221,10 +253,10 @@ class AssetLedger:
         rows = self._db.execute(query, (folder + "/", folder + "0"))
         return [_unpack(row) for row in rows]
 
-    def list_old_thread_ids(self, session: int) -> list[str]:
+    def list_old_thread_ids(self, session: SessionKey) -> list[str]:
         """List the earlier ids of a thread that Leslie renamed."""
         query = "SELECT thread_id FROM thread_move WHERE session = ?"
-        return [thread_id for (thread_id,) in self._db.execute(query, (session,))]
+        return fetch_column(self._db, query, (find_stream(self._db, session),))
 
     def list_file_changes_at(self, path: str) -> list[FileChange]:
         """List the changes of all sessions to one file, by time."""
@@ -235,25 +267,25 @@ class AssetLedger:
         return [_unpack(row) for row in self._db.execute(query, (path,))]
 
 
-def _pack(session: int, unit: int, nth: int, change: FileChange) -> tuple[Any, ...]:
-    """Return the values of _CHANGE_COLUMNS for the unit's `nth` change."""
-    c = change
-    at_us = to_us(c.at) if c.at else None
-    values = (c.kind, c.path, c.tool, c.call_id, c.chat_id, at_us, c.body)
-    return (session, c.placement, nth, unit, *values)
+def _unpack_watched(values: Iterable[Any]) -> WatchedThread:
+    """Return the thread of a row of _SELECT_WATCHED, which is without its row id."""
+    agent, session_id, source, stamp, thread_id, folder, cwd = values
+    session = SessionKey(agent, session_id, source)
+    return WatchedThread(session, stamp, thread_id, os.fsdecode(folder), cwd)
 
 
-def _unpack(row: tuple[Any, ...]) -> FileChange:
+def _pack(change: FileChange) -> tuple[Any, ...]:
+    """Return the values of _CHANGE_COLUMNS."""
+    at_us = to_us(change.at) if change.at else None
+    return (*_get_copied_fields(change), change.read_order, at_us)
+
+
+def _unpack(row: Iterable[Any]) -> FileChange:
     """Return the file change of a row of _SELECT_CHANGES."""
+    agent, session_id, source, *copied, placement, at_us = row
     return FileChange(
-        session=SessionKey(*row[:3]),
-        placement=row[4],
-        unit=row[6],
-        kind=row[7],
-        path=row[8],
-        tool=row[9],
-        call_id=row[10],
-        chat_id=row[11],
-        at=from_us(row[12]) if row[12] is not None else None,
-        body=row[13],
+        session=SessionKey(agent, session_id, source),
+        read_order=placement,
+        at=from_us(at_us) if at_us is not None else None,
+        **dict(zip(_COPIED_FIELDS, copied, strict=True)),
     )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.model.record import SessionKey
+from leslied.store.sql import fetch_value
+from leslied.store.streams import IS_STREAM, find_stream
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
@@ -12,9 +16,7 @@ if TYPE_CHECKING:
 class DueSession(NamedTuple):
     """Session that is due for export."""
 
-    row: int
-    agent: str
-    session_id: str
+    key: SessionKey
     seen_us: int
     """Time at which the newest entry of the session or a subagent was read."""
 
@@ -34,7 +36,7 @@ class ExportLedger:
         they are not exported automatically.
         """
         rows = self._db.execute(
-            "SELECT m.id, m.agent, m.session_id, max(c.seen_us) AS seen FROM session m "
+            "SELECT m.agent, m.session_id, max(c.seen_us) AS seen FROM session m "
             "JOIN session c ON c.agent = m.agent AND c.session_id = m.session_id "
             "LEFT JOIN published p ON p.session = m.id "
             "WHERE m.source = 'main' AND m.folder <> x'' AND NOT m.is_dirty "
@@ -44,20 +46,23 @@ class ExportLedger:
             "OR p.formats <> ? ORDER BY m.ended_us DESC",
             (stop_cutoff_us, formats),
         )
-        return [DueSession(*row) for row in rows]
+        return [
+            DueSession(SessionKey(agent, session_id), seen_us)
+            for agent, session_id, seen_us in rows
+        ]
 
     def mark_exported(self, sessions: Iterable[DueSession], formats: str) -> None:
         """Record that these sessions were exported with the entries up to `seen_us`."""
         self._db.executemany(
             "INSERT OR REPLACE INTO published (session, seen_us, formats) "
-            "VALUES (?, ?, ?)",
-            [(due.row, due.seen_us, formats) for due in sessions],
+            f"SELECT id, ?, ? FROM session WHERE {IS_STREAM}",
+            [(due.seen_us, formats, *due.key) for due in sessions],
         )
 
-    def get_utc_offset(self, session: int) -> int:
+    def get_utc_offset(self, session: SessionKey) -> int:
         """Return the UTC offset in minutes of the session's transcripts, or 0."""
-        row = self._db.execute(
-            "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1",
-            (session,),
-        ).fetchone()
-        return int(row[0]) if row else 0
+        query = (
+            "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1"
+        )
+        stream = find_stream(self._db, session)
+        return int(fetch_value(self._db, query, (stream,), default=0))

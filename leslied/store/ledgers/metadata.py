@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import hashlib
 from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from msgspec import Struct, structs
 
 from leslied.errors import StoreUnusable
+from leslied.model.record import SessionKey
 from leslied.store.connection import open_reader, translate_sqlite_errors
+from leslied.store.sql import fetch_column, fetch_value, list_columns, make_insert
+from leslied.store.streams import find_stream
 from leslied.store.write.tombstones import Tombstones
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from leslied.store.write.tombstones import Tombstone
 
-_NAME_COLUMNS = (
-    "unit, chat_id, folder, file, utc_offset, started_us, digest, is_removed"
+_SESSION_COLUMNS = (
+    "agent",
+    "session_id",
+    "source",
+    "thread_id",
+    "folder",
+    "stopped_us",
+    "seen_us",
 )
-_SESSION_COLUMNS = "agent, session_id, source, thread_id, folder, stopped_us, seen_us"
-_NO_NAMES: tuple[int, Iterable[tuple[Any, ...]]] = (0, ())
-"""Stands for the next session with names when there is none; no row has the id 0."""
-_FIND_SESSION = (
-    "SELECT id FROM session WHERE agent = ? AND session_id = ? AND source = ?"
-)
+"""Columns with the fields of SessionMetadata, except names and runs."""
 
 
 class TranscriptName(Struct, frozen=True, array_like=True):
-    """Name of a transcript, and what its bytes depend on besides the records."""
+    """Name of a transcript, and what its bytes depend on besides the records.
+
+    The columns of the table `transcript` have the same names.
+    """
 
     unit: int
     chat_id: str
@@ -42,6 +49,22 @@ class TranscriptName(Struct, frozen=True, array_like=True):
     started_us: int
     digest: bytes
     is_removed: int
+
+
+_NOT_WRITTEN = 0
+"""Value of `newest` for a name that is reserved, but not written in this store."""
+_RESTORE_NAME = make_insert(
+    "transcript",
+    ("session", "newest", *TranscriptName.__struct_fields__),
+    "INSERT OR IGNORE",
+)
+
+
+class _StoredName(NamedTuple):
+    """Name of a transcript with the row id of its session."""
+
+    session: int
+    name: TranscriptName
 
 
 class SourceRun(Struct, frozen=True, array_like=True):
@@ -67,9 +90,9 @@ class SessionMetadata(Struct, frozen=True, kw_only=True):
     """Order of entries from several sources; empty if all came from one source."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Agent, session id and source."""
-        return (self.agent, self.session_id, self.source)
+    def key(self) -> SessionKey:
+        """Key of the session or subagent."""
+        return SessionKey(self.agent, self.session_id, self.source)
 
 
 class ManifestRuns(Struct, frozen=True, kw_only=True):
@@ -87,6 +110,10 @@ class ManifestRuns(Struct, frozen=True, kw_only=True):
         return (self.agent, self.session_id, self.source, self.seen_us)
 
 
+_NO_NAMES: tuple[int, Iterable[_StoredName]] = (0, ())
+"""Stands for the next session with names when there is none; no row has the id 0."""
+
+
 class MetadataLedger:
     """Read and restore session metadata; the caller holds the transaction."""
 
@@ -101,8 +128,7 @@ class MetadataLedger:
     def get_created_us(self) -> int:
         """Return the time at which the store was created, or 0."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"
-        row = self._db.execute(query).fetchone()
-        return int(row[0]) if row else 0
+        return int(fetch_value(self._db, query, default=0))
 
     def compute_fingerprint(self) -> list[int]:
         """Return numbers that change with every new transcript, entry or stop."""
@@ -117,8 +143,7 @@ class MetadataLedger:
     def load_manifest_fingerprint(self) -> list[int]:
         """Return the fingerprint with which the manifest was last written, or []."""
         query = "SELECT value FROM meta WHERE key = 'manifest_mark'"
-        row = self._db.execute(query).fetchone()
-        return [int(number) for number in row[0].split()] if row else []
+        return [int(n) for n in fetch_value(self._db, query, default="").split()]
 
     def record_manifest_fingerprint(self, fingerprint: list[int]) -> None:
         """Record that the manifest contains the metadata with this fingerprint."""
@@ -142,20 +167,14 @@ class MetadataLedger:
             has_complete_feeds=has_complete_feeds
         )
         runs_by_key = {item.key: item.runs for item in manifest_runs if item.runs}
-        name_groups = groupby(
-            self._db.execute(
-                f"SELECT session, {_NAME_COLUMNS} FROM transcript "
-                "ORDER BY session, unit"
-            ),
-            itemgetter(0),
-        )
+        name_groups = groupby(self._iter_names(), attrgetter("session"))
         # Both queries are sorted by session, so that they can advance together.
-        named_session, name_rows = next(name_groups, _NO_NAMES)
+        named_session, names = next(name_groups, _NO_NAMES)
         sessions = self._db.execute(
-            f"SELECT id, {_SESSION_COLUMNS} FROM session ORDER BY id"
+            f"SELECT id, {list_columns(_SESSION_COLUMNS)} FROM session ORDER BY id"
         )
-        for session, *row in sessions:
-            fields = dict(zip(_SESSION_COLUMNS.split(", "), row, strict=True))
+        for session, *values in sessions:
+            fields = dict(zip(_SESSION_COLUMNS, values, strict=True))
             metadata = SessionMetadata(**fields)
             if session in mixed_sessions:
                 runs = runs_by_key.get((*metadata.key, metadata.seen_us))
@@ -163,10 +182,19 @@ class MetadataLedger:
                 metadata = structs.replace(metadata, runs=runs)
             if session == named_session:
                 metadata = structs.replace(
-                    metadata, names=[TranscriptName(*name[1:]) for name in name_rows]
+                    metadata, names=[stored.name for stored in names]
                 )
-                named_session, name_rows = next(name_groups, _NO_NAMES)
+                named_session, names = next(name_groups, _NO_NAMES)
             yield metadata
+
+    def _iter_names(self) -> Iterator[_StoredName]:
+        """Yield the transcript names of all sessions, sorted by session and unit."""
+        rows = self._db.execute(
+            f"SELECT session, {list_columns(TranscriptName.__struct_fields__)} "
+            "FROM transcript ORDER BY session, unit"
+        )
+        for session, *values in rows:
+            yield _StoredName(session, TranscriptName(*values))
 
     def _find_mixed_sessions(self, *, has_complete_feeds: bool) -> set[int]:
         """Find the sessions whose entries come from more than one source."""
@@ -176,14 +204,14 @@ class MetadataLedger:
             else "(SELECT DISTINCT source, session FROM placement)"
         )
         query = f"SELECT session FROM {feeds} GROUP BY session HAVING count(*) > 1"
-        return {row[0] for row in self._db.execute(query)}
+        return set(fetch_column(self._db, query))
 
     def restore(self, sessions: list[SessionMetadata], created_us: int) -> int:
         """Restore the metadata of sessions and, unless 0, the store's creation time.
 
         Return how many of the sessions are not in the store.
         """
-        row_ids = {item.key: self._find_session(item.key) for item in sessions}
+        row_ids = {item.key: find_stream(self._db, item.key) for item in sessions}
         stored_sessions = [item for item in sessions if row_ids[item.key]]
         # Thread ids are unique, so clear the current ones before setting any.
         self._db.executemany(
@@ -214,32 +242,27 @@ class MetadataLedger:
             rows,
         )
 
-    def _find_session(self, key: tuple[str, str, str]) -> int:
-        """Return the row id of a stream, or 0 if the store does not have it."""
-        row = self._db.execute(_FIND_SESSION, key).fetchone()
-        return int(row[0]) if row else 0
-
     def restore_transcript_names(
-        self, metadata: SessionMetadata, units: dict[tuple[int, str], int]
+        self, metadata: SessionMetadata, units: Mapping[tuple[SessionKey, str], int]
     ) -> None:
         """Restore a session's transcript names.
 
-        `units` maps (session row id, chat id) to the unit's number in this store, which
-        can differ from the number in `metadata`.
+        `units` maps (session, chat id) to the unit's number in this store, which can
+        differ from the number in `metadata`.
         """
-        session = self._find_session(metadata.key)
+        session = find_stream(self._db, metadata.key)
         if not session:
             return
         self._db.executemany(
-            f"INSERT OR IGNORE INTO transcript (session, {_NAME_COLUMNS}, newest) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            _RESTORE_NAME,
             [
-                (
-                    session,
-                    units.get((session, name.chat_id), name.unit),
-                    *structs.astuple(name)[1:],
+                (session, _NOT_WRITTEN, *structs.astuple(name))
+                for name in (
+                    structs.replace(
+                        name, unit=units.get((metadata.key, name.chat_id), name.unit)
+                    )
+                    for name in metadata.names
                 )
-                for name in metadata.names
             ],
         )
 
@@ -332,27 +355,25 @@ class RebuildReader:
         yield from self._db.execute("SELECT entry_id, digest, observed_us FROM record")
 
     @translate_sqlite_errors
-    def hash_sessions(self) -> dict[tuple[str, str, str], tuple[int, bytes]]:
-        """Return each stream's row id and a hash of its entries in order, by key."""
+    def hash_sessions(self) -> dict[SessionKey, bytes]:
+        """Return a hash of each stream's entries in order."""
         rows = self._db.execute(
-            "SELECT s.id, s.agent, s.session_id, s.source, p.unit, r.entry_id, "
+            "SELECT s.agent, s.session_id, s.source, p.unit, r.entry_id, "
             "r.digest FROM session s JOIN placement p ON p.session = s.id "
             "JOIN record r ON r.entry = p.entry AND r.is_current ORDER BY s.id, p.id"
         )
-        hashes: dict[Any, tuple[int, bytes]] = {}
-        for (session, *key), entries in groupby(rows, itemgetter(0, 1, 2, 3)):
-            digest = hashlib.blake2b(digest_size=16)
-            for *_, unit, entry_id, record_digest in entries:
-                digest.update(b"%d\0%s%s" % (unit, entry_id, record_digest))
-            hashes[tuple(key)] = (session, digest.digest())
-        return hashes
+        hashes: dict[SessionKey, hashlib.blake2b] = {}
+        for agent, session_id, source, unit, entry_id, digest in rows:
+            key = SessionKey(agent, session_id, source)
+            entries_hash = hashes.setdefault(key, hashlib.blake2b(digest_size=16))
+            entries_hash.update(b"%d\0%s%s" % (unit, entry_id, digest))
+        return {key: entries_hash.digest() for key, entries_hash in hashes.items()}
 
     @translate_sqlite_errors
-    def load_entry_ids(self, session: int) -> set[bytes]:
+    def load_entry_ids(self, session: SessionKey) -> set[bytes]:
         """Return the ids of a session's entries."""
-        rows = self._db.execute(
+        query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ?",
-            (session,),
+            "WHERE p.session = ?"
         )
-        return {row[0] for row in rows}
+        return set(fetch_column(self._db, query, (find_stream(self._db, session),)))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leslied.store.sql import fetch_value
+from leslied.store.streams import find_stream
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
@@ -37,7 +40,7 @@ class RedecodeLedger:
     def is_gone(self, source: int) -> bool:
         """Return whether the last scan found that the source no longer exists."""
         query = "SELECT is_gone FROM source WHERE id = ?"
-        return bool(self._db.execute(query, (source,)).fetchone()[0])
+        return bool(fetch_value(self._db, query, (source,)))
 
     def mark_impossible(self, source: int, version: int) -> None:
         """Record that this version cannot decode the source again."""
@@ -56,5 +59,5 @@ class RedecodeLedger:
         """Delete the transcripts of units that no longer exist."""
         self._db.executemany(
             "DELETE FROM transcript WHERE session = ? AND unit = ?",
-            [(transcript.session, transcript.unit) for transcript in transcripts],
+            [(find_stream(self._db, t.session), t.unit) for t in transcripts],
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from leslied.model.record import MAIN
+from leslied.model.record import MAIN, SessionKey
 from leslied.store.read.ownership import Ownership
+from leslied.store.sql import fetch_value, select_in_batches
+from leslied.store.streams import IS_STREAM, find_stream
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
 class DueThread(NamedTuple):
     """Thread that may need an update in the relations file of its project."""
 
-    session: int
-    agent: str
-    session_id: str
+    key: SessionKey
     digest: bytes
     """Hash of what was last written about the thread; empty if it must be rewritten."""
 
@@ -26,7 +26,7 @@ class DueThread(NamedTuple):
 class ThreadMove(NamedTuple):
     """Thread with a new id; files under the old id may still exist."""
 
-    session: int
+    key: SessionKey
     old_id: str
     new_id: str
     folder: bytes
@@ -43,16 +43,17 @@ class RelationsLedger:
     def list_due(self) -> list[DueThread]:
         """List threads whose files changed, or that were not over when last written."""
         rows = self._db.execute(
-            "SELECT s.id, s.agent, s.session_id, d.told FROM thread_due d "
+            "SELECT s.agent, s.session_id, s.source, d.told FROM thread_due d "
             "JOIN session s ON s.id = d.session ORDER BY s.id"
         )
-        return [DueThread(*row) for row in rows]
+        return [DueThread(SessionKey(*key), digest) for *key, digest in rows]
 
-    def mark_written(self, session: int, digest: bytes, *, is_over: bool) -> None:
+    def mark_written(self, key: SessionKey, digest: bytes, *, is_over: bool) -> None:
         """Save the hash of what was written about a thread.
 
         With `is_over`, nothing more is expected: the thread is no longer due.
         """
+        session = find_stream(self._db, key)
         if is_over:
             query = "DELETE FROM thread_due WHERE session = ?"
             self._db.execute(query, (session,))
@@ -60,15 +61,22 @@ class RelationsLedger:
             query = "UPDATE thread_due SET told = ? WHERE session = ?"
             self._db.execute(query, (digest, session))
 
-    def mark_due(self, sessions: Iterable[int]) -> None:
+    def mark_due(self, keys: Iterable[SessionKey]) -> None:
         """Mark these threads as due, except threads without files."""
         self._db.executemany(
             "INSERT OR REPLACE INTO thread_due (session) "
-            "SELECT id FROM session WHERE id = ? AND folder <> x''",
-            [(session,) for session in sessions],
+            f"SELECT id FROM session WHERE {IS_STREAM} AND folder <> x''",
+            keys,
         )
 
-    def count_shared_entries(self, session: int) -> dict[int, int]:
+    def list_related_sessions(self, key: SessionKey) -> list[SessionKey]:
+        """List the other main sessions that share entries with this one."""
+        streams = self._count_shared_entries(find_stream(self._db, key))
+        query = "SELECT agent, session_id, source FROM session WHERE id"
+        rows = select_in_batches(self._db, query, streams)
+        return [SessionKey(*row) for row in rows]
+
+    def _count_shared_entries(self, session: int) -> dict[int, int]:
         """Return how many entries each other main session shares with this one."""
         rows = self._db.execute(
             "SELECT o.session, count(*) FROM placement p JOIN placement o "
@@ -79,7 +87,14 @@ class RelationsLedger:
         )
         return dict(rows.fetchall())
 
-    def find_parent(self, session: int) -> int:
+    def find_parent_thread(self, key: SessionKey) -> tuple[str, bytes]:
+        """Return the thread that this one was forked from, as (thread id, folder).
+
+        The folder is the one that contains `.leslie`. Both are empty without a parent.
+        """
+        return self._get_thread(self._find_parent(find_stream(self._db, key)))
+
+    def _find_parent(self, session: int) -> int:
         """Return the session that this one was forked from, or 0.
 
         Use the parent that the log names, else the older session that shares the most
@@ -88,7 +103,7 @@ class RelationsLedger:
         logged_parent = self._find_logged_parent(session)
         if logged_parent:
             return logged_parent
-        shared = self.count_shared_entries(session)
+        shared = self._count_shared_entries(session)
         ownership = Ownership(self._db)
         older_sessions = [
             other for other in shared if _is_older(ownership, other, session)
@@ -99,27 +114,27 @@ class RelationsLedger:
             default=0,
         )
 
-    def get_thread(self, session: int) -> tuple[str, bytes]:
+    def _get_thread(self, session: int) -> tuple[str, bytes]:
         """Return the thread id of a session and the folder that contains `.leslie`."""
         query = "SELECT thread_id, folder FROM session WHERE id = ?"
         row = self._db.execute(query, (session,)).fetchone()
-        return (row[0], bytes(row[1])) if row else ("", b"")
+        thread_id, folder = row or ("", b"")
+        return thread_id, folder
 
     def _find_logged_parent(self, session: int) -> int:
         """Return the parent that the log names, or 0.
 
         Agents whose forks do not share entry ids write the parent into the log.
         """
-        row = self._db.execute(
+        query = (
             "SELECT o.id FROM placement p JOIN record r ON r.entry = p.entry "
             "JOIN session s ON s.id = p.session JOIN session o ON o.agent = s.agent "
             "AND o.source = ?1 AND o.id <> s.id "
             "AND o.session_id = json_extract(r.metadata, '$.forked_from') "
             "WHERE p.session = ?2 AND p.unit <= 1 AND r.type = 'system_event' "
-            "AND r.metadata LIKE '%forked_from%' LIMIT 1",
-            (MAIN, session),
-        ).fetchone()
-        return int(row[0]) if row else 0
+            "AND r.metadata LIKE '%forked_from%' LIMIT 1"
+        )
+        return int(fetch_value(self._db, query, (MAIN, session), default=0))
 
     def list_relations_files(self) -> dict[bytes, str]:
         """Return the stamps of relations files that leslied wrote, by folder."""
@@ -134,43 +149,51 @@ class RelationsLedger:
 
     def find_claimed_threads(
         self, folder: bytes, claims: Iterable[tuple[str, str]]
-    ) -> list[tuple[int, str, str]]:
+    ) -> list[tuple[SessionKey, str, str]]:
         """Find threads of a folder that Leslie claims under another thread id.
 
         `claims` has (session id, thread id). Skip claims of a thread id that is in use,
         and threads that were moved before. Return (session, old thread id, new thread
         id).
         """
-        renames: list[tuple[int, str, str]] = []
+        renames: list[tuple[SessionKey, str, str]] = []
         for session_id, thread_id in claims:
-            renames += self._db.execute(
-                "SELECT id, thread_id, ?2 FROM session WHERE session_id = ?1 "
+            rows = self._db.execute(
+                "SELECT agent, session_id, source, thread_id FROM session "
+                "WHERE session_id = ?1 "
                 "AND source = 'main' AND folder = ?3 AND thread_id <> ?2 "
                 "AND NOT EXISTS (SELECT 1 FROM session WHERE thread_id = ?2) "
                 "AND id NOT IN (SELECT session FROM thread_move)",
                 (session_id, thread_id, folder),
             )
+            renames += [(SessionKey(*key), old_id, thread_id) for *key, old_id in rows]
         return renames
 
-    def list_transcript_files(self, session: int) -> list[tuple[int, int, str]]:
-        """List transcripts of a thread and its subagents, as (session, unit, path)."""
+    def list_transcript_files(
+        self, key: SessionKey
+    ) -> list[tuple[SessionKey, int, str]]:
+        """List transcripts of a thread and its subagents, as (stream, unit, path)."""
         rows = self._db.execute(
-            "SELECT t.session, t.unit, t.file FROM transcript t "
-            "JOIN session c ON c.id = t.session JOIN session m ON m.agent = c.agent "
-            "AND m.session_id = c.session_id WHERE m.id = ? ORDER BY t.file",
-            (session,),
+            "SELECT s.agent, s.session_id, s.source, t.unit, t.file FROM transcript t "
+            "JOIN session s ON s.id = t.session "
+            "WHERE s.agent = ? AND s.session_id = ? ORDER BY t.file",
+            (key.agent, key.session_id),
         )
-        return rows.fetchall()
+        return [(SessionKey(*stream), unit, file) for *stream, unit, file in rows]
 
     def move_thread(
-        self, session: int, thread_id: str, files: list[tuple[int, int, str, str]]
+        self,
+        key: SessionKey,
+        thread_id: str,
+        files: list[tuple[SessionKey, int, str, str]],
     ) -> None:
         """Change a thread's id and make its files due under new paths.
 
-        `files` has (session, unit, old path, new path). The old paths are stored until
+        `files` has (stream, unit, old path, new path). The old paths are stored until
         `mark_moved`.
         """
-        old_id, _ = self.get_thread(session)
+        session = find_stream(self._db, key)
+        old_id, _ = self._get_thread(session)
         self._db.execute(
             "UPDATE session SET thread_id = ?, is_dirty = 1 WHERE id = ?",
             (thread_id, session),
@@ -179,7 +202,10 @@ class RelationsLedger:
             "UPDATE transcript SET file = ?, digest = x'', "
             "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
             "WHERE session = ? AND unit = ?",
-            [(new_path, stream, unit) for stream, unit, _, new_path in files],
+            [
+                (new_path, find_stream(self._db, stream), unit)
+                for stream, unit, _, new_path in files
+            ],
         )
         old_paths = json.dumps([old_path for _, _, old_path, _ in files])
         self._db.execute(
@@ -190,20 +216,20 @@ class RelationsLedger:
     def list_moves(self) -> list[ThreadMove]:
         """List threads whose files under the old id may still exist."""
         rows = self._db.execute(
-            "SELECT s.id, m.thread_id, s.thread_id, s.folder, m.files "
+            "SELECT s.agent, s.session_id, s.source, "
+            "m.thread_id, s.thread_id, s.folder, m.files "
             "FROM thread_move m JOIN session s ON s.id = m.session "
             "WHERE m.files <> ''"
         )
         return [
-            ThreadMove(session, old_id, new_id, folder, json.loads(files))
-            for session, old_id, new_id, folder, files in rows
+            ThreadMove(SessionKey(*key), old_id, new_id, folder, json.loads(files))
+            for *key, old_id, new_id, folder, files in rows
         ]
 
-    def mark_moved(self, session: int) -> None:
+    def mark_moved(self, key: SessionKey) -> None:
         """Record that no file remains under the old id. A thread is moved only once."""
-        self._db.execute(
-            "UPDATE thread_move SET files = '' WHERE session = ?", (session,)
-        )
+        query = "UPDATE thread_move SET files = '' WHERE session = ?"
+        self._db.execute(query, (find_stream(self._db, key),))
 
 
 def _is_older(ownership: Ownership, candidate: int, session: int) -> bool:

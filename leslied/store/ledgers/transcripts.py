@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.output import Transcript
+from leslied.model.record import SessionKey
 from leslied.store.read.spawn_lookup import StoredSpawnLookup
+from leslied.store.sql import fetch_value, list_columns, make_insert
+from leslied.store.streams import IS_STREAM, find_stream
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from leslied.model.session import SessionSummary
 
-_COLUMNS = (
-    "session, unit, chat_id, folder, file, utc_offset, started_us, newest, digest"
+_FIELDS = tuple(f.name for f in fields(Transcript) if f.name != "session")
+"""Fields of a transcript; the columns have the same names."""
+_get_fields = attrgetter(*_FIELDS)
+_COLUMNS = f"s.agent, s.session_id, s.source, {list_columns(_FIELDS, table='t')}"
+_SAVE = (
+    f"{make_insert('transcript', ('session', *_FIELDS))} ON CONFLICT DO UPDATE "
+    "SET newest = excluded.newest, digest = excluded.digest"
 )
-_PLACEHOLDERS = ", ".join("?" * (_COLUMNS.count(",") + 1))
 
 
 class UnitMove(NamedTuple):
@@ -52,13 +62,13 @@ class TranscriptLedger:
         )
         return list(dict.fromkeys(rows))
 
-    def list_due_units(self, session: int, after_unit: int) -> list[int]:
+    def list_due_units(self, session: SessionKey, after_unit: int) -> list[int]:
         """List units after `after_unit` with entries newer than their transcript."""
         rows = self._db.execute(
             "SELECT DISTINCT p.unit FROM placement p "
             "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
             "WHERE p.session = ? AND p.unit > ? AND p.id > ifnull(t.newest, 0)",
-            (session, max(after_unit, 0)),
+            (find_stream(self._db, session), max(after_unit, 0)),
         )
         return [unit for (unit,) in rows]
 
@@ -66,16 +76,17 @@ class TranscriptLedger:
         """Return the facts that decide which unit spawned each subagent of `main`."""
         return StoredSpawnLookup(self._db, main)
 
-    def get_newest_placement(self, session: int) -> int:
-        """Return the newest placement of a stream, or 0."""
+    def get_newest_read_order(self, session: SessionKey) -> int:
+        """Return the `read_order` of the newest record of a stream, or 0."""
         query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
-        return int(self._db.execute(query, (session,)).fetchone()[0])
+        return int(fetch_value(self._db, query, (find_stream(self._db, session),)))
 
-    def find_transcript(self, session: int, unit: int) -> Transcript | None:
+    def find_transcript(self, session: SessionKey, unit: int) -> Transcript | None:
         """Return the transcript that was saved for a unit, or None."""
         row = self._db.execute(
-            f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit = ?",
-            (session, unit),
+            f"SELECT {_COLUMNS} FROM session s JOIN transcript t ON t.session = s.id "
+            "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? AND t.unit = ?",
+            (*session, unit),
         ).fetchone()
         return _unpack(row) if row else None
 
@@ -89,22 +100,16 @@ class TranscriptLedger:
 
         The name of a transcript that was saved before does not change.
         """
-        t = transcript
-        values = (t.session, t.unit, t.chat_id, t.folder, t.file, t.utc_offset)
-        self._db.execute(
-            f"INSERT INTO transcript ({_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
-            "ON CONFLICT DO UPDATE "
-            "SET newest = excluded.newest, digest = excluded.digest",
-            (*values, t.started_us, t.newest, t.digest),
-        )
+        session = find_stream(self._db, transcript.session)
+        self._db.execute(_SAVE, (session, *_get_fields(transcript)))
         self._db.execute(
             "INSERT OR IGNORE INTO thread_due (session) SELECT m.id FROM session c "
             "JOIN session m ON m.agent = c.agent AND m.session_id = c.session_id "
             "AND m.source = 'main' WHERE c.id = ?",
-            (t.session,),
+            (session,),
         )
 
-    def list_surplus(self, session: int, limit: int) -> list[Transcript]:
+    def list_surplus(self, session: SessionKey, limit: int) -> list[Transcript]:
         """List existing transcripts of a thread, except the newest `limit`."""
         # A unit without a start time gets the latest start time of the units before it.
         sort_time = (
@@ -113,18 +118,19 @@ class TranscriptLedger:
         )
         rows = self._db.execute(
             f"SELECT {_COLUMNS} FROM (SELECT *, {sort_time} AS sort_time "
-            "FROM transcript WHERE session = ? AND unit > 0) WHERE NOT is_removed "
+            "FROM transcript WHERE session = ? AND unit > 0) t "
+            "JOIN session s ON s.id = t.session WHERE NOT is_removed "
             "ORDER BY sort_time DESC, unit DESC LIMIT -1 OFFSET ?",
-            (session, limit),
+            (find_stream(self._db, session), limit),
         )
         return [_unpack(row) for row in rows]
 
     def list_files(self, agent: str, session_id: str) -> list[Transcript]:
         """List existing transcripts of a session and its subagents."""
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM transcript WHERE newest > 0 AND NOT is_removed "
-            "AND session IN (SELECT id FROM session WHERE agent = ? "
-            "AND session_id = ?)",
+            f"SELECT {_COLUMNS} FROM session s JOIN transcript t ON t.session = s.id "
+            "WHERE s.agent = ? AND s.session_id = ? "
+            "AND t.newest > 0 AND NOT t.is_removed",
             (agent, session_id),
         )
         return [_unpack(row) for row in rows]
@@ -133,19 +139,18 @@ class TranscriptLedger:
         """Record that the file was deleted. Its name stays reserved."""
         self._db.execute(
             "UPDATE transcript SET is_removed = 1 WHERE session = ? AND unit = ?",
-            (transcript.session, transcript.unit),
+            (find_stream(self._db, transcript.session), transcript.unit),
         )
 
-    def move_units(self, session: int, moves: dict[int, UnitMove]) -> None:
+    def move_units(self, stream: int, moves: dict[int, UnitMove]) -> None:
         """Renumber the transcripts of a stream; make those of changed units due.
 
         `moves` has every unit that still exists, by its old number. Transcripts of
         other units become obsolete; they get negative numbers.
         """
-        columns = f"{_COLUMNS}, is_removed"
-        query = f"SELECT {columns} FROM transcript WHERE session = ? ORDER BY unit"
-        rows = self._db.execute(query, (session,)).fetchall()
-        names = columns.split(", ")
+        names = ("session", "is_removed", *_FIELDS)
+        query = f"SELECT {list_columns(names)} FROM transcript WHERE session = ?"
+        rows = self._db.execute(f"{query} ORDER BY unit", (stream,)).fetchall()
         transcripts = [dict(zip(names, row, strict=True)) for row in rows]
         last = min([0, *(transcript["unit"] for transcript in transcripts)])
         for transcript in transcripts:
@@ -156,48 +161,51 @@ class TranscriptLedger:
             elif transcript["unit"] >= 0:
                 last -= 1
                 transcript["unit"] = last
-        self._db.execute("DELETE FROM transcript WHERE session = ?", (session,))
-        placeholders = ", ".join(f":{name}" for name in names)
+        self._db.execute("DELETE FROM transcript WHERE session = ?", (stream,))
         self._db.executemany(
-            f"INSERT INTO transcript ({columns}) VALUES ({placeholders})", transcripts
+            make_insert("transcript", names),
+            [tuple(transcript.values()) for transcript in transcripts],
         )
 
-    def list_obsolete(self, session: int) -> list[Transcript]:
+    def list_obsolete(self, stream: int) -> list[Transcript]:
         """List the transcripts of units that no longer exist in a stream."""
-        query = f"SELECT {_COLUMNS} FROM transcript WHERE session = ? AND unit < 0"
-        return [_unpack(row) for row in self._db.execute(query, (session,))]
+        query = (
+            f"SELECT {_COLUMNS} FROM transcript t JOIN session s ON s.id = t.session "
+            "WHERE t.session = ? AND t.unit < 0"
+        )
+        return [_unpack(row) for row in self._db.execute(query, (stream,))]
 
-    def get_folder(self, session: int) -> bytes:
+    def get_folder(self, session: SessionKey) -> bytes:
         """Return the folder of the thread's files; b"" before the first is written."""
-        query = "SELECT folder FROM session WHERE id = ?"
-        return bytes(self._db.execute(query, (session,)).fetchone()[0])
+        query = f"SELECT folder FROM session WHERE {IS_STREAM}"
+        return bytes(fetch_value(self._db, query, session, default=b""))
 
-    def set_folder(self, session: int, folder: bytes) -> None:
+    def set_folder(self, session: SessionKey, folder: bytes) -> None:
         """Set the folder of the thread's files."""
         self._db.execute(
-            "UPDATE session SET folder = ? WHERE id = ?", (folder, session)
+            f"UPDATE session SET folder = ? WHERE {IS_STREAM}", (folder, *session)
         )
 
-    def claim_thread_id(self, session: int, thread_id: str) -> bool:
+    def claim_thread_id(self, session: SessionKey, thread_id: str) -> bool:
         """Set the thread's id; return False if another thread has it."""
         result = self._db.execute(
-            "UPDATE OR IGNORE session SET thread_id = ? WHERE id = ?",
-            (thread_id, session),
+            f"UPDATE OR IGNORE session SET thread_id = ? WHERE {IS_STREAM}",
+            (thread_id, *session),
         )
         return result.rowcount == 1
 
-    def has_files(self, session: int) -> bool:
+    def has_files(self, session: SessionKey) -> bool:
         """Return whether any transcript of the stream was ever written."""
         query = "SELECT 1 FROM transcript WHERE session = ? AND newest > 0"
-        return self._db.execute(query, (session,)).fetchone() is not None
+        stream = find_stream(self._db, session)
+        return self._db.execute(query, (stream,)).fetchone() is not None
 
-    def move_unwritten_thread(self, session: int, folder: bytes) -> None:
+    def move_unwritten_thread(self, session: SessionKey, folder: bytes) -> None:
         """Change the folder of a thread without files; drop its reserved file names."""
         self._db.execute(
-            "DELETE FROM transcript WHERE newest = 0 AND session IN (SELECT c.id "
-            "FROM session c JOIN session m ON m.agent = c.agent "
-            "AND m.session_id = c.session_id WHERE m.id = ?)",
-            (session,),
+            "DELETE FROM transcript WHERE newest = 0 AND session IN "
+            "(SELECT id FROM session WHERE agent = ? AND session_id = ?)",
+            (session.agent, session.session_id),
         )
         self.set_folder(session, folder)
 
@@ -224,8 +232,7 @@ class TranscriptLedger:
     def get_created_us(self) -> int:
         """Return the time at which the store was created, or 0."""
         query = "SELECT value FROM meta WHERE key = 'created_us'"
-        row = self._db.execute(query).fetchone()
-        return int(row[0]) if row else 0
+        return int(fetch_value(self._db, query, default=0))
 
 
 def _move_newest(newest: int, move: UnitMove) -> int:
@@ -236,7 +243,10 @@ def _move_newest(newest: int, move: UnitMove) -> int:
     return move.newest if is_up_to_date else move.first - 1
 
 
-def _unpack(row: tuple[object, ...]) -> Transcript:
+def _unpack(row: Iterable[Any]) -> Transcript:
     """Return the transcript of a row with _COLUMNS."""
-    names = _COLUMNS.split(", ")
-    return Transcript(**dict(zip(names, row, strict=True)))  # type: ignore[arg-type]
+    agent, session_id, source, *values = row
+    return Transcript(
+        session=SessionKey(agent, session_id, source),
+        **dict(zip(_FIELDS, values, strict=True)),
+    )

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.record import MAIN
 from leslied.model.source import WAITING
+from leslied.store.sql import fetch_column, fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+class _AgentSessions(NamedTuple):
+    """The sessions of an agent: their number, and when the last one ended."""
+
+    total: int = 0
+    ended_us: int = 0
+
+
+_NO_SESSIONS = _AgentSessions()
 
 
 def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
@@ -21,13 +32,7 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
     )
-    sessions = {
-        row[0]: row[1:]
-        for row in db.execute(
-            f"SELECT agent, sum(entries > 0 AND source = '{MAIN}'), "
-            "ifnull(max(ended_us), 0) FROM session GROUP BY agent"
-        )
-    }
+    sessions = _summarize_sessions(db)
     return [
         {
             "name": agent,
@@ -35,9 +40,9 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "gone": gone,
             "unreadable": _count_unread(db, agent, is_waiting=False),
             "waiting": _count_unread(db, agent, is_waiting=True),
-            "sessions": sessions.get(agent, (0, 0))[0],
+            "sessions": sessions.get(agent, _NO_SESSIONS).total,
             "newest_ingested_ns": newest_ns,
-            "last_seen_ns": 1000 * sessions.get(agent, (0, 0))[1],
+            "last_seen_ns": 1000 * sessions.get(agent, _NO_SESSIONS).ended_us,
             "rejected": _count_rejected(db, agent),
             "paths": _list_paths(db, agent),
             "looked_ns": find_last_scan_ns(db, agent),
@@ -45,6 +50,15 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
         }
         for agent, count, newest_ns, gone in sources.fetchall()
     ]
+
+
+def _summarize_sessions(db: sqlite3.Connection) -> dict[str, _AgentSessions]:
+    """Return the number and the last activity of sessions, by agent."""
+    rows = db.execute(
+        f"SELECT agent, sum(entries > 0 AND source = '{MAIN}'), "
+        "ifnull(max(ended_us), 0) FROM session GROUP BY agent"
+    )
+    return {agent: _AgentSessions(*values) for agent, *values in rows}
 
 
 def record_scan(db: sqlite3.Connection, agent: str, at_us: int) -> None:
@@ -57,8 +71,7 @@ def record_scan(db: sqlite3.Connection, agent: str, at_us: int) -> None:
 def find_last_scan_ns(db: sqlite3.Connection, agent: str) -> int:
     """Return the time of the agent's last scan in nanoseconds; 0 if there was none."""
     query = "SELECT value FROM meta WHERE key = ?"
-    row = db.execute(query, (_make_scan_key(agent),)).fetchone()
-    return 1000 * int(row[0]) if row else 0
+    return 1000 * int(fetch_value(db, query, (_make_scan_key(agent),), default=0))
 
 
 def _make_scan_key(agent: str) -> str:
@@ -72,8 +85,7 @@ def _count_unread(db: sqlite3.Connection, agent: str, *, is_waiting: bool) -> in
         "SELECT count(*) FROM source WHERE agent = ? AND trouble <> '' "
         f"AND NOT is_gone AND trouble {operator} ?"
     )
-    (count,) = db.execute(query, (agent, WAITING + "%")).fetchone()
-    return int(count)
+    return int(fetch_value(db, query, (agent, WAITING + "%")))
 
 
 def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
@@ -81,8 +93,7 @@ def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
         "SELECT count(*) FROM rejected j JOIN source s ON s.id = j.source "
         "WHERE s.agent = ?"
     )
-    (count,) = db.execute(query, (agent,)).fetchone()
-    return int(count)
+    return int(fetch_value(db, query, (agent,)))
 
 
 def _count_decoder_versions(
@@ -99,9 +110,7 @@ def _count_decoder_versions(
 
 def _list_paths(db: sqlite3.Connection, agent: str) -> list[bytes]:
     """List the paths of sources that still exist, last modified first."""
-    rows = db.execute(
-        "SELECT path FROM source WHERE agent = ? AND is_gone = 0 "
-        "ORDER BY mtime_ns DESC",
-        (agent,),
+    query = (
+        "SELECT path FROM source WHERE agent = ? AND is_gone = 0 ORDER BY mtime_ns DESC"
     )
-    return [row[0] for row in rows]
+    return fetch_column(db, query, (agent,))

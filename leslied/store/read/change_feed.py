@@ -11,6 +11,8 @@ from leslied.store.read.record_query import (
     SELECT_RECORDS,
     unpack_placed_record,
 )
+from leslied.store.sql import fetch_value
+from leslied.store.streams import list_streams
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,31 +41,34 @@ class ChangeFeed:
         return self._fetch_int("PRAGMA data_version")
 
     @translate_sqlite_errors
-    def get_newest_placement(self) -> int:
-        """Return the id of the newest placement, or 0."""
+    def get_newest_read_order(self) -> int:
+        """Return the `read_order` of the newest record, or 0."""
         return self._fetch_int("SELECT ifnull(max(id), 0) FROM placement")
 
     @translate_sqlite_errors
-    def list_after(self, placement: int) -> list[PlacedRecord]:
-        """Return the next batch of records after a placement; empty at the end."""
+    def list_after(self, read_order: int) -> list[PlacedRecord]:
+        """Return the next batch of records after this one; empty at the end."""
         query = (
             f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_VISIBLE} "
             f"ORDER BY p.id LIMIT {_BATCH_SIZE}"
         )
-        rows = self._db.execute(query, (placement,)).fetchall()
+        rows = self._db.execute(query, (read_order,)).fetchall()
         return [unpack_placed_record(row, 0) for row in rows]
 
     @translate_sqlite_errors
     def list_last(
-        self, count: int, types: Sequence[str], sessions: Collection[int] | None = None
+        self,
+        count: int,
+        types: Sequence[str],
+        streams: Collection[SessionKey] | None = None,
     ) -> list[PlacedRecord]:
         """List the last `count` records of these types, in order.
 
-        `sessions` restricts the list to streams with these row ids.
+        `streams` restricts the list to these sessions and subagents.
         """
         placeholders = ", ".join("?" * len(types))
-        ids = ", ".join(f"{row:d}" for row in sessions or ())
-        condition = "" if sessions is None else f"AND p.session IN ({ids})"
+        ids = ", ".join(map(str, list_streams(self._db, streams or ())))
+        condition = "" if streams is None else f"AND p.session IN ({ids})"
         rows = self._db.execute(
             f"{SELECT_RECORDS} WHERE r.type IN ({placeholders}) AND {IS_VISIBLE} "
             f"{condition} ORDER BY p.id DESC LIMIT ?",
@@ -72,12 +77,12 @@ class ChangeFeed:
         return [unpack_placed_record(row, 0) for row in reversed(rows)]
 
     @translate_sqlite_errors
-    def list_streams(self) -> dict[int, SessionKey]:
-        """Return the key of every stream that has entries, by row id."""
+    def list_streams(self) -> list[SessionKey]:
+        """List every session and subagent that has entries."""
         rows = self._db.execute(
-            "SELECT id, agent, session_id, source FROM session WHERE entries > 0"
+            "SELECT agent, session_id, source FROM session WHERE entries > 0"
         )
-        return {row[0]: SessionKey(*row[1:]) for row in rows}
+        return [SessionKey(*key) for key in rows]
 
     @translate_sqlite_errors
     def get_sequence(self, placed: PlacedRecord) -> int:
@@ -87,7 +92,7 @@ class ChangeFeed:
             "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
             f"AND p.id <= ? AND {IS_VISIBLE}",
             *placed.record.session,
-            placed.placement,
+            placed.read_order,
         )
 
     @translate_sqlite_errors
@@ -98,7 +103,10 @@ class ChangeFeed:
             f"WHERE source = '{MAIN}' AND stopped_us > ? ORDER BY stopped_us",
             (since_us,),
         )
-        return [(SessionKey(*row[:2]), row[2]) for row in rows]
+        return [
+            (SessionKey(agent, session_id), stopped_us)
+            for agent, session_id, stopped_us in rows
+        ]
 
     def _fetch_int(self, query: str, *values: Any) -> int:
-        return int(self._db.execute(query, values).fetchone()[0])
+        return int(fetch_value(self._db, query, values))

@@ -157,7 +157,8 @@ def _compile_is_filters(
 
 
 def _and(left: Condition, right: Condition) -> Condition:
-    return f"{left[0]} AND {right[0]}", [*left[1], *right[1]]
+    (left_sql, left_values), (right_sql, right_values) = left, right
+    return f"{left_sql} AND {right_sql}", [*left_values, *right_values]
 
 
 def _compile_project(project: str) -> Condition:

@@ -26,7 +26,11 @@ from leslied.store.read.session_queries import (
     list_agent_names,
     select_sessions,
 )
-from leslied.store.read.session_summary import SUMMARY_COLUMNS, unpack_summary
+from leslied.store.read.session_summary import (
+    SELECT_SUMMARIES,
+    SummaryRow,
+    make_summary,
+)
 from leslied.store.read.unit_ids import (
     find_chat_id,
     find_unit_zero_by_prefix,
@@ -34,6 +38,8 @@ from leslied.store.read.unit_ids import (
 )
 from leslied.store.read.usage_queries import UsageQueries
 from leslied.store.read.usage_totals import UsageTotals
+from leslied.store.sql import fetch_column, fetch_value, select_in_batches
+from leslied.store.streams import IS_STREAM, find_stream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -50,8 +56,6 @@ _MAX_GROUP_QUERIES = 500
 """For more groups than this, one query over all sessions is faster."""
 _PREFIX_CHARACTERS = 8
 """Ids that have this many first characters in common are similar."""
-_BATCH_SIZE = 500
-"""Values in one query; SQLite limits the number of placeholders."""
 
 
 class StoreReader:
@@ -98,25 +102,33 @@ class StoreReader:
 
         `groups` restricts the list to these sessions and their subagents.
         """
-        rows = self._load_summary_rows(groups)
-        usage = self._totals.get_by_stream([row[0] for row in rows])
-        sessions = [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
+        sessions = self._add_usage(self._load_summary_rows(groups))
         sessions.sort(key=lambda session: session.recency, reverse=True)
         return sessions
 
     def _load_summary_rows(
         self, groups: Sequence[SessionGroup] | None
-    ) -> list[tuple[Any, ...]]:
-        query = f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0"
+    ) -> list[SummaryRow]:
         if groups is not None and len(groups) <= _MAX_GROUP_QUERIES:
-            group_query = f"{query} AND agent = ? AND session_id = ?"
-            results = (self._db.execute(group_query, group) for group in groups)
+            condition = "agent = ? AND session_id = ?"
+            results = (self._select_summaries(condition, group) for group in groups)
             return [row for rows in results for row in rows]
-        rows = self._db.execute(query).fetchall()
+        rows = self._select_summaries("1")
         if groups is None:
             return rows
-        selected_groups = set(groups)
-        return [row for row in rows if row[1:3] in selected_groups]
+        selected = set(groups)
+        return [row for row in rows if (row.agent, row.session_id) in selected]
+
+    def _select_summaries(
+        self, condition: str, values: Iterable[Any] = ()
+    ) -> list[SummaryRow]:
+        query = f"{SELECT_SUMMARIES} AND {condition}"
+        return [SummaryRow(*row) for row in self._db.execute(query, tuple(values))]
+
+    def _add_usage(self, rows: Sequence[SummaryRow]) -> list[SessionSummary]:
+        """Return the summaries of these rows, with the tokens of each stream."""
+        usage = self._totals.get_by_stream([row.id for row in rows])
+        return [make_summary(row, usage.get(row.id, Usage())) for row in rows]
 
     @property
     def usage(self) -> UsageQueries:
@@ -141,12 +153,8 @@ class StoreReader:
 
         The usage in the summary is empty.
         """
-        row = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
-            "AND agent = ? AND session_id = ? AND source = ?",
-            key,
-        ).fetchone()
-        return unpack_summary(row, Usage()) if row else None
+        rows = self._select_summaries(IS_STREAM, key)
+        return next((make_summary(row, Usage()) for row in rows), None)
 
     @translate_sqlite_errors
     def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
@@ -154,12 +162,11 @@ class StoreReader:
 
         The usage in the summaries is empty.
         """
-        rows = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
-            "AND source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
-            key[:2],
+        rows = self._select_summaries(
+            "source <> 'main' AND agent = ? AND session_id = ? ORDER BY id",
+            (key.agent, key.session_id),
         )
-        return [unpack_summary(row, Usage()) for row in rows]
+        return [make_summary(row, Usage()) for row in rows]
 
     @translate_sqlite_errors
     def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
@@ -171,18 +178,20 @@ class StoreReader:
             "SELECT r.tool_call_id FROM placement p JOIN record r ON r.entry = p.entry "
             "WHERE p.session = ? AND r.type = 'tool_use'"
         )
-        rows = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 "
-            "AND source <> 'main' AND agent = ? AND (session_id = ? "
+        stream = find_stream(self._db, parent.stream)
+        rows = self._select_summaries(
+            "source <> 'main' AND agent = ? AND (session_id = ? "
             f"OR spawn_call_id <> '' AND spawn_call_id IN ({calls})) ORDER BY id",
-            (parent.key.agent, parent.key.session_id, parent.row),
-        ).fetchall()
-        usage = self._totals.get_by_stream([row[0] for row in rows])
-        return [unpack_summary(row, usage.get(row[0], Usage())) for row in rows]
+            (parent.key.agent, parent.key.session_id, stream),
+        )
+        return self._add_usage(rows)
 
     @translate_sqlite_errors
-    def list_records(self, session: int, unit: int | None = None) -> list[PlacedRecord]:
+    def list_records(
+        self, key: SessionKey, unit: int | None = None
+    ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers."""
+        session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
             f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
@@ -198,26 +207,15 @@ class StoreReader:
         ]
 
     @translate_sqlite_errors
-    def find_session_by_row(self, row: int) -> SessionSummary | None:
-        """Find the stream with this row id; return None if it has no entries.
-
-        The usage in the summary is empty.
-        """
-        values = self._db.execute(
-            f"SELECT {SUMMARY_COLUMNS} FROM session WHERE entries > 0 AND id = ?",
-            (row,),
-        ).fetchone()
-        return unpack_summary(values, Usage()) if values else None
-
-    @translate_sqlite_errors
     def list_tool_calls(
-        self, session: int, unit: int, words: Sequence[str], tools: Sequence[str]
+        self, key: SessionKey, unit: int, words: Sequence[str], tools: Sequence[str]
     ) -> list[PlacedRecord]:
         """List a unit's calls of these tools or with one of these words in the input.
 
         Include the results of these calls, and events that set the working directory.
         The records have no sequence number.
         """
+        session = find_stream(self._db, key)
         word_condition = " OR ".join(["instr(r.tool_input, ?)"] * len(words))
         tool_placeholders = ", ".join("?" * len(tools))
         call_condition = (
@@ -240,35 +238,31 @@ class StoreReader:
             f"{SELECT_RECORDS} WHERE {unit_condition} AND r.type = 'tool_result' "
             "AND r.tool_call_id"
         )
-        for start in range(0, len(ids), _BATCH_SIZE):
-            batch = ids[start : start + _BATCH_SIZE]
-            placeholders = ", ".join("?" * len(batch))
-            query = f"{results_query} IN ({placeholders})"
-            rows = self._db.execute(query, (session, unit, *batch)).fetchall()
-            records += [unpack_placed_record(row, 0) for row in rows]
-        return sorted(records, key=lambda placed: placed.placement)
+        results = select_in_batches(self._db, results_query, ids, (session, unit))
+        records += [unpack_placed_record(row, 0) for row in results]
+        return sorted(records, key=lambda placed: placed.read_order)
 
     @translate_sqlite_errors
-    def find_chat_id(self, session: SessionSummary, unit: int) -> str:
+    def find_chat_id(self, key: SessionKey, unit: int) -> str:
         """Return the chat id of a unit, or "" if the unit has no visible entry.
 
         Unit 0 of a subagent is the whole subagent.
         """
-        return find_chat_id(self._db, session.row, unit)
+        return find_chat_id(self._db, find_stream(self._db, key), unit)
 
     @translate_sqlite_errors
-    def find_transcript_paths(self, session: int) -> dict[int, str]:
+    def find_transcript_paths(self, key: SessionKey) -> dict[int, str]:
         """Return the paths of a stream's existing transcripts, by unit."""
         rows = self._db.execute(
             "SELECT unit, folder, file FROM transcript "
             "WHERE session = ? AND newest > 0 AND NOT is_removed",
-            (session,),
+            (find_stream(self._db, key),),
         )
         return {unit: f"{os.fsdecode(folder)}/{file}" for unit, folder, file in rows}
 
     def add_transcript_paths(self, unit: Unit) -> Unit:
         """Return the unit and its subagents with the paths of their transcripts."""
-        path = self.find_transcript_paths(unit.summary.row).get(unit.number, "")
+        path = self.find_transcript_paths(unit.summary.stream).get(unit.number, "")
         subagents = tuple(self.add_transcript_paths(child) for child in unit.subagents)
         return replace(unit, transcript=path, subagents=subagents)
 
@@ -331,8 +325,7 @@ class StoreReader:
     @translate_sqlite_errors
     def check_integrity(self) -> str:
         """Return up to three descriptions of damage in one line, or "" if intact."""
-        rows = self._db.execute("PRAGMA quick_check(3)").fetchall()
-        damage = "; ".join(row[0] for row in rows)
+        damage = "; ".join(fetch_column(self._db, "PRAGMA quick_check(3)"))
         return "" if damage == "ok" else damage
 
     @translate_sqlite_errors
@@ -375,10 +368,4 @@ class StoreReader:
         return FailureLedger(self._db).list()
 
     def _count(self, query: str, values: Iterable[Any]) -> int:
-        return int(self._db.execute(query, tuple(values)).fetchone()[0])
-
-    @translate_sqlite_errors
-    def sum_usage(self, sessions: Collection[int]) -> Usage:
-        """Return the total tokens of these streams."""
-        totals = self._totals.get_by_stream(sessions)
-        return sum((totals[row] for row in sessions if row in totals), Usage())
+        return int(fetch_value(self._db, query, values))

@@ -11,12 +11,13 @@ from leslied.store.read.record_query import (
     SELECT_RECORDS,
     unpack_placed_record,
 )
+from leslied.store.streams import list_streams
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-    from leslied.model.record import PlacedRecord
+    from leslied.model.record import PlacedRecord, SessionKey
 
 PAGE_SIZE = 100
 """Number of records that are in memory at once."""
@@ -33,8 +34,8 @@ _SELECT_PLACEMENTS = (
 class RecordFilter:
     """Conditions on records; None or an empty text means no condition."""
 
-    streams: tuple[int, ...] | None = None
-    """Row ids of sessions and subagents."""
+    streams: tuple[SessionKey, ...] | None = None
+    """Sessions and subagents."""
     unit: int | None = None
     entry: str = ""
     """Id of a single entry."""
@@ -56,7 +57,7 @@ class RecordFilter:
                 streams = ()
         return RecordFilter(streams=streams, **values)
 
-    def to_sql(self) -> tuple[str, list[Any]]:
+    def to_sql(self, db: sqlite3.Connection) -> tuple[str, list[Any]]:
         """Return the conditions as SQL, and their values."""
         conditions = {
             "s.source = ?": self.source or None,
@@ -69,7 +70,8 @@ class RecordFilter:
         active = {sql: value for sql, value in conditions.items() if value is not None}
         where = [IS_VISIBLE, *active]
         if self.streams is not None:
-            where.append(f"p.session IN ({', '.join(map(str, self.streams))})")
+            ids = ", ".join(map(str, list_streams(db, self.streams)))
+            where.append(f"p.session IN ({ids})")
         return " AND ".join(where), list(active.values())
 
     @property
@@ -79,15 +81,15 @@ class RecordFilter:
 
 
 def _intersect_streams(
-    left: tuple[int, ...] | None, right: tuple[int, ...] | None
-) -> tuple[int, ...] | None:
+    left: tuple[SessionKey, ...] | None, right: tuple[SessionKey, ...] | None
+) -> tuple[SessionKey, ...] | None:
     """Return the streams in both; None stands for all streams."""
     if left is None:
         return right
     if right is None:
         return left
     right_set = set(right)
-    return tuple(row for row in left if row in right_set)
+    return tuple(stream for stream in left if stream in right_set)
 
 
 def find_placements(
@@ -98,7 +100,7 @@ def find_placements(
     A full scan returns one page per call and nothing at the end. Other filters return
     all placements at once: sorting a stream again for every page would be quadratic.
     """
-    where, values = record_filter.to_sql()
+    where, values = record_filter.to_sql(db)
     # With `+p.id`, SQLite does not scan by placement but uses the filter's index.
     order, limit = (
         ("p.id", PAGE_SIZE) if record_filter.is_full_scan else ("+p.id", _NO_LIMIT)
@@ -107,19 +109,19 @@ def find_placements(
         f"{_SELECT_PLACEMENTS} WHERE {where} AND {order} > ? ORDER BY {order} LIMIT ?",
         (*values, after, limit),
     )
-    return array("q", (row[0] for row in rows))
+    return array("q", (placement for (placement,) in rows))
 
 
 def find_newest_placements(
     db: sqlite3.Connection, record_filter: RecordFilter
 ) -> array[int]:
     """Return placements of matching records, latest first, without a time last."""
-    where, values = record_filter.to_sql()
+    where, values = record_filter.to_sql(db)
     rows = db.execute(
         f"{_SELECT_PLACEMENTS} WHERE {where} ORDER BY r.created_us DESC, p.id DESC",
         values,
     )
-    return array("q", (row[0] for row in rows))
+    return array("q", (placement for (placement,) in rows))
 
 
 def split_pages(placements: array[int]) -> Iterator[array[int]]:
@@ -140,8 +142,11 @@ def load_records(
     placeholders = ", ".join("?" * len(placements))
     rows = db.execute(
         f"{query} WHERE p.id IN ({placeholders}) AND {IS_VISIBLE}", placements
-    ).fetchall()
-    rows_by_placement = {row[1]: row for row in rows}
-    for placement in placements:
-        if row := rows_by_placement.get(placement):
-            yield row[0], unpack_placed_record(row[1:], 0)
+    )
+    found = {
+        placed.read_order: (session, placed)
+        for session, placed in (
+            (session, unpack_placed_record(columns, 0)) for session, *columns in rows
+        )
+    }
+    yield from (found[placement] for placement in placements if placement in found)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import PlacedRecord, SessionKey
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
+from leslied.store.sql import list_columns
 
-_PREFIXED_RECORD_COLUMNS = ", ".join(
-    "r." + column for column in RECORD_COLUMNS.split(", ")
-)
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 SELECT_RECORDS = (
     "SELECT p.id, p.unit, p.generation, p.offset, p.length, o.path, o.agent, "
-    f"s.session_id, s.source, r.entry_id, {_PREFIXED_RECORD_COLUMNS} FROM placement p "
+    f"s.session_id, s.source, r.entry_id, {list_columns(RECORD_COLUMNS, table='r')} "
+    "FROM placement p "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
 )
@@ -21,19 +23,34 @@ IS_VISIBLE = "(p.is_copy = 0 OR s.originals = 0)"
 """Condition on a placement: copies are hidden if the session has original entries."""
 
 
-def unpack_placed_record(row: tuple[Any, ...], sequence: int) -> PlacedRecord:
+def unpack_placed_record(row: Iterable[Any], sequence: int) -> PlacedRecord:
     """Return the record of a row of SELECT_RECORDS, with this sequence number."""
-    record, observed_at, version = unpack_record(row[10:], SessionKey(*row[6:9]))
+    # The names are those of the columns of SELECT_RECORDS, in the same order.
+    (
+        placement,
+        unit,
+        generation,
+        offset,
+        length,
+        path,
+        agent,
+        session_id,
+        source,
+        entry_id,
+        *values,
+    ) = row
+    session = SessionKey(agent, session_id, source)
+    record, observed_at, version = unpack_record(values, session)
     return PlacedRecord(
         record=record,
-        entry_id=row[9].hex(),
+        entry_id=entry_id.hex(),
         sequence=sequence,
-        unit=row[1],
-        placement=row[0],
+        unit=unit,
+        read_order=placement,
         observed_at=observed_at,
         decoder_version=version,
-        path=os.fsdecode(row[5]),
-        generation=row[2],
-        offset=row[3],
-        length=row[4],
+        path=os.fsdecode(path),
+        generation=generation,
+        offset=offset,
+        length=length,
     )

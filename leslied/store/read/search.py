@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -42,6 +42,45 @@ _SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "err
 _MAX_LIMIT = 2**62
 """Larger limits may not fit into SQLite's integers."""
 _SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
+
+
+class _MatchRow(NamedTuple):
+    """What _SELECT_MATCH selects."""
+
+    agent: str
+    session_id: str
+    source: str
+    session: int
+    unit: int
+    entry_id: bytes
+    type: str
+    created_us: int | None
+    utc_offset: int
+    spilled: str
+    content: str
+    tool_input: str
+    tool_name: str
+    """Tool of the call; for a result, the tool of the call that it answers."""
+
+
+_TOOL_NAME = (
+    "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "
+    "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name)"
+)
+_MATCH_SQL = {
+    "agent": "s.agent",
+    "session_id": "s.session_id",
+    "source": "s.source",
+    "session": "p.session",
+    "unit": "p.unit",
+    "tool_name": _TOOL_NAME,
+}
+"""SQL for the fields of _MatchRow that are not columns of `record`."""
+_SELECT_MATCH = (
+    f"SELECT {', '.join(_MATCH_SQL.get(n, f'r.{n}') for n in _MatchRow._fields)} "
+    "FROM placement p JOIN record r ON r.id = ? "
+    "JOIN session s ON s.id = p.session WHERE p.id = ?"
+)
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -210,24 +249,19 @@ class Search:
             )
 
     def _load_match(self, record_id: int, placement: int, score: float | None) -> Match:
-        row = self._db.execute(
-            "SELECT s.agent, s.session_id, s.source, p.session, p.unit, r.entry_id, "
-            "r.type, r.created_us, r.utc_offset, r.spilled, r.content, r.tool_input, "
-            "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "
-            "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name) "
-            "FROM placement p JOIN record r ON r.id = ? "
-            "JOIN session s ON s.id = p.session WHERE p.id = ?",
-            (record_id, placement),
-        ).fetchone()
-        key = SessionKey(*row[:3])
+        values = self._db.execute(_SELECT_MATCH, (record_id, placement)).fetchone()
+        row = _MatchRow(*values)
+        created_us = row.created_us
+        key = SessionKey(row.agent, row.session_id, row.source)
+        call_text = f"{row.tool_name} {extract_strings(row.tool_input)}"
         return Match(
             key=key,
-            chat_id=self._find_chat_id(key, *row[3:5]),
-            entry_id=row[5].hex(),
-            type=row[6],
-            tool_name=row[12],
-            at=from_us(row[7], row[8]) if row[7] is not None else None,
-            text=row[9] or row[10] or f"{row[12]} {extract_strings(row[11])}",
+            chat_id=self._find_chat_id(key, row.session, row.unit),
+            entry_id=row.entry_id.hex(),
+            type=row.type,
+            tool_name=row.tool_name,
+            at=from_us(created_us, row.utc_offset) if created_us is not None else None,
+            text=row.spilled or row.content or call_text,
             score=score,
         )
 

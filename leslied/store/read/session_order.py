@@ -56,9 +56,8 @@ class SessionOrder:
     def _order(self) -> tuple[array[int], array[int]]:
         """Row ids of placements and of their records, in order."""
         rows = self._query(f"SELECT p.id, r.id {_FROM_VISIBLE} ORDER BY p.id")
-        return array("q", [row[0] for row in rows]), array(
-            "q", [row[1] for row in rows]
-        )
+        placements = array("q", [placement for placement, _ in rows])
+        return placements, array("q", [record for _, record in rows])
 
     @cached_property
     def call_tools(self) -> dict[str, str]:
@@ -95,5 +94,5 @@ def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRe
     if record.type == "tool_result":
         tool = order.call_tools.get(record.tool_call_id) or record.tool_name
         record = replace(record, tool_name=tool)
-    sequence = order.find_sequence(placed.placement) or 0
+    sequence = order.find_sequence(placed.read_order) or 0
     return replace(placed, record=record, sequence=sequence)

@@ -101,7 +101,7 @@ def find_sessions_by_prefix(
         "OR substr(source, instr(source, ':') + 1, ?) = ?)",
         (length, prefix) * 3,
     )
-    return [(SessionKey(*row[:3]), row[3]) for row in rows]
+    return [(SessionKey(*key), thread_id) for *key, thread_id in rows]
 
 
 def find_entries_by_prefix(
@@ -121,4 +121,4 @@ def find_entries_by_prefix(
         "HAVING p.id = min(p.id)",
         (lowest_id, highest_id),
     )
-    return [(SessionKey(*row[:3]), row[3].hex()) for row in rows]
+    return [(SessionKey(*key), entry_id.hex()) for *key, entry_id in rows]

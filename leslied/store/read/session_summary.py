@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
@@ -13,36 +13,64 @@ from leslied.sessions.titles import choose_title
 if TYPE_CHECKING:
     from leslied.model.record import Usage
 
-SUMMARY_COLUMNS = (
-    "id, agent, session_id, source, thread_id, title, first_prompt, cwd, model, "
-    "started_us, ended_us, units, CASE WHEN originals "
-    "THEN tool_calls ELSE copied_calls END, "
-    "has_turn_ended, stopped_us, spawn_call_id, parent_agent, agent_type, "
-    "description, seen_us, folder, is_live"
+
+class SummaryRow(NamedTuple):
+    """What SELECT_SUMMARIES selects; a field is a column unless `_SQL` has it."""
+
+    id: int
+    agent: str
+    session_id: str
+    source: str
+    thread_id: str
+    title: str
+    first_prompt: str
+    cwd: str
+    model: str
+    started_us: int | None
+    ended_us: int | None
+    units: int
+    tool_calls: int
+    has_turn_ended: int
+    stopped_us: int | None
+    spawn_call_id: str
+    parent_agent: str
+    agent_type: str
+    description: str
+    seen_us: int
+    folder: bytes
+    is_live: int
+
+
+_SQL = {"tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END"}
+SELECT_SUMMARIES = (
+    f"SELECT {', '.join(_SQL.get(name, name) for name in SummaryRow._fields)} "
+    "FROM session WHERE entries > 0"
 )
+"""Selects sessions and subagents that have entries; conditions can be appended."""
 
 
-def unpack_summary(row: tuple[Any, ...], usage: Usage) -> SessionSummary:
-    """Build a summary from a row of `SUMMARY_COLUMNS` and the stream's tokens."""
+def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
+    """Build a summary from a session's row and the tokens of its stream."""
     return SessionSummary(
-        row=row[0],
-        key=SessionKey(*row[1:4]),
-        thread_id=row[4],
-        title=choose_title(title=row[5], first_prompt=row[6], description=row[18]),
-        cwd=row[7],
-        model=row[8],
-        started_at=from_us(row[9]) if row[9] is not None else None,
-        ended_at=from_us(row[10]) if row[10] is not None else None,
-        units=row[11],
-        tool_calls=row[12],
-        has_turn_ended=bool(row[13]),
-        is_stopped=row[14] is not None,
-        spawn_call_id=row[15],
-        parent_agent=row[16],
-        agent_type=row[17],
-        description=row[18],
-        seen_at=from_us(row[19]) if row[19] else None,
-        folder=os.fsdecode(row[20]),
-        is_live=bool(row[21]),
+        key=SessionKey(row.agent, row.session_id, row.source),
+        thread_id=row.thread_id,
+        title=choose_title(
+            title=row.title, first_prompt=row.first_prompt, description=row.description
+        ),
+        cwd=row.cwd,
+        model=row.model,
+        started_at=from_us(row.started_us) if row.started_us is not None else None,
+        ended_at=from_us(row.ended_us) if row.ended_us is not None else None,
+        units=row.units,
+        tool_calls=row.tool_calls,
+        has_turn_ended=bool(row.has_turn_ended),
+        is_stopped=row.stopped_us is not None,
+        spawn_call_id=row.spawn_call_id,
+        parent_agent=row.parent_agent,
+        agent_type=row.agent_type,
+        description=row.description,
+        seen_at=from_us(row.seen_us) if row.seen_us else None,
+        folder=os.fsdecode(row.folder),
+        is_live=bool(row.is_live),
         usage=usage,
     )

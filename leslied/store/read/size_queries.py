@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
+from leslied.store.sql import fetch_value, list_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 _ROW_OVERHEAD_BYTES = 400
 """Estimated bytes of a record besides its texts, in its table and the indexes."""
 _TEXT_LENGTH = "length(r.content) + length(r.tool_input) + length(r.spilled)"
-_PREFIXED_CURSOR_COLUMNS = ", ".join(
-    "o." + column for column in CURSOR_COLUMNS.split(", ")
-)
 
 
 class SessionSource(NamedTuple):
@@ -70,13 +68,13 @@ class SizeQueries:
     def get_archive_bytes(self) -> int:
         """Return the size of all archive files."""
         query = "SELECT CAST(total(size) AS INTEGER) FROM archived WHERE size > 0"
-        return int(self._db.execute(query).fetchone()[0])
+        return int(fetch_value(self._db, query))
 
     @translate_sqlite_errors
     def get_used_bytes(self) -> int:
         """Return the size of the store's pages that are in use."""
         pages, free_pages, page_bytes = (
-            self._db.execute(f"PRAGMA {pragma}").fetchone()[0]
+            fetch_value(self._db, f"PRAGMA {pragma}")
             for pragma in ("page_count", "freelist_count", "page_size")
         )
         return int((pages - free_pages) * page_bytes)
@@ -94,13 +92,16 @@ class SizeQueries:
     def list_sources(self, session: SessionName) -> list[SessionSource]:
         """List the sources of a session and its subagents."""
         rows = self._db.execute(
-            f"SELECT o.agent, o.path, {_PREFIXED_CURSOR_COLUMNS} FROM source o "
-            "WHERE o.id IN "
+            f"SELECT agent, path, {list_columns(CURSOR_COLUMNS)} FROM source "
+            "WHERE id IN "
             "(SELECT p.source FROM session s JOIN placement p ON p.session = s.id "
             "WHERE s.agent = ? AND s.session_id = ?)",
             session,
         )
-        return [SessionSource(row[0], row[1], unpack_cursor(row[2:])) for row in rows]
+        return [
+            SessionSource(agent, path, unpack_cursor(cursor))
+            for agent, path, *cursor in rows
+        ]
 
     @translate_sqlite_errors
     def list_transcript_folders(self) -> list[bytes]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from leslied.model.record import SessionKey
 from leslied.model.times import to_us
 from leslied.store.read.record_query import IS_VISIBLE
+from leslied.store.sql import fetch_value
+from leslied.store.streams import find_stream
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +29,7 @@ class StoredSpawnLookup:
 
     def __init__(self, db: sqlite3.Connection, main: SessionSummary) -> None:
         self._db = db
-        self._main = main.row
+        self._main = find_stream(db, main.key)
 
     def find_call_units(self, call_id: str) -> dict[SessionKey, int]:
         """Return the unit of the last call with this id, by stream."""
@@ -40,12 +42,12 @@ class StoredSpawnLookup:
 
     def find_prompt(self, child: SessionSummary) -> str:
         """Return the text of the subagent's first user message, or ""."""
-        row = self._db.execute(
+        query = (
             f"SELECT r.content {_FROM_VISIBLE} AND p.session = ? AND p.unit = 0 "
-            "AND r.type = 'user_message' ORDER BY p.id LIMIT 1",
-            (child.row,),
-        ).fetchone()
-        return str(row[0]) if row else ""
+            "AND r.type = 'user_message' ORDER BY p.id LIMIT 1"
+        )
+        values = (find_stream(self._db, child.key),)
+        return str(fetch_value(self._db, query, values, default=""))
 
     def iter_main_calls(self) -> Iterator[tuple[int, str]]:
         """Yield the unit and the arguments of the main session's calls, in order."""
@@ -59,9 +61,9 @@ class StoredSpawnLookup:
     def find_unit_at(self, time: datetime | None) -> int:
         """Return the main session's last unit with an entry at or before this time."""
         units = f"SELECT p.unit {_FROM_VISIBLE} AND p.session = ?"
-        row = self._db.execute(
+        query = (
             f"SELECT coalesce(({units} AND +r.created_us <= ? "
-            f"ORDER BY p.unit DESC LIMIT 1), ({units} ORDER BY p.unit LIMIT 1), 0)",
-            (self._main, to_us(time) if time else None, self._main),
-        ).fetchone()
-        return int(row[0])
+            f"ORDER BY p.unit DESC LIMIT 1), ({units} ORDER BY p.unit LIMIT 1), 0)"
+        )
+        values = (self._main, to_us(time) if time else None, self._main)
+        return int(fetch_value(self._db, query, values))

@@ -30,6 +30,7 @@ from leslied.store.read.record_pages import (
 )
 from leslied.store.read.session_order import SessionOrder, add_sequence_and_tool
 from leslied.store.read.views import SESSION_LIST_TABLE, SESSIONS, VIEWS
+from leslied.store.streams import find_stream
 
 if TYPE_CHECKING:
     from array import array
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.clock import Clock
-    from leslied.model.record import PlacedRecord
+    from leslied.model.record import PlacedRecord, SessionKey
     from leslied.store.read.record_pages import RecordFilter
 
     Rows = Iterable[Sequence[Any]]
@@ -173,11 +174,11 @@ class SqlReader(StoreReader):
     def _load_page(self, placements: array[int]) -> list[PlacedRecord]:
         page = []
         for session, placed in load_records(self._db, placements):
-            order = self.get_session_order(session)
-            if order.find_sequence(placed.placement) is None:
+            order = self._get_order(session)
+            if order.find_sequence(placed.read_order) is None:
                 # The record was added after the order was cached.
                 del self._session_orders[session]
-                order = self.get_session_order(session)
+                order = self._get_order(session)
             page.append(add_sequence_and_tool(placed, order))
         return page
 
@@ -235,26 +236,30 @@ class SqlReader(StoreReader):
     def _is_past_deadline(self) -> bool:
         return self._clock.monotonic() > self._deadline
 
-    def get_session_order(self, session: int) -> SessionOrder:
+    def list_units(self, key: SessionKey) -> list[int]:
+        """List the numbers of a stream's units that have visible entries, in order."""
+        return list(self._get_order(find_stream(self._db, key)).chat_ids)
+
+    def _get_order(self, session: int) -> SessionOrder:
         """Return the order of a stream, cached until `execute` or `clear_cache`."""
         if session not in self._session_orders:
             self._session_orders[session] = SessionOrder(self._db, session)
         return self._session_orders[session]
 
     def _find_sequence(self, session: int, placement: int) -> int | None:
-        return self.get_session_order(session).find_sequence(placement)
+        return self._get_order(session).find_sequence(placement)
 
     def _find_neighbour(self, session: int, placement: int, step: int) -> int | None:
-        return self.get_session_order(session).find_neighbour(placement, step)
+        return self._get_order(session).find_neighbour(placement, step)
 
     def _find_call_tool(self, session: int, call_id: str) -> str | None:
-        return self.get_session_order(session).call_tools.get(call_id) or None
+        return self._get_order(session).call_tools.get(call_id) or None
 
     def _find_first_result(self, session: int, call_id: str) -> int | None:
-        return self.get_session_order(session).first_results.get(call_id)
+        return self._get_order(session).first_results.get(call_id)
 
     def _find_chat_id(self, session: int, unit: int) -> str | None:
-        return self.get_session_order(session).chat_ids.get(unit)
+        return self._get_order(session).chat_ids.get(unit)
 
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""

@@ -20,7 +20,7 @@ _ENTRY_ID = (
 # The rule of `sessions.units.get_identifying_entry`. Two look-ups by index, because a
 # single one would have to sort all entries of the unit.
 _IDENTIFYING_ENTRIES = (
-    "SELECT u.session, u.number, s.agent, s.session_id, s.source, coalesce("
+    "SELECT u.number, s.agent, s.session_id, s.source, coalesce("
     f"({_ENTRY_ID} AND (u.number > 0 OR r.type = 'user_message') "
     "ORDER BY p.id LIMIT 1), "
     f"({_ENTRY_ID} ORDER BY p.id LIMIT 1)) "
@@ -31,8 +31,7 @@ _IDENTIFYING_ENTRIES = (
 class UnitId(NamedTuple):
     """A unit and its chat id."""
 
-    session: int
-    """Row id of the stream."""
+    key: SessionKey
     unit: int
     chat_id: str
 
@@ -66,8 +65,8 @@ def _iter_unit_ids(
 ) -> Iterator[UnitId]:
     """Yield the ids of units; the query `units` selects their streams and numbers."""
     query = f"WITH unit (session, number) AS ({units}) {_IDENTIFYING_ENTRIES}"
-    for session, number, *key, entry_id in db.execute(query, values):
+    for number, agent, session_id, source, entry_id in db.execute(query, values):
         # A unit without a visible entry has no chat id.
         if entry_id is not None:
-            chat_id = make_chat_id(SessionKey(*key), entry_id.hex())
-            yield UnitId(session, number, chat_id)
+            key = SessionKey(agent, session_id, source)
+            yield UnitId(key, number, make_chat_id(key, entry_id.hex()))

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from leslied.model.record import MAIN, Usage
+from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.read.ownership import Ownership
+from leslied.store.sql import fetch_column, fetch_value
+from leslied.store.streams import list_streams
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,12 +40,14 @@ class UsageFilter:
     """Exclusive upper bound."""
     session_id: str = ""
     """Only messages and calls first read in this session or a subagent of it."""
-    streams: tuple[int, ...] = ()
+    streams: tuple[SessionKey, ...] = ()
     """Only messages that one of these streams contains; ignored for calls."""
     utc_offsets: tuple[tuple[int, int], ...] = ((0, 0),)
     """UTC offsets as (valid from, offset in microseconds), the earliest first."""
 
-    def to_sql(self, time_column: str, agent_column: str) -> tuple[str, list[Any]]:
+    def to_sql(
+        self, db: sqlite3.Connection, time_column: str, agent_column: str
+    ) -> tuple[str, list[Any]]:
         """Return the WHERE clause over these columns, and its values."""
         conditions = {
             f"{agent_column} = ?": self.agent or None,
@@ -54,14 +58,13 @@ class UsageFilter:
             ),
         }
         active = {sql: value for sql, value in conditions.items() if value is not None}
-        stream_conditions = [self._streams_sql] if self.streams else []
+        stream_conditions = [self._make_streams_sql(db)] if self.streams else []
         where = " AND ".join([*active, *stream_conditions]) or "1"
         return where, list(active.values())
 
-    @property
-    def _streams_sql(self) -> str:
-        """SQL for whether one of the streams contains a message."""
-        ids = ", ".join(f"{stream:d}" for stream in self.streams)
+    def _make_streams_sql(self, db: sqlite3.Connection) -> str:
+        """Return SQL for whether one of the streams contains a message."""
+        ids = ", ".join(map(str, list_streams(db, self.streams)))
         in_streams = f"session IN ({ids})"
         shared = f"SELECT usage FROM usage_share WHERE {in_streams}"
         return f"({in_streams} OR id IN ({shared}))"
@@ -79,13 +82,11 @@ class UsageFilter:
         return f"(created_us + {offset_sql})"
 
 
-class StreamInfo(NamedTuple):
-    """Agent, session and working directory of a stream."""
+class _CallResult(NamedTuple):
+    """When the result of a call was written, and whether it is an error."""
 
-    agent: str
-    session_id: str
-    is_main: bool
-    cwd: str
+    created_us: int | None
+    is_error: int | None
 
 
 class UsageQueries:
@@ -94,6 +95,7 @@ class UsageQueries:
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db = db
         self.path = path
+        self._keys: dict[int, SessionKey] = {}
 
     @translate_sqlite_errors
     def group_usage(
@@ -107,10 +109,10 @@ class UsageQueries:
         """Total the messages by group, model and price band.
 
         `price_breaks` are the limits between price bands. With `with_sessions`, also
-        group by session; otherwise the session of a bucket is 0.
+        group by session; otherwise a bucket has no session.
         """
-        session = self._owner_sql if with_sessions else "0"
-        where, values = usage_filter.to_sql("created_us", "agent")
+        session = self._owner_sql if with_sessions else "NULL"
+        where, values = usage_filter.to_sql(self._db, "created_us", "agent")
         bands = "".join(f", {band}" for band in _price_band_sql(price_breaks))
         rows = self._db.execute(
             f"SELECT {_group_sql(by, usage_filter)}, {session}, agent, model, "
@@ -118,97 +120,87 @@ class UsageQueries:
             f"{_SUMS} FROM usage WHERE {where} GROUP BY 1, 2, 3, 4{bands}",
             values,
         )
-        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
+        return [self._make_bucket(row) for row in rows.fetchall()]
 
     @translate_sqlite_errors
     def list_messages(self, usage_filter: UsageFilter) -> list[UsageBucket]:
         """List every message that has a time, the earliest first."""
-        where, values = usage_filter.to_sql("created_us", "agent")
+        where, values = usage_filter.to_sql(self._db, "created_us", "agent")
         rows = self._db.execute(
             f"SELECT NULL, {self._owner_sql}, agent, model, 1, {_REQUEST_TOKENS}, "
             f"created_us, created_us, {', '.join(_COUNTS)} FROM usage "
             f"WHERE created_us IS NOT NULL AND {where} ORDER BY created_us, id",
             values,
         )
-        return [UsageBucket._make((*row[:8], Usage(*row[8:]))) for row in rows]
+        return [self._make_bucket(row) for row in rows.fetchall()]
 
     @translate_sqlite_errors
     def list_owners(
         self, by: Grouping, usage_filter: UsageFilter
-    ) -> list[tuple[Any, int]]:
+    ) -> list[tuple[Any, SessionKey]]:
         """List (group, stream) for every stream that owns messages of the group."""
-        where, values = usage_filter.to_sql("created_us", "agent")
-        return self._db.execute(
+        where, values = usage_filter.to_sql(self._db, "created_us", "agent")
+        rows = self._db.execute(
             f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} "
             f"FROM usage WHERE {where}",
             values,
         ).fetchall()
+        return [(group, self._get_key(stream)) for group, stream in rows]
 
     @translate_sqlite_errors
     def list_models(self) -> list[str]:
         """List every model that has messages."""
-        rows = self._db.execute("SELECT DISTINCT model FROM usage")
-        return [row[0] for row in rows]
+        return fetch_column(self._db, "SELECT DISTINCT model FROM usage")
 
     @translate_sqlite_errors
     def get_time_range(self) -> tuple[int, int]:
         """Return the times of the first and the last message; 0 if there is none."""
         # Two queries, because SQLite answers each from one end of the index.
         first, last = (
-            self._db.execute(f"SELECT {function}(created_us) FROM usage").fetchone()[0]
+            fetch_value(self._db, f"SELECT {function}(created_us) FROM usage")
             for function in ("min", "max")
         )
         return first or 0, last or 0
 
     @translate_sqlite_errors
-    def find_parents(self) -> dict[int, int]:
-        """Return the row id of each subagent's session, by the subagent's row id.
-
-        If the session's log is missing, its first subagent takes its place.
-        """
-        same_session = (
-            "FROM session o WHERE o.agent = s.agent AND o.session_id = s.session_id"
-        )
+    def list_folders(self) -> dict[SessionKey, str]:
+        """Return the working directory of every session and subagent."""
         rows = self._db.execute(
-            "SELECT s.id, ifnull("
-            f"(SELECT o.id {same_session} AND o.source = '{MAIN}'), "
-            f"(SELECT min(o.id) {same_session})) "
-            f"FROM session s WHERE s.source <> '{MAIN}'"
+            "SELECT agent, session_id, source, cwd FROM session ORDER BY id"
         )
-        return dict(rows.fetchall())
-
-    @translate_sqlite_errors
-    def list_streams(self) -> dict[int, StreamInfo]:
-        """Return every session and subagent, by row id."""
-        rows = self._db.execute(
-            f"SELECT id, agent, session_id, source = '{MAIN}', cwd FROM session"
-        )
-        return {
-            row[0]: StreamInfo(row[1], row[2], bool(row[3]), row[4]) for row in rows
-        }
+        return {SessionKey(*key): cwd for *key, cwd in rows}
 
     @translate_sqlite_errors
     def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
         """List every tool call with its outcome; copies in forks count once."""
-        calls = self._query_entries("tool_use", "r.tool_name, r.entry_id", usage_filter)
+        columns = "r.tool_name, r.entry_id"
+        calls = list(self._query_entries("tool_use", columns, usage_filter))
         is_error_sql = (
             "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
         )
         # Filter results by agent only: the result of a call may come after `until_us`.
-        # Keys are (first session, call id), values are (time, is_error).
         results = {
-            row[:2]: row[2:]
-            for row in self._query_entries(
+            (session, call_id): _CallResult(created_us, is_error)
+            for session, call_id, created_us, is_error in self._query_entries(
                 "tool_result", is_error_sql, UsageFilter(usage_filter.agent)
             )
         }
-        return [_make_tool_call(row, results.get(row[:2])) for row in calls]
+        return [
+            _make_tool_call(
+                self._get_key(session),
+                tool,
+                entry_id,
+                called_us,
+                results.get((session, call_id)),
+            )
+            for session, call_id, called_us, tool, entry_id in calls
+        ]
 
     def _query_entries(
         self, record_type: str, columns: str, usage_filter: UsageFilter
     ) -> Iterable[tuple[Any, ...]]:
         """Select (first session, call id, time, *columns) of entries of a type."""
-        where, values = usage_filter.to_sql("r.created_us", "s.agent")
+        where, values = usage_filter.to_sql(self._db, "r.created_us", "s.agent")
         return self._db.execute(
             f"SELECT min(p.session), r.tool_call_id, r.created_us, {columns} "
             "FROM record r JOIN placement p ON p.entry = r.entry "
@@ -216,6 +208,29 @@ class UsageQueries:
             f"WHERE r.type = '{record_type}' AND r.is_current AND {where} "
             "AND (p.is_copy = 0 OR s.originals = 0) GROUP BY r.id",
             values,
+        )
+
+    def _get_key(self, stream: int) -> SessionKey:
+        """Return the key of a stream; load all keys if it is not known yet."""
+        if stream not in self._keys:
+            query = "SELECT id, agent, session_id, source FROM session"
+            rows = self._db.execute(query)
+            self._keys = {row_id: SessionKey(*key) for row_id, *key in rows}
+        return self._keys[stream]
+
+    def _make_bucket(self, row: Iterable[Any]) -> UsageBucket:
+        """Make a bucket from a row with the same fields, and the counts at the end."""
+        key, stream, agent, model, messages, size, first_us, last_us, *counts = row
+        return UsageBucket(
+            key=key,
+            session=None if stream is None else self._get_key(stream),
+            agent=agent,
+            model=model,
+            messages=messages,
+            size=size,
+            first_us=first_us,
+            last_us=last_us,
+            usage=Usage(*counts),
         )
 
     @cached_property
@@ -229,22 +244,26 @@ class UsageQueries:
         return f"CASE WHEN {shared} THEN owner_of(id) ELSE session END"
 
 
-def _make_tool_call(row: tuple[Any, ...], result: tuple[Any, ...] | None) -> ToolCall:
-    """Make a tool call from rows of the call and of its result, if there is one."""
-    session, _, called_us, tool, entry_id = row
-    result_us, is_error = result or (None, None)
-    has_times = result_us is not None and called_us is not None
-    duration_us = result_us - called_us if has_times else None
-    if duration_us is not None and duration_us < 0:
-        duration_us = None
+def _make_tool_call(
+    session: SessionKey,
+    tool: str,
+    entry_id: bytes,
+    called_us: int | None,
+    result: _CallResult | None,
+) -> ToolCall:
+    """Make a tool call from columns of the call and its result, if there is one."""
+    duration_us = None
+    if result and result.created_us is not None and called_us is not None:
+        duration_us = result.created_us - called_us
     return ToolCall(
         session=session,
         tool=tool,
         entry_id=entry_id,
         created_us=called_us,
-        duration_us=duration_us,
+        # A result that is older than its call says nothing about the duration.
+        duration_us=None if duration_us is None or duration_us < 0 else duration_us,
         is_answered=result is not None,
-        is_failed=bool(is_error),
+        is_failed=bool(result and result.is_error),
     )
 
 

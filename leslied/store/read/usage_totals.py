@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import Usage
 from leslied.store.read.ownership import Ownership
+from leslied.store.sql import list_columns
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection
 
-_COUNTS = ", ".join(Usage.__struct_fields__)
-_SUMS = ", ".join(f"CAST(total({n}) AS INTEGER)" for n in _COUNTS.split(", "))
+_COUNTS = Usage.__struct_fields__
+_SUMS = ", ".join(f"CAST(total({name}) AS INTEGER)" for name in _COUNTS)
 _MAX_LISTED_STREAMS = 500
 """For more streams than this, the totals of all streams are computed."""
 
@@ -49,18 +50,18 @@ class UsageTotals:
         where = "1" if streams is None else f"session IN ({_format_ids(streams)})"
         shared = f"SELECT usage FROM usage_share WHERE {where}"
         totals = {
-            row[0]: Usage(*row[1:])
-            for row in self._db.execute(
+            session: Usage(*sums)
+            for session, *sums in self._db.execute(
                 f"SELECT session, {_SUMS} FROM usage WHERE {where} "
                 "AND id NOT IN (SELECT usage FROM usage_share) GROUP BY session"
             )
         }
         rows = self._db.execute(
-            f"SELECT id, {_COUNTS} FROM usage WHERE id IN ({shared})"
-        )
-        for row in rows.fetchall():
-            owner = self._ownership.owners[row[0]]
-            totals[owner] = totals.get(owner, Usage()) + Usage(*row[1:])
+            f"SELECT id, {list_columns(_COUNTS)} FROM usage WHERE id IN ({shared})"
+        ).fetchall()
+        for usage_id, *counts in rows:
+            owner = self._ownership.owners[usage_id]
+            totals[owner] = totals.get(owner, Usage()) + Usage(*counts)
         return totals
 
 

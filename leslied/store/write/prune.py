@@ -13,6 +13,7 @@ from leslied.store.ledgers.archive import (
     UNKNOWN_SIZE,
     clamp_checkpoints,
 )
+from leslied.store.sql import list_columns
 from leslied.store.write.tombstones import PRUNED, Tombstones
 
 if TYPE_CHECKING:
@@ -160,8 +161,8 @@ class SessionPruner:
                 "INSERT INTO record_text (record_text, rowid, text) "
                 "VALUES ('delete', ?, ?)",
                 [
-                    (row, text)
-                    for row, _, record in records
+                    (row_id, text)
+                    for row_id, _, record in records
                     if (text := extract_index_text(record))
                 ],
             )
@@ -177,12 +178,13 @@ class SessionPruner:
         """Yield every version of the entries as (row id, entry id, record)."""
         placeholders = ", ".join("?" * len(entries))
         rows = self._db.execute(
-            f"SELECT id, entry_id, {RECORD_COLUMNS} FROM record "
+            f"SELECT id, entry_id, {list_columns(RECORD_COLUMNS)} FROM record "
             f"WHERE entry IN ({placeholders})",
             entries,
         )
-        for row, entry_id, *columns in rows:
-            yield row, entry_id, unpack_record(tuple(columns), _NO_SESSION)[0]
+        for row_id, entry_id, *values in rows:
+            record, _, _ = unpack_record(values, _NO_SESSION)
+            yield row_id, entry_id, record
 
     def _remove_usage(self) -> None:
         """Delete usage that belongs only to pruned sessions; reassign shared usage."""

@@ -15,10 +15,10 @@ from leslied.store.columns import (
     digest_record,
     pack_record,
     pack_usage,
-    select_in_batches,
     unpack_usage,
 )
 from leslied.store.fts_text import extract_index_text
+from leslied.store.sql import make_insert, select_in_batches
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
+
+
+_INSERT_RECORD = make_insert(
+    "record", ("id", "entry", "entry_id", "digest", *RECORD_COLUMNS)
+)
 
 
 class PendingRecord(NamedTuple):
@@ -158,12 +163,7 @@ class RecordVersions:
     def write(self) -> None:
         """Insert new versions, and update the marks of current ones and the usage."""
         executemany = self._db.executemany
-        columns = f"id, entry, entry_id, digest, {RECORD_COLUMNS}"
-        placeholders = ", ".join("?" * len(columns.split(", ")))
-        executemany(
-            f"INSERT INTO record ({columns}) VALUES ({placeholders})",
-            self._record_rows,
-        )
+        executemany(_INSERT_RECORD, self._record_rows)
         executemany(
             "INSERT INTO record_text (rowid, text) VALUES (?, ?)", self._text_rows
         )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from leslied.failpoints import failpoint
 from leslied.model.source import Noise
-from leslied.store.columns import select_in_batches
 from leslied.store.ledgers.archive import ArchiveLedger
 from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
+from leslied.store.sql import fetch_column, select_in_batches
 from leslied.store.write.record_versions import make_pending_records
 from leslied.store.write.revised_versions import RevisedVersions
 from leslied.store.write.sanitize import replace_surrogates, sanitize_chunk
@@ -184,7 +184,8 @@ class Redecode:
         """Find the streams of the source, and those that share a changed entry."""
         ArchiveLedger(self._db).update_feeds()
         query = "SELECT session FROM placement WHERE entry"
-        sharing = select_in_batches(self._db, query, changed_entries)
+        rows = select_in_batches(self._db, query, changed_entries)
+        sharing = {session for (session,) in rows}
         query = "SELECT session FROM feed WHERE source = ?"
-        own = self._db.execute(query, (self._source,))
-        return {*self._decoded, *(row[0] for row in sharing), *(row[0] for row in own)}
+        own = fetch_column(self._db, query, (self._source,))
+        return {*self._decoded, *sharing, *own}

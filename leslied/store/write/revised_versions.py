@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import SessionKey, Usage
-from leslied.store.columns import RECORD_COLUMNS, pack_record, unpack_record
+from leslied.store.columns import (
+    DIGESTED_FIELDS,
+    RECORD_COLUMNS,
+    pack_record,
+    unpack_record,
+)
 from leslied.store.fts_text import extract_index_text
+from leslied.store.sql import list_columns
 from leslied.store.write.record_versions import RecordVersions
 
 if TYPE_CHECKING:
@@ -14,17 +20,8 @@ if TYPE_CHECKING:
 
     from leslied.store.write.record_versions import PendingRecord
 
-_REVISED_COLUMNS = (
-    "native_id",
-    "created_us",
-    "utc_offset",
-    "model",
-    "usage",
-    "message_id",
-    "parent_id",
-    "metadata",
-    "spilled",
-    "decoder_version",
+_REVISED_COLUMNS = tuple(
+    name for name in RECORD_COLUMNS if name not in {*DIGESTED_FIELDS, "observed_us"}
 )
 """Columns that a digest ignores: they are updated in place, without a new version."""
 _ASSIGNMENTS = ", ".join(f"{name} = ?" for name in _REVISED_COLUMNS)
@@ -97,12 +94,13 @@ class RevisedVersions(RecordVersions):
                 self._revised_entries.add(number)
             return
         values = pack_record(item.record, self._observed_us, self._decoder_version)
-        new = dict(zip(RECORD_COLUMNS.split(", "), values, strict=True))
+        new = dict(zip(RECORD_COLUMNS, values, strict=True))
         # The agent may have deleted the file since.
         new["spilled"] = new["spilled"] or old["spilled"]
         self._usage_by_record[record_id] = item.record.usage or Usage()
         self._update(record_id, old, new, item.prepared.search_text)
-        if any(old[name] != new[name] for name in _REVISED_COLUMNS[:-1]):
+        old["decoder_version"] = new["decoder_version"]
+        if any(old[name] != new[name] for name in _REVISED_COLUMNS):
             self._revised_entries.add(number)
 
     def _update(
@@ -114,7 +112,7 @@ class RevisedVersions(RecordVersions):
         )
         if old["spilled"] == new["spilled"]:
             return
-        old_record, *_ = unpack_record(tuple(old.values()), _NO_SESSION)
+        old_record, *_ = unpack_record(old.values(), _NO_SESSION)
         # The index has no copy of the text: a deletion must pass the same text.
         if old_text := extract_index_text(old_record):
             self._db.execute(
@@ -127,6 +125,6 @@ class RevisedVersions(RecordVersions):
 
     def _load(self, record_id: int) -> dict[str, Any]:
         """Return the columns of a stored record, by name."""
-        query = f"SELECT {RECORD_COLUMNS} FROM record WHERE id = ?"
+        query = f"SELECT {list_columns(RECORD_COLUMNS)} FROM record WHERE id = ?"
         row = self._db.execute(query, (record_id,)).fetchone()
-        return dict(zip(RECORD_COLUMNS.split(", "), row, strict=True))
+        return dict(zip(RECORD_COLUMNS, row, strict=True))

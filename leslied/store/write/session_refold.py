@@ -16,6 +16,7 @@ from leslied.model.record import MAIN, SessionKey
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
+from leslied.store.sql import list_columns, make_insert
 from leslied.store.write.placement_merge import (
     assign_ids,
     merge_entries,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from leslied.store.write.session_rows import SessionRow, SessionRows
 
-_CREATED_US = RECORD_COLUMNS.split(", ").index("created_us")
 _LINK_COLUMNS = (
     "spawn_call_id",
     "parent_agent",
@@ -135,7 +135,7 @@ class SessionRefold:
         return [entry for entry in decoded if entry in own]
 
     def _load_placements(self, session: int) -> list[_Placement]:
-        columns = ", ".join(_Placement._fields)
+        columns = list_columns(_Placement._fields)
         query = f"SELECT {columns} FROM placement WHERE session = ? ORDER BY id"
         return [_Placement(*row) for row in self.db.execute(query, (session,))]
 
@@ -180,9 +180,8 @@ class SessionRefold:
         self.db.executemany(
             "DELETE FROM placement WHERE id = ?", [(p.id,) for p in old_set - new_set]
         )
-        placeholders = ", ".join("?" * len(_Placement._fields))
         self.db.executemany(
-            f"INSERT INTO placement VALUES ({placeholders})", new_set - old_set
+            make_insert("placement", _Placement._fields), new_set - old_set
         )
         self.db.executemany(
             "INSERT OR IGNORE INTO feed (session, source, first) VALUES (?, ?, ?)",
@@ -230,11 +229,13 @@ class SessionRefold:
         row.seen_us = row.seen_us or self.observed_us
         units: dict[int, int] = {}
         ids: list[int] = []
-        for placement, is_copy, entry_id, *columns in self._iter_records(row.id):
-            record, *_ = unpack_record(tuple(columns), key)
+        for placement, is_copy, entry_id, created_us, *values in self._iter_records(
+            row.id
+        ):
+            record, *_ = unpack_record(values, key)
             if is_copy:
                 record = structs.replace(record, is_copy=True)
-            start = row.add_record(record, columns[_CREATED_US], placement)
+            start = row.add_record(record, created_us, placement)
             ids.append(placement)
             units[placement] = row.units
             # A command starts a unit only once the agent replies.
@@ -246,9 +247,10 @@ class SessionRefold:
         return row, units
 
     def _iter_records(self, session: int) -> sqlite3.Cursor:
-        columns = ", ".join("r." + column for column in RECORD_COLUMNS.split(", "))
+        columns = list_columns(RECORD_COLUMNS, table="r")
         return self.db.execute(
-            f"SELECT p.id, p.is_copy, r.entry_id, {columns} FROM placement p "
+            f"SELECT p.id, p.is_copy, r.entry_id, r.created_us, {columns} "
+            "FROM placement p "
             "JOIN record r ON r.entry = p.entry AND r.is_current "
             "WHERE p.session = ? ORDER BY p.id",
             (session,),

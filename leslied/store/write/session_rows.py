@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN, SessionKey, make_record_id
 from leslied.sessions.totals import SessionTotals, propose_thread_id
-from leslied.store.columns import select_in_batches
+from leslied.store.sql import select_in_batches
 
 if TYPE_CHECKING:
     import sqlite3

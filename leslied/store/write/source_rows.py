@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.source import Noise
 from leslied.store.columns import pack_path
 from leslied.store.cursors import CURSOR_COLUMNS, pack_cursor
+from leslied.store.sql import fetch_value, make_insert
 from leslied.store.write.tombstones import PRUNED
 
 if TYPE_CHECKING:
@@ -15,22 +16,41 @@ if TYPE_CHECKING:
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.source import Cursor
 
-_ASSIGNMENTS = ", ".join(
-    f"{name} = excluded.{name}" for name in CURSOR_COLUMNS.split(", ")
-)
-_COLUMNS = f"agent, path, decoder_version, tried_version, {CURSOR_COLUMNS}"
-_PLACEHOLDERS = ", ".join("?" * (_COLUMNS.count(",") + 1))
+_ASSIGNMENTS = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS)
+_VERSION_COLUMNS = ("decoder_version", "tried_version")
 # The decoder version is that of the first read: older entries of a source keep it when
 # a newer decoder reads the entries after them.
 _KEEP_VERSIONS = ", ".join(
     f"{name} = CASE {name} WHEN 0 THEN excluded.{name} ELSE {name} END"
-    for name in ("decoder_version", "tried_version")
+    for name in _VERSION_COLUMNS
 )
 _SAVE_CURSOR = (
-    f"INSERT INTO source ({_COLUMNS}) VALUES ({_PLACEHOLDERS}) "
+    f"{make_insert('source', ('agent', 'path', *_VERSION_COLUMNS, *CURSOR_COLUMNS))} "
     f"ON CONFLICT DO UPDATE SET {_ASSIGNMENTS}, {_KEEP_VERSIONS}, "
     "trouble = '', is_gone = 0 RETURNING id"
 )
+
+
+class _NoiseRow(NamedTuple):
+    """Row of the table `noise`; the columns have the same names."""
+
+    source: int
+    generation: int
+    offset: int
+    length: int
+    kind: str
+
+
+class _RejectedRow(NamedTuple):
+    """Row of the table `rejected`; the columns have the same names."""
+
+    source: int
+    generation: int
+    offset: int
+    length: int
+    reason: str
+    digest: bytes
+    head: bytes
 
 
 class SourceRows:
@@ -39,8 +59,8 @@ class SourceRows:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._occurrences: dict[tuple[int, bytes], int] = {}
-        self._noise: list[tuple[Any, ...]] = []
-        self._rejected: list[tuple[Any, ...]] = []
+        self._noise: list[_NoiseRow] = []
+        self._rejected: list[_RejectedRow] = []
 
     def save(self, chunk: DecodedChunk) -> int:
         """Save the cursor and gather noise and rejections; return the source's row id.
@@ -65,20 +85,25 @@ class SourceRows:
         for noise in chunk.noise:
             self.add_noise(*location, noise)
         self._rejected += [
-            (*location, r.offset, r.length, r.reason, r.digest, r.head)
+            _RejectedRow(*location, r.offset, r.length, r.reason, r.digest, r.head)
             for r in chunk.rejected
         ]
 
     def add_noise(self, source: int, generation: int, noise: Noise) -> None:
         """Gather an entry that was recognized and is not stored as a record."""
-        location = (source, generation, noise.offset, noise.length)
-        self._noise.append((*location, noise.kind))
+        self._noise.append(
+            _NoiseRow(source, generation, noise.offset, noise.length, noise.kind)
+        )
 
     def discard_rejected(self, source: int, chunk: DecodedChunk) -> None:
         """Replace the chunk's rejections by noise, so that no content remains."""
         location = (source, chunk.cursor.generation)
         positions = {(*location, rejection.offset) for rejection in chunk.rejected}
-        self._rejected = [row for row in self._rejected if row[:3] not in positions]
+        self._rejected = [
+            row
+            for row in self._rejected
+            if (row.source, row.generation, row.offset) not in positions
+        ]
         for rejection in chunk.rejected:
             self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
@@ -92,10 +117,8 @@ class SourceRows:
         key = (source, entry.line_digest)
         times = self._occurrences.get(key)
         if times is None:
-            row = self._db.execute(
-                "SELECT times FROM occurrence WHERE source = ? AND line_digest = ?", key
-            ).fetchone()
-            times = row[0] if row else 0
+            query = "SELECT times FROM occurrence WHERE source = ? AND line_digest = ?"
+            times = fetch_value(self._db, query, key, default=0)
         # An incomplete line will be read again once it is complete.
         if entry.is_complete:
             self._occurrences[key] = times + 1
@@ -104,13 +127,14 @@ class SourceRows:
     def write(self) -> None:
         """Write everything that was gathered."""
         executemany = self._db.executemany
-        executemany("INSERT INTO noise VALUES (?, ?, ?, ?, ?)", self._noise)
+        executemany(make_insert("noise", _NoiseRow._fields), self._noise)
         executemany(
-            "INSERT OR REPLACE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)",
+            make_insert("rejected", _RejectedRow._fields, "INSERT OR REPLACE"),
             self._rejected,
         )
         executemany(
-            "INSERT OR REPLACE INTO occurrence VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO occurrence (source, line_digest, times) "
+            "VALUES (?, ?, ?)",
             [(*key, times) for key, times in self._occurrences.items()],
         )
 
@@ -147,7 +171,9 @@ class SourceRows:
         for table in ("noise", "rejected", "occurrence"):
             self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
         self._occurrences = {
-            key: times for key, times in self._occurrences.items() if key[0] != source
+            (other, digest): times
+            for (other, digest), times in self._occurrences.items()
+            if other != source
         }
-        self._noise = [row for row in self._noise if row[0] != source]
-        self._rejected = [row for row in self._rejected if row[0] != source]
+        self._noise = [row for row in self._noise if row.source != source]
+        self._rejected = [row for row in self._rejected if row.source != source]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from leslied.store.sql import fetch_value
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
@@ -75,12 +77,11 @@ class Tombstones:
         )
 
     def _load_prefixes(self, key: SessionKey) -> bytes:
-        row = self._db.execute(
+        query = (
             "SELECT entries FROM pruned "
-            "WHERE agent = ? AND session_id = ? AND source = ?",
-            key,
-        ).fetchone()
-        return bytes(row[0]) if row else b""
+            "WHERE agent = ? AND session_id = ? AND source = ?"
+        )
+        return bytes(fetch_value(self._db, query, key, default=b""))
 
 
 def _split_prefixes(prefixes: bytes) -> Iterator[bytes]:

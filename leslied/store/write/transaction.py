@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
-from leslied.store.columns import select_in_batches
+from leslied.store.sql import make_insert, select_in_batches
 from leslied.store.write.record_versions import (
     RecordVersions,
     iter_free_ids,
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.store.write.record_versions import PendingRecord
     from leslied.store.write.session_rows import SessionRow
+
+
+_LOCATION_COLUMNS = ("source", "generation", "offset", "length")
+_INSERT_PLACEMENT = make_insert(
+    "placement", ("id", "session", "entry", "unit", *_LOCATION_COLUMNS, "is_copy")
+)
 
 
 class Transaction:
@@ -76,7 +82,7 @@ class Transaction:
             if not self._tombstones.has(item.record.session, item.entry_id)
         ]
         if pending and not remaining:
-            first = pending[0]
+            first, *_ = pending
             noise = Noise(first.offset, first.length, PRUNED)
             self._sources.add_noise(first.source, first.generation, noise)
         return remaining
@@ -143,10 +149,7 @@ class Transaction:
     def _write(self) -> None:
         executemany = self._db.executemany
         self._versions.write()
-        executemany(
-            "INSERT INTO placement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            self._placement_rows,
-        )
+        executemany(_INSERT_PLACEMENT, self._placement_rows)
         executemany(
             "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
             self._unit_updates,

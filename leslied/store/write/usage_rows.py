@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import astuple
 
 from leslied.model.record import Record, SessionKey, Usage
 from leslied.model.times import from_us, to_us
-from leslied.store.columns import select_in_batches, unpack_usage
+from leslied.store.columns import unpack_usage
+from leslied.store.sql import fetch_value, make_insert, select_in_batches
 
 if TYPE_CHECKING:
     import sqlite3
 
-_COUNTS = ", ".join(Usage.__struct_fields__)
-_LARGEST = ", ".join(f"{n} = max({n}, excluded.{n})" for n in _COUNTS.split(", "))
+_COUNTS = Usage.__struct_fields__
+_LARGEST = ", ".join(f"{n} = max({n}, excluded.{n})" for n in _COUNTS)
+_MESSAGE_COLUMNS = ("agent", "message_id", "request_id")
+_FIRST_COLUMNS = ("session", "model", "created_us", "is_sum")
+_SAVE_USAGE = (
+    f"{make_insert('usage', (*_MESSAGE_COLUMNS, *_FIRST_COLUMNS, *_COUNTS))} "
+    f"ON CONFLICT DO UPDATE SET {_LARGEST}"
+)
 _MAX_SQLITE_INTEGER = 2**63 - 1
 _MESSAGE = (
     "CASE r.message_id WHEN '' THEN 'entry:' || lower(hex(r.entry_id)) "
@@ -32,7 +39,26 @@ _SELECT_USAGE = (
 _CountedMessage = tuple[int, str, str]
 """Stream, agent and message id."""
 _MessageKey = tuple[str, str, str]
-"""Agent, message id and request id; the request id can be empty."""
+"""Values of _MESSAGE_COLUMNS; the request id can be empty."""
+
+
+class _UsedRecord(NamedTuple):
+    """What _SELECT_USAGE selects: a placed record that has usage."""
+
+    placement: int
+    session: int
+    agent: str
+    message_id: str
+    entry_id: bytes
+    metadata: str
+    model: str
+    created_us: int | None
+    usage: str
+
+    @property
+    def message(self) -> _CountedMessage:
+        """The message, as it counts for the stream."""
+        return (self.session, self.agent, self.message_id)
 
 
 class UsageRows:
@@ -42,7 +68,7 @@ class UsageRows:
         self._db = db
         self._usages: dict[_MessageKey, Usage] = {}
         self._first_values: dict[_MessageKey, tuple[Any, ...]] = {}
-        """Session, model, time and `is_sum` of the first record, by message."""
+        """Values of _FIRST_COLUMNS from the first record, by message."""
         self._containing_sessions: set[tuple[int, _MessageKey]] = set()
         """(session, message) for every session that contains the message."""
         self._without_request_id: set[tuple[str, str]] = set()
@@ -57,7 +83,7 @@ class UsageRows:
         request = str(record.metadata.get("request_id") or "")
         key = (record.session.agent, message, request)
         if not request:
-            self._without_request_id.add(key[:2])
+            self._without_request_id.add((record.session.agent, message))
         created = to_us(record.created_at) if record.created_at else None
         is_sum = bool(record.metadata.get("is_sum"))
         self._first_values.setdefault(key, (session, record.model, created, is_sum))
@@ -67,11 +93,8 @@ class UsageRows:
     def write(self) -> None:
         """Write each message once, with the largest counts of its records."""
         full_keys = self._find_full_keys()
-        columns = "agent, message_id, request_id, session, model, created_us, is_sum"
         self._db.executemany(
-            f"INSERT INTO usage ({columns}, {_COUNTS}) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-            f"ON CONFLICT DO UPDATE SET {_LARGEST}",
+            _SAVE_USAGE,
             [
                 (
                     *full_keys.get(key, key),
@@ -88,14 +111,16 @@ class UsageRows:
             }
         )
         # For a message of several sessions, add the first session and the others.
-        where = "WHERE agent = ? AND message_id = ? AND request_id = ? AND session <> ?"
+        where = (
+            "WHERE agent = ?1 AND message_id = ?2 AND request_id = ?3 AND session <> ?4"
+        )
         self._db.executemany(
             f"INSERT OR IGNORE INTO usage_share SELECT id, session FROM usage {where}",
             containing_sessions,
         )
         self._db.executemany(
-            f"INSERT OR IGNORE INTO usage_share SELECT id, ? FROM usage {where}",
-            [(row[-1], *row) for row in containing_sessions],
+            f"INSERT OR IGNORE INTO usage_share SELECT id, ?4 FROM usage {where}",
+            containing_sessions,
         )
 
     def _find_full_keys(self) -> dict[_MessageKey, _MessageKey]:
@@ -105,17 +130,21 @@ class UsageRows:
         messages that have none.
         """
         full_keys: dict[_MessageKey, _MessageKey] = {}
-        gathered_keys = {key[:2]: key for key in self._usages if key[2]}
+        gathered_keys = {
+            (agent, message): (agent, message, request)
+            for agent, message, request in self._usages
+            if request
+        }
+        query = (
+            "SELECT request_id FROM usage WHERE agent = ? AND message_id = ? "
+            "ORDER BY request_id = ''"
+        )
         for agent, message in self._without_request_id:
-            row = self._db.execute(
-                "SELECT request_id FROM usage WHERE agent = ? AND message_id = ? "
-                "ORDER BY request_id = ''",
-                (agent, message),
-            ).fetchone()
+            request = fetch_value(self._db, query, (agent, message))
             if (agent, message) in gathered_keys:
                 full_keys[agent, message, ""] = gathered_keys[agent, message]
-            elif row:
-                full_keys[agent, message, ""] = (agent, message, row[0])
+            elif request is not None:
+                full_keys[agent, message, ""] = (agent, message, request)
         self._db.executemany(
             "UPDATE OR IGNORE usage SET request_id = ? "
             "WHERE agent = ? AND message_id = ? AND request_id = ''",
@@ -141,34 +170,29 @@ def recount_usage(db: sqlite3.Connection, sessions: set[int]) -> None:
     rows = select_in_batches(
         db, _SELECT_USAGE, {stream for stream, _, _ in streams}.union(sessions)
     )
-    counted = [row for row in rows if row[1:4] in streams]
+    used = [
+        row for row in (_UsedRecord(*row) for row in rows) if row.message in streams
+    ]
     # The first stream of a message owns it.
-    counted.sort(key=lambda row: (row[1:4] not in owners, row[0]))
+    used.sort(key=lambda row: (row.message not in owners, row.placement))
     usage_rows = UsageRows(db)
-    for _, session, agent, message, entry_id, *values in counted:
-        record = _make_usage_record(agent, message, *values)
-        usage_rows.add(record, entry_id, session)
+    for row in used:
+        usage_rows.add(_make_usage_record(row), row.entry_id, row.session)
     usage_rows.write()
 
 
-def _make_usage_record(
-    agent: str,
-    message_id: str,
-    metadata: str,
-    model: str,
-    created_us: int | None,
-    usage: str,
-) -> Record:
+def _make_usage_record(row: _UsedRecord) -> Record:
     """Return a record with only what `UsageRows.add` needs."""
+    created_us = row.created_us
     return Record(
-        session=SessionKey(agent, ""),
+        session=SessionKey(row.agent, ""),
         type="token_usage",
         role="assistant",
-        message_id=message_id,
-        metadata=msgspec.json.decode(metadata) if metadata else {},
-        model=model,
+        message_id=row.message_id,
+        metadata=msgspec.json.decode(row.metadata) if row.metadata else {},
+        model=row.model,
         created_at=from_us(created_us) if created_us is not None else None,
-        usage=unpack_usage(usage),
+        usage=unpack_usage(row.usage),
     )
 
 
@@ -183,7 +207,7 @@ def _find_usage(db: sqlite3.Connection, sessions: set[int]) -> set[int]:
         "WHERE r.is_current AND p.session",
         sessions,
     )
-    return {row[0] for row in (*owned, *contained)}
+    return {usage_id for (usage_id,) in (*owned, *contained)}
 
 
 def _load_counted(

@@ -22,7 +22,14 @@ from leslied.store.connection import (
     vacuum,
     write_lock_info,
 )
-from leslied.store.cursors import CURSOR_COLUMNS, to_signed, unpack_cursor, unpack_stamp
+from leslied.store.cursors import (
+    CURSOR_COLUMNS,
+    NO_STAMP,
+    STAMP_COLUMNS,
+    to_signed,
+    unpack_cursor,
+    unpack_stamp,
+)
 from leslied.store.ledgers.archive import ArchiveLedger
 from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
@@ -32,6 +39,7 @@ from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
+from leslied.store.sql import fetch_value, list_columns
 from leslied.store.write.commits import Commits
 from leslied.store.write.prune import SessionPruner
 from leslied.store.write.redecode import Redecode
@@ -126,25 +134,24 @@ class Store:
         """
         complete_condition = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
-            "SELECT path, dev, inode, size, mtime_ns, ctime_ns FROM source "
+            f"SELECT path, {list_columns(STAMP_COLUMNS)} FROM source "
             f"WHERE agent = ? {complete_condition}",
             (agent,),
         )
-        return {row[0]: unpack_stamp(row[1:]) for row in rows}
+        return {path: unpack_stamp(stamp) or NO_STAMP for path, *stamp in rows}
 
     @translate_sqlite_errors
     def find_source_path(self, agent: str, stamp: FileStamp) -> bytes:
         """Return the path under which this file was read before, or b""."""
-        row = self._db.execute(
-            "SELECT path FROM source WHERE agent = ? AND inode = ? AND dev = ?",
-            (agent, to_signed(stamp.inode), to_signed(stamp.dev)),
-        ).fetchone()
-        return bytes(row[0]) if row else b""
+        query = "SELECT path FROM source WHERE agent = ? AND inode = ? AND dev = ?"
+        values = (agent, to_signed(stamp.inode), to_signed(stamp.dev))
+        return bytes(fetch_value(self._db, query, values, default=b""))
 
     @translate_sqlite_errors
     def find_cursor(self, agent: str, path: bytes) -> Cursor | None:
         """Return the cursor of a source, or None if it was never read."""
-        query = f"SELECT {CURSOR_COLUMNS} FROM source WHERE agent = ? AND path = ?"
+        columns = list_columns(CURSOR_COLUMNS)
+        query = f"SELECT {columns} FROM source WHERE agent = ? AND path = ?"
         row = self._db.execute(query, (agent, path)).fetchone()
         return unpack_cursor(row) if row else None
 

@@ -279,7 +279,7 @@ def test_units_are_in_order_and_contain_their_entries(
     ]
     assert [[e.sequence for e in unit.entries] for unit in units] == [[1], [2, 3], [4]]
     with harness.reader() as reader:
-        chat_ids = [reader.find_chat_id(harness.session(), unit) for unit in range(3)]
+        chat_ids = [reader.find_chat_id(make_key(), unit) for unit in range(3)]
     assert [unit.chat_id for unit in units] == chat_ids
 
 

@@ -85,7 +85,7 @@ def test_a_subagent_is_found_in_its_session(harness: StoreHarness, id_prefix: st
 
 def test_a_unit_is_found_by_its_chat_id(harness: StoreHarness):
     with harness.reader() as reader:
-        chat_id = reader.find_chat_id(harness.session("abc2-y"), 2)
+        chat_id = reader.find_chat_id(make_key("abc2-y"), 2)
         resolved = resolve_id(reader, chat_id[:-1])
         (unit,) = load_units(reader, resolved)
 
@@ -130,7 +130,7 @@ def test_a_complete_subagent_id_is_preferred_to_longer_ids(harness: StoreHarness
 def test_a_subagent_is_found_by_the_chat_id_of_its_unit(harness: StoreHarness):
     with harness.reader() as reader:
         child = next(s for s in reader.list_sessions() if s.subagent_id == "fabc1-x")
-        resolved = resolve_id(reader, reader.find_chat_id(child, 0))
+        resolved = resolve_id(reader, reader.find_chat_id(child.key, 0))
 
     assert resolved.subagent == "fabc1-x"
 

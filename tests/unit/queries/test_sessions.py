@@ -10,7 +10,9 @@ import pytest
 from leslied.model.query import Filter, Selection
 from leslied.model.record import Usage
 from leslied.model.times import to_us
-from leslied.queries.sessions import list_sessions
+from leslied.queries.resolve import ResolvedId
+from leslied.queries.sessions import list_sessions, load_session_summary
+from leslied.queries.units import load_units
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
@@ -195,3 +197,18 @@ def test_a_session_without_a_main_log_has_the_folder_of_the_matching_subagent(
             selection = Selection(filters=(Filter("project", folder),))
             sessions = list_sessions(reader, selection)
         assert all(session.cwd == f"/w/{folder}" for session in sessions)
+
+
+def test_a_session_without_a_main_log_has_the_entries_of_its_first_subagent(
+    harness: StoreHarness,
+):
+    for number in range(2):
+        key = make_key("lost", f"subagent:s{number}")
+        record = make_record(f"x{number}", f"x{number}", session=key)
+        harness.commit(record, log=f"lost{number}")
+
+    with harness.reader() as reader:
+        session = load_session_summary(reader, *make_key("lost")[:2])
+        units = load_units(reader, ResolvedId(session))
+    assert (session.key, session.stream.subagent_id) == (make_key("lost"), "s0")
+    assert [e.record.content for unit in units for e in unit.entries] == ["x0"]

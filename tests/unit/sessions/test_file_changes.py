@@ -27,7 +27,7 @@ def place_records(*records: Any) -> list[PlacedRecord]:
             entry_id=f"{number:032x}",
             sequence=number,
             unit=1,
-            placement=number,
+            read_order=number,
             observed_at=time_at(0),
             decoder_version=1,
             path="/logs/a.jsonl",

@@ -29,7 +29,6 @@ from tests.support.records import (
 def make_session(days: int, **fields: Any) -> SessionSummary:
     """Return a session that was last active this many days ago."""
     defaults = {
-        "row": days,
         "key": make_key(f"s{days}"),
         "thread_id": "",
         "title": "",
@@ -160,7 +159,7 @@ def is_failed_session(*records: Any) -> bool:
             entry_id=str(number),
             sequence=number,
             unit=1,
-            placement=number,
+            read_order=number,
             observed_at=START_TIME,
             decoder_version=1,
             path="",

@@ -47,8 +47,8 @@ def log(tmp_path: Path) -> Path:
 def list_contents(claude: ClaudeHome, *, of_type: str = "user_message") -> list[str]:
     """Return the contents of all records of one type in the store."""
     with StoreReader(claude.store_path) as reader:
-        rows = [session.row for session in reader.list_sessions()]
-        placed = [item for row in rows for item in reader.list_records(row)]
+        keys = [session.key for session in reader.list_sessions()]
+        placed = [item for key in keys for item in reader.list_records(key)]
     return [p.record.content for p in placed if p.record.type == of_type]
 
 
@@ -820,7 +820,7 @@ def test_two_logs_with_the_same_head_are_both_read(claude: ClaudeHome):
 
     with StoreReader(claude.store_path) as reader:
         last_records = {
-            session.key.session_id: list(reader.list_records(session.row))[-1].record
+            session.key.session_id: list(reader.list_records(session.key))[-1].record
             for session in reader.list_sessions()
         }
     last_contents = {name: record.content for name, record in last_records.items()}
@@ -893,7 +893,7 @@ def test_a_log_deleted_and_created_again_is_a_new_generation(claude: ClaudeHome)
 
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
-        records = list(reader.list_records(session.row))
+        records = list(reader.list_records(session.key))
         assert reader.summarize_agents()[0]["gone"] == 0
     assert list_contents(claude) == ["one", "two", "three"]
     assert [placed.generation for placed in records][-1] == 2

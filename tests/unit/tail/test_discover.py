@@ -405,7 +405,7 @@ def test_a_renamed_project_continues_at_its_cursors(claude: ClaudeHome):
     assert report.entries == 1
     with StoreReader(claude.store_path) as reader:
         (main,) = [s for s in reader.list_sessions() if not s.is_subagent]
-        last = list(reader.list_records(main.row))[-1]
+        last = list(reader.list_records(main.key))[-1]
     assert (last.record.content, last.path) == ("and then", str(new_log))
 
 
@@ -475,7 +475,7 @@ def test_a_log_of_any_name_is_read_and_shown(claude: ClaudeHome, name: bytes):
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
         assert session.title == "hello"
-        assert list(reader.list_records(session.row))[-1].path == str(path)
+        assert list(reader.list_records(session.key))[-1].path == str(path)
 
 
 @pytest.mark.fault("B17")

@@ -97,7 +97,7 @@ def test_a_spilled_result_is_found_beside_its_session(
 
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
-        result = list(reader.list_records(session.row))[-1].record
+        result = list(reader.list_records(session.key))[-1].record
     assert (result.content, result.spilled) == ("part", "all of it")
 
 

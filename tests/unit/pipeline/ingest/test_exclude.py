@@ -94,7 +94,7 @@ class ExcludeHarness:
             return [
                 placed.record.content
                 for session in reader.list_sessions()
-                for placed in reader.list_records(session.row)
+                for placed in reader.list_records(session.key)
                 if placed.record.content
             ]
 
@@ -181,8 +181,8 @@ def test_holding_back_does_not_change_the_stored_entries(
             reader.list_sessions(),
             plain_reader.list_sessions(),
         )
-        assert [p.entry_id for p in reader.list_records(session.row)] == [
-            p.entry_id for p in plain_reader.list_records(plain_session.row)
+        assert [p.entry_id for p in reader.list_records(session.key)] == [
+            p.entry_id for p in plain_reader.list_records(plain_session.key)
         ]
 
 

@@ -37,7 +37,7 @@ def prefetching_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def read_store(path: Path) -> list[object]:
     with StoreReader(path) as reader:
         return [
-            (session.title, session.usage, list(reader.list_records(session.row)))
+            (session.title, session.usage, list(reader.list_records(session.key)))
             for session in reader.list_sessions()
         ]
 

@@ -36,7 +36,7 @@ def test_only_appended_bytes_are_read(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
         assert session.units == 101
-        assert [p.record.native_id for p in reader.list_records(session.row)][-1] == (
+        assert [p.record.native_id for p in reader.list_records(session.key)][-1] == (
             line["uuid"]
         )
 

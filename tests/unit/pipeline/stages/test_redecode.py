@@ -83,7 +83,7 @@ def list_units(
     """Return the unit and the content of each record of a stream."""
     with StoreReader(claude.store_path) as reader:
         session = reader.find_session(SessionKey("claude-code", session_id, source))
-        records = list(reader.list_records(session.row)) if session else []
+        records = list(reader.list_records(session.key)) if session else []
     return [(placed.unit, placed.record.content) for placed in records]
 
 
@@ -323,13 +323,13 @@ def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
 
 def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: Path):
     with StoreReader(claude.store_path) as reader:
-        newest = reader.change_feed.get_newest_placement()
+        newest = reader.change_feed.get_newest_read_order()
 
     redecode(claude, replace_text("two", "better"))
     redecode(claude, drop("three"), version=3)
 
     with StoreReader(claude.store_path) as reader:
-        assert reader.change_feed.get_newest_placement() == newest
+        assert reader.change_feed.get_newest_read_order() == newest
         assert reader.change_feed.list_after(newest) == []
 
 
@@ -367,8 +367,7 @@ def test_usage_of_a_message_that_changed_is_counted_once(claude: ClaudeHome, log
 
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
-        usage = reader.sum_usage([session.row])
-    assert usage.input_tokens == 15
+    assert session.usage.input_tokens == 15
 
 
 # Transcripts
@@ -537,13 +536,12 @@ def test_an_entry_that_a_fork_shares_disappears_from_both(
 
 def test_usage_that_a_fork_shares_is_counted_once(claude: ClaudeHome, fork: str):
     with StoreReader(claude.store_path) as reader:
-        rows = [session.row for session in reader.list_sessions()]
-        before = reader.sum_usage(rows)
+        before = [session.usage for session in reader.list_sessions()]
 
     redecode(claude, replace_text("two", "better"))
 
     with StoreReader(claude.store_path) as reader:
-        assert reader.sum_usage(rows) == before
+        assert [session.usage for session in reader.list_sessions()] == before
 
 
 @pytest.fixture

@@ -19,7 +19,9 @@ from tests.support.units import make_child, make_summary, make_turn_unit
 @pytest.fixture
 def store(tmp_path: Path, clock: FakeClock):
     with Store(tmp_path / "store.db", clock) as store:
-        store.commit([make_chunk(make_prompt("fix it"))])
+        subagent = make_key(source="subagent:a1")
+        prompts = (make_prompt("fix it"), make_prompt("count", session=subagent))
+        store.commit([make_chunk(*prompts)])
         yield store
 
 
@@ -47,7 +49,7 @@ def test_names_are_reserved_before_any_file_exists(
 ):
     with store.transcripts() as ledger:
         writer.reserve_names(ledger)
-        transcript = ledger.find_transcript(1, 1)
+        transcript = ledger.find_transcript(make_key(), 1)
 
     assert transcript is not None
     assert transcript.file.endswith("-fix-it.txt")

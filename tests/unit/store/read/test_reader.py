@@ -109,10 +109,9 @@ def test_records_are_numbered_without_gaps(harness: StoreHarness):
 
 def test_records_of_one_unit_have_their_numbers_in_the_session(harness: StoreHarness):
     harness.commit(*[make_prompt(f"{n}", f"n{n}") for n in range(4)])
-    row = harness.session().row
 
     with harness.reader() as reader:
-        (placed,) = reader.list_records(row, unit=3)
+        (placed,) = reader.list_records(make_key(), unit=3)
     assert (placed.sequence, placed.record.content) == (3, "2")
 
 
@@ -214,9 +213,7 @@ def test_a_unit_is_found_by_its_chat_id(harness: StoreHarness):
     chat_id = make_chat_id(make_key(), harness.list_records()[1].entry_id)
 
     with harness.reader() as reader:
-        assert reader.find_units_by_prefix(chat_id) == [
-            (harness.session().row, 2, chat_id)
-        ]
+        assert reader.find_units_by_prefix(chat_id) == [(make_key(), 2, chat_id)]
         assert len(reader.find_units_by_prefix("chat-")) == 3
         assert reader.find_units_by_prefix("chat-nothing") == []
 

@@ -6,48 +6,45 @@ from typing import Any
 
 import pytest
 
-from leslied.model.record import Usage
-from leslied.store.read.session_summary import SUMMARY_COLUMNS, unpack_summary
+from leslied.model.record import SessionKey, Usage
+from leslied.model.session import SessionSummary
+from leslied.store.read.session_summary import SummaryRow, make_summary
 
-ROW: dict[str, Any] = {
-    "id": 7,
-    "agent": "codex",
-    "session_id": "s",
-    "source": "main",
-    "thread_id": "thread-1",
-    "title": "",
-    "first_prompt": "",
-    "cwd": "/app",
-    "model": "m",
-    "started_us": None,
-    "ended_us": 1_000_000,
-    "units": 2,
-    "tool_calls": 3,
-    "has_turn_ended": 1,
-    "stopped_us": None,
-    "spawn_call_id": "",
-    "parent_agent": "",
-    "agent_type": "",
-    "description": "",
-    "seen_us": 0,
-    "folder": b"/app",
-    "is_live": 1,
-}
+ROW = SummaryRow(
+    id=7,
+    agent="codex",
+    session_id="s",
+    source="main",
+    thread_id="thread-1",
+    title="",
+    first_prompt="",
+    cwd="/app",
+    model="m",
+    started_us=None,
+    ended_us=1_000_000,
+    units=2,
+    tool_calls=3,
+    has_turn_ended=1,
+    stopped_us=None,
+    spawn_call_id="",
+    parent_agent="",
+    agent_type="",
+    description="",
+    seen_us=0,
+    folder=b"/app",
+    is_live=1,
+)
 
 
-def unpack(**columns: Any):
+def unpack(**columns: Any) -> SessionSummary:
     """Return the summary of ROW with some columns replaced."""
-    return unpack_summary(tuple({**ROW, **columns}.values()), Usage(input_tokens=5))
-
-
-def test_every_column_has_a_value():
-    assert SUMMARY_COLUMNS.count(",") + 1 == len(ROW)
+    return make_summary(ROW._replace(**columns), Usage(input_tokens=5))
 
 
 def test_columns_become_flags_times_and_paths():
     summary = unpack()
 
-    assert (summary.row, summary.key.session_id) == (7, "s")
+    assert summary.key == SessionKey("codex", "s")
     assert summary.started_at is None
     assert summary.ended_at is not None
     assert summary.ended_at.timestamp() == 1

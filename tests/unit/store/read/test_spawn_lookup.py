@@ -67,7 +67,7 @@ def find_assembled_units(harness: StoreHarness) -> dict[str, int]:
     with harness.reader() as reader:
         main = harness.session()
         streams = [
-            RecordStream(summary, reader.list_records(summary.row))
+            RecordStream(summary, reader.list_records(summary.key))
             for summary in [main, *reader.list_subagents(main.key)]
         ]
     units = assemble(streams[0], streams[1:])

@@ -103,7 +103,9 @@ def test_units_have_the_same_chat_ids_as_in_the_reader(
 
     with harness.reader() as reader:
         session = harness.session()
-        assert chat_ids == {unit: reader.find_chat_id(session, unit) for unit in (0, 1)}
+        assert chat_ids == {
+            unit: reader.find_chat_id(session.key, unit) for unit in (0, 1)
+        }
     entries = run_query(
         sql_reader, "SELECT DISTINCT unit, chat_id FROM transcript_entries"
     )

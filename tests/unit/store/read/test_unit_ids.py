@@ -32,7 +32,7 @@ def list_assembled_ids(harness: StoreHarness, key: SessionKey) -> dict[int, str]
     with harness.reader() as reader:
         summary = reader.find_session(key)
         assert summary
-        units = assemble(RecordStream(summary, reader.list_records(summary.row)), ())
+        units = assemble(RecordStream(summary, reader.list_records(summary.key)), ())
     return {unit.number: unit.chat_id for unit in units}
 
 
@@ -52,7 +52,9 @@ def test_a_unit_has_the_chat_id_of_the_assembled_unit(
     with harness.reader() as reader:
         summary = reader.find_session(key)
         assert summary
-        chat_ids = {unit: reader.find_chat_id(summary, unit) for unit in assembled_ids}
+        chat_ids = {
+            unit: reader.find_chat_id(summary.key, unit) for unit in assembled_ids
+        }
     assert chat_ids == assembled_ids
 
 
@@ -76,7 +78,7 @@ def test_a_unit_without_a_visible_entry_has_no_chat_id(harness: StoreHarness):
     )
 
     with harness.reader() as reader:
-        assert reader.find_chat_id(harness.session(), 1) == ""
+        assert reader.find_chat_id(make_key(), 1) == ""
         assert [u.unit for u in reader.find_units_by_prefix("chat-")] == [2]
 
 

@@ -36,19 +36,17 @@ def redecode(harness: StoreHarness, *records: Record, source: int = 1) -> None:
         target.finish(Coverage(1, 10_000))
 
 
-def save_transcript(harness: StoreHarness, unit: int, session: int = 1) -> None:
+def save_transcript(harness: StoreHarness, unit: int) -> None:
     """Save a transcript that includes everything in its unit."""
-    (newest,) = harness.execute(
-        "SELECT max(id) FROM placement WHERE session = ? AND unit = ?", session, unit
-    )[0]
+    newest = max(p.read_order for p in harness.list_records() if p.unit == unit)
     with harness.store.transcripts() as ledger:
         ledger.save(
             Transcript(
-                session=session,
+                session=make_key(),
                 unit=unit,
-                chat_id=f"chat-{session}-{unit}",
+                chat_id=f"chat-1-{unit}",
                 folder=b"/app",
-                file=f"{session}-{unit}.txt",
+                file=f"1-{unit}.txt",
                 utc_offset=0,
                 started_us=0,
                 newest=newest,
@@ -63,7 +61,7 @@ def list_files(harness: StoreHarness) -> dict[int, str]:
 
 def list_due_units(harness: StoreHarness) -> list[int]:
     with harness.store.transcripts() as ledger:
-        return ledger.list_due_units(1, 0)
+        return ledger.list_due_units(make_key(), 0)
 
 
 def test_totals_are_computed_from_the_new_records(harness: StoreHarness):

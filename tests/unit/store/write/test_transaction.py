@@ -538,7 +538,7 @@ def sync_subagent(claude: ClaudeHome, harness: StoreHarness):
     claude.sync(harness.store)
     with harness.reader() as reader:
         (child,) = [s for s in reader.list_sessions() if s.is_subagent]
-        records = [p.record for p in reader.list_records(child.row)]
+        records = [p.record for p in reader.list_records(child.key)]
     return child, [r.content for r in records if r.type == "assistant_message"]
 
 

@@ -1,0 +1,215 @@
+"""Contract of a store that can be read; `StoreReader` is the one for SQLite.
+
+`leslied.queries` is written against these protocols, so that another database can stand
+behind the same questions. Sessions are named by their keys, entries by their ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from leslied.model.failure import Failure
+    from leslied.model.query import Query, Selection
+    from leslied.model.record import PlacedRecord, SessionKey
+    from leslied.model.session import SessionSummary, Unit
+    from leslied.model.source import SourceProblem
+    from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.store.read.search import Match
+    from leslied.store.read.session_queries import SessionGroup
+    from leslied.store.read.size_queries import SessionSource
+    from leslied.store.read.unit_ids import UnitId
+    from leslied.store.read.usage_queries import UsageFilter
+
+
+class Queries(Protocol):
+    """Questions about sessions, entries and the state of the store."""
+
+    path: Path
+    """The store's file."""
+
+    @property
+    def usage(self) -> UsageProtocol:
+        """Queries over tokens and tool calls."""
+
+    @property
+    def change_feed(self) -> FeedProtocol:
+        """Feed of new records and stopped sessions."""
+
+    @property
+    def sizes(self) -> SizesProtocol:
+        """Queries over sizes in bytes."""
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+
+    def select_sessions(self, selection: Selection) -> list[SessionGroup]:
+        """Return the selected sessions, in the selected order."""
+
+    def list_sessions(
+        self, groups: Sequence[SessionGroup] | None = None
+    ) -> list[SessionSummary]:
+        """List the sessions and subagents that have entries, last active first."""
+
+    def find_session(self, key: SessionKey) -> SessionSummary | None:
+        """Find a session or subagent; return None if it has no entries."""
+
+    def list_subagents(self, key: SessionKey) -> list[SessionSummary]:
+        """List the subagents with this session id, in the order they were read."""
+
+    def list_children(self, parent: SessionSummary) -> list[SessionSummary]:
+        """List the subagents of a session, also those with another session id."""
+
+    def list_records(
+        self, key: SessionKey, unit: int | None = None
+    ) -> list[PlacedRecord]:
+        """List the current records of a stream or unit, with sequence numbers."""
+
+    def add_transcript_paths(self, unit: Unit) -> Unit:
+        """Return the unit and its subagents with the paths of their transcripts."""
+
+    def search(
+        self, query: Query, stop_cutoff_us: int = 0, *, is_substring: bool = False
+    ) -> SearchProtocol:
+        """Return a prepared search; its methods return matches."""
+
+    def list_similar_ids(self, ids: Collection[str]) -> list[str]:
+        """List ids of sessions and subagents that begin like one of these ids."""
+
+    def find_sessions_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
+        """Find streams by prefix of an id; return (key, thread id)."""
+
+    def find_units_by_prefix(self, prefix: str) -> list[UnitId]:
+        """Find units by prefix of their chat id; unit 0 is not searched."""
+
+    def find_unit_zero_by_prefix(self, prefix: str) -> list[UnitId]:
+        """Find subagents and units before the first prompt by chat id prefix."""
+
+    def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
+        """Find entries by prefix of their id; return (key, entry id)."""
+
+    def list_agent_names(self) -> list[str]:
+        """List the agents that have sessions."""
+
+    def summarize_agents(self) -> list[dict[str, Any]]:
+        """Return one summary per agent: counts, source paths, times of activity."""
+
+    def check_integrity(self) -> str:
+        """Return descriptions of damage in one line, or "" if intact."""
+
+    def count_rows(self) -> dict[str, int]:
+        """Return the numbers of records, sessions, subagents, noise, rejections."""
+
+    def list_rejected(self, limit: int) -> list[dict[str, Any]]:
+        """List up to `limit` rejected entries with their position and the reason."""
+
+    def list_source_errors(self) -> list[SourceProblem]:
+        """List the existing sources that could not be read or are held back."""
+
+    def list_failures(self) -> list[Failure]:
+        """List work that failed unexpectedly and is tried again later."""
+
+
+class UsageProtocol(Protocol):
+    """Questions about usage, in which each message and each call counts once."""
+
+    def group_usage(
+        self,
+        by: Grouping,
+        usage_filter: UsageFilter,
+        price_breaks: PriceBreaks,
+        *,
+        with_sessions: bool,
+    ) -> list[UsageBucket]:
+        """Total the messages by group, model and price band."""
+
+    def list_messages(self, usage_filter: UsageFilter) -> list[UsageBucket]:
+        """List every message that has a time, the earliest first."""
+
+    def list_owners(
+        self, by: Grouping, usage_filter: UsageFilter
+    ) -> list[tuple[Any, SessionKey]]:
+        """List (group, stream) for every stream that owns messages of the group."""
+
+    def list_models(self) -> list[str]:
+        """List every model that has messages."""
+
+    def get_time_range(self) -> tuple[int, int]:
+        """Return the times of the first and the last message; 0 if there is none."""
+
+    def list_folders(self) -> dict[SessionKey, str]:
+        """Return the working directory of every session and subagent."""
+
+    def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
+        """List every tool call with its outcome."""
+
+
+class FeedProtocol(Protocol):
+    """Questions of somebody who follows all sessions."""
+
+    def get_data_version(self) -> int:
+        """Return a number that changes whenever the store does."""
+
+    def get_newest_read_order(self) -> int:
+        """Return the `read_order` of the newest record, or 0."""
+
+    def list_after(self, read_order: int) -> list[PlacedRecord]:
+        """Return the next batch of records after this one; empty at the end."""
+
+    def list_last(
+        self,
+        count: int,
+        types: Sequence[str],
+        streams: Collection[SessionKey] | None = None,
+    ) -> list[PlacedRecord]:
+        """List the last `count` records of these types, in order."""
+
+    def list_streams(self) -> list[SessionKey]:
+        """List every session and subagent that has entries."""
+
+    def get_sequence(self, placed: PlacedRecord) -> int:
+        """Return the position of the record in its stream, counted from 1."""
+
+    def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
+        """List (session, time at which it stopped) of sessions stopped later."""
+
+
+class SizesProtocol(Protocol):
+    """Questions about sizes in bytes; a session is named by agent and id."""
+
+    def get_store_bytes_by_session(self) -> dict[tuple[str, str], int]:
+        """Return each session's share of the store."""
+
+    def get_archive_bytes_by_session(self) -> dict[tuple[str, str], int]:
+        """Return the size of the archive files of each session's sources."""
+
+    def get_archive_bytes(self) -> int:
+        """Return the size of all archive files."""
+
+    def get_used_bytes(self) -> int:
+        """Return the size of the part of the store that is in use."""
+
+    def get_table_bytes(self) -> dict[str, int]:
+        """Return the size of every table and index; {} if it is unknown."""
+
+    def list_sources(self, session: tuple[str, str]) -> list[SessionSource]:
+        """List the sources of a session and its subagents."""
+
+    def list_transcript_folders(self) -> list[bytes]:
+        """List the project folders that contain transcripts."""
+
+
+class SearchProtocol(Protocol):
+    """A prepared search."""
+
+    is_truncated: bool
+    """Whether there were too many matches to rank all of them."""
+
+    def list_newest(self, limit: int) -> list[Match]:
+        """Return the latest matching records."""
+
+    def list_best(self, limit: int) -> list[Match]:
+        """Return the most relevant records; the latest if the query has no words."""

@@ -1,0 +1,34 @@
+"""Find the row of a session or subagent; its id does not leave the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.store.sql import fetch_value
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection
+
+    from leslied.model.record import SessionKey
+
+_MAX_LOOKUPS = 500
+"""For more keys than this, one query over all streams is faster."""
+IS_STREAM = "agent = ? AND session_id = ? AND source = ?"
+"""Condition on a row of `session`; the values are those of a session key."""
+
+
+def find_stream(db: sqlite3.Connection, key: SessionKey) -> int:
+    """Return the row id of a stream; 0, which no row has, if it does not exist."""
+    return int(
+        fetch_value(db, f"SELECT id FROM session WHERE {IS_STREAM}", key, default=0)
+    )
+
+
+def list_streams(db: sqlite3.Connection, keys: Collection[SessionKey]) -> list[int]:
+    """Return the row ids of those of the streams that exist, in any order."""
+    if len(keys) <= _MAX_LOOKUPS:
+        return [row_id for key in keys if (row_id := find_stream(db, key))]
+    selected = set(keys)
+    rows = db.execute("SELECT id, agent, session_id, source FROM session")
+    return [row_id for row_id, *key in rows if tuple(key) in selected]
