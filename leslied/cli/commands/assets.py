@@ -14,7 +14,6 @@ from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
     emit,
-    format_bytes,
     format_table,
     format_time,
     json_option,
@@ -24,6 +23,7 @@ from leslied.cli.render.output import (
 from leslied.errors import UserError
 from leslied.layout import thread_folder
 from leslied.queries.assets import lint_thread_assets, load_asset_indexes
+from leslied.rendering.humanize import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,13 +16,7 @@ from leslied import __version__
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_bytes,
-    format_count,
-    format_path,
-    json_option,
-)
+from leslied.cli.render.output import emit, json_option
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.jobs import write_file
@@ -32,6 +26,7 @@ from leslied.queries.bug_report import (
     dump_session,
     list_rejected,
 )
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

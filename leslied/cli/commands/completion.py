@@ -11,9 +11,10 @@ from click.shell_completion import BashComplete, ZshComplete
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import emit, format_path, json_option, sanitize
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.errors import UserError
 from leslied.jobs import make_folder, write_file
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,6 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
     emit,
-    format_bytes,
-    format_count,
-    format_path,
     format_table,
     format_time,
     json_option,
@@ -20,6 +17,7 @@ from leslied.cli.render.output import (
 )
 from leslied.queries.disk import load_disk_usage
 from leslied.queries.short_ids import make_short_ids
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

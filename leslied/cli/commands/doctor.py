@@ -12,16 +12,11 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_bytes,
-    format_path,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.errors import LesliedError
 from leslied.queries.health import check_archive, check_store, discover_logs
 from leslied.queries.status import load_daemon_state
+from leslied.rendering.humanize import format_bytes, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,12 +13,7 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_bytes,
-    format_count,
-    format_path,
-)
+from leslied.cli.render.output import emit
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import UserError
 from leslied.jobs import make_folder, write_artifacts, write_file
@@ -28,6 +23,7 @@ from leslied.queries.export import (
     render_session,
     resolve_sessions,
 )
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

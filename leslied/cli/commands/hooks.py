@@ -11,19 +11,14 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import (
-    emit,
-    format_path,
-    format_table,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, format_table, json_option, sanitize
 from leslied.errors import UserError
 from leslied.fs import make_private_dir
 from leslied.hooks import settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.spool import FOLDER
 from leslied.hooks.thread import find_project
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

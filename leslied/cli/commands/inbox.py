@@ -9,8 +9,9 @@ import click
 from leslied.app import get_app
 from leslied.cli.completion import complete_recipient
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import emit, format_ago, format_table, json_option
+from leslied.cli.render.output import emit, format_table, json_option
 from leslied.queries.inbox import list_inbox
+from leslied.rendering.humanize import format_ago
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import emit, format_path, json_option, sanitize
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.errors import UserError
 from leslied.guide import (
     FileSnapshot,
@@ -25,6 +25,7 @@ from leslied.guide import (
 )
 from leslied.queries.preview import redact_preview
 from leslied.queries.threads import find_project
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

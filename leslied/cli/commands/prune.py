@@ -16,16 +16,7 @@ from leslied.cli.filters import (
     parse_filters,
 )
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_ago,
-    format_bytes,
-    format_count,
-    format_path,
-    format_table,
-    json_option,
-    parse_time,
-)
+from leslied.cli.render.output import emit, format_table, json_option, parse_time
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
@@ -33,6 +24,12 @@ from leslied.model.times import from_us
 from leslied.paths import PLATFORM
 from leslied.queries.prune_plan import PruneRequest, RetentionPolicy
 from leslied.queries.short_ids import make_short_ids
+from leslied.rendering.humanize import (
+    format_ago,
+    format_bytes,
+    format_count,
+    format_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

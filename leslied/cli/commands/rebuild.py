@@ -9,8 +9,9 @@ import click
 from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import emit, format_bytes, json_option
+from leslied.cli.render.output import emit, json_option
 from leslied.cli.terminal.progress import ProgressBar
+from leslied.rendering.humanize import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,17 +9,12 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import (
-    emit,
-    format_ago,
-    format_path,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.fs import make_private_dir
 from leslied.model.codec import encode_time
 from leslied.paths import PLATFORM
 from leslied.queries.agent_names import list_agent_variables
+from leslied.rendering.humanize import format_ago, format_path
 from leslied.service import find_program
 from leslied.service.manager import get_manager
 

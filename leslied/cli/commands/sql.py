@@ -15,7 +15,6 @@ from leslied.cli.render.output import (
     check_format_options,
     csv_option,
     emit,
-    format_count,
     format_table,
     has_room,
     json_option,
@@ -23,6 +22,7 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, list_views
+from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,15 +9,7 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_bytes,
-    format_count,
-    format_number,
-    format_path,
-    format_source_errors,
-    json_option,
-)
+from leslied.cli.render.output import emit, format_source_errors, json_option
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.model.source import SourceProblem
 from leslied.pipeline import (
@@ -29,6 +21,12 @@ from leslied.pipeline import (
     IngestReport,
     SettleReport,
     StopReport,
+)
+from leslied.rendering.humanize import (
+    format_bytes,
+    format_count,
+    format_number,
+    format_path,
 )
 
 if TYPE_CHECKING:

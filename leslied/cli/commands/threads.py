@@ -9,14 +9,9 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import (
-    emit,
-    format_path,
-    format_table,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, format_table, json_option, sanitize
 from leslied.queries.threads import list_threads, load_thread_trees, render_graph
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

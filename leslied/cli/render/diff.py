@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.render.output import (
+from leslied.cli.render.output import format_table, format_time, sanitize
+from leslied.cli.render.session import render_record
+from leslied.model.stats import Cost
+from leslied.rendering.entry_order import iter_in_reading_order
+from leslied.rendering.humanize import (
     format_cost,
     format_count,
     format_number,
     format_path,
-    format_table,
-    format_time,
-    sanitize,
 )
-from leslied.cli.render.session import render_record
-from leslied.model.stats import Cost
-from leslied.rendering.entry_order import iter_in_reading_order
 from leslied.rendering.text_diff import diff_entry, make_hunks
 
 if TYPE_CHECKING:

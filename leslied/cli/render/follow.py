@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leslied.cli.render.output import format_path, sanitize
+from leslied.cli.render.output import sanitize
 from leslied.cli.render.record import RecordRenderer
 from leslied.cli.render.session_labels import LABEL_WIDTH, SessionLabels, pick_color
 from leslied.rendering.events import shows_turn_end
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

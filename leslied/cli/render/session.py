@@ -11,16 +11,15 @@ from leslied.cli.render.options import (
     find_terminal_width,
     measure_width,
 )
-from leslied.cli.render.output import (
+from leslied.cli.render.output import format_time, sanitize
+from leslied.cli.render.record import RecordRenderer
+from leslied.rendering.entry_order import iter_in_reading_order
+from leslied.rendering.humanize import (
     format_cost,
     format_count,
     format_number,
     format_path,
-    format_time,
-    sanitize,
 )
-from leslied.cli.render.record import RecordRenderer
-from leslied.rendering.entry_order import iter_in_reading_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from leslied.cli.render.output import format_number
 from leslied.paths import read_environ
+from leslied.rendering.humanize import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from leslied.cli.render.output import format_bytes
 from leslied.cli.terminal.progress import ProgressBar
+from leslied.rendering.humanize import format_bytes
 from tests.support.clock import FakeClock
 
 
