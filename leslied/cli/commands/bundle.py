@@ -20,6 +20,7 @@ from leslied.cli.render.output import emit, json_option
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import LesliedError, StoreUnusable, UserError
 from leslied.jobs import write_file
+from leslied.model.command_results import BundleResult
 from leslied.queries.bug_report import (
     collect_store_state,
     collect_versions,
@@ -103,8 +104,8 @@ def command(ctx: click.Context, *, session_id: str, output: str, as_json: bool) 
         }
     data = _make_zip(files)
     write_file(target, data)
-    summary = {"path": str(target), "bytes": len(data), "files": sorted(files)}
-    emit(summary, lambda: _lines(summary, str(app.home)), as_json=as_json)
+    bundle = BundleResult(path=str(target), bytes=len(data), files=tuple(sorted(files)))
+    emit(bundle.to_dict, lambda: _lines(bundle, str(app.home)), as_json=as_json)
 
 
 def _iter_files(app: App, session_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
@@ -171,8 +172,7 @@ def _make_zip(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _lines(summary: dict[str, Any], home: str) -> Iterator[str]:
-    size = format_bytes(summary["bytes"])
-    count = format_count(len(summary["files"]), "file")
-    yield f"{format_path(summary['path'], home)} ({count}, {size})"
+def _lines(bundle: BundleResult, home: str) -> Iterator[str]:
+    count = format_count(len(bundle.files), "file")
+    yield f"{format_path(bundle.path, home)} ({count}, {format_bytes(bundle.bytes)})"
     yield "Nothing was sent. Review the file before you send it."

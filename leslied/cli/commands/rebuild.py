@@ -11,7 +11,6 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.rendering.humanize import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,12 +42,13 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     """
     app = get_app(ctx)
     with ProgressBar(app.clock) as bar:
-        bar.start("Reading archive and logs", format_bytes)
-        rebuilt = jobs.rebuild(app, accept_loss=accept_loss, on_progress=bar.update)
-        written = jobs.write_outputs(app, bar)
-    data = {**rebuilt.to_dict(), "transcripts_written": written.transcripts_written}
-    warnings = rebuilt.warnings + written.errors
-    emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
+        answer = jobs.rebuild(app, bar, accept_loss=accept_loss)
+    emit(
+        answer.to_dict,
+        lambda: _lines(answer.to_dict()),
+        as_json=as_json,
+        warnings=answer.warnings,
+    )
 
 
 def _lines(data: dict[str, Any]) -> Iterator[str]:
