@@ -50,12 +50,8 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     """
     app = get_app(ctx)
     with app.open_queries() as queries:
-        agents = list_agents(queries)
-    emit(
-        {"agents": [agent.to_dict() for agent in agents]},
-        lambda: _lines(agents, app),
-        as_json=as_json,
-    )
+        answer = list_agents(queries)
+    emit(answer.to_dict, lambda: _lines(answer.agents, app), as_json=as_json)
 
 
 def _lines(agents: list[AgentState], app: App) -> Iterator[str]:

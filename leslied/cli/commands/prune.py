@@ -107,13 +107,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     _check_options(options)
     request = _make_request(app, options)
     answer = _delete(app, request) if options["yes"] else jobs.plan_prune(app, request)
-    data = answer.to_dict()
     emit(
-        data,
+        answer.to_dict,
         lambda: (
-            _report_lines(data)
+            _report_lines(answer.to_dict())
             if answer.is_done
-            else _dry_run_lines(data, app, options)
+            else _dry_run_lines(answer.to_dict(), app, options)
         ),
         as_json=options["as_json"],
         warnings=answer.warnings,

@@ -70,18 +70,18 @@ def _escape_char(match: re.Match[str]) -> str:
 
 
 def emit(
-    data: Any,
+    to_dict: Callable[[], Mapping[str, Any]],
     lines: Callable[[], Iterable[str]],
     *,
     as_json: bool,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Print `data` in a JSON envelope, or the lines and warnings as text.
+    """Print an answer in a JSON envelope, or the lines and warnings as text.
 
-    `data` may be a function, which is called only if JSON is printed.
+    `to_dict` is the answer's method that returns its JSON form.
     """
     if as_json:
-        _print_envelope(data() if callable(data) else data, warnings, None)
+        _print_envelope(to_dict(), warnings, None)
         return
     for line in lines():
         click.echo(line)

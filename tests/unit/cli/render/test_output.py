@@ -195,9 +195,9 @@ def test_json_escapes_control_characters_without_changing_the_value(
         deep = {"a": deep}
 
     for data in (hostile, {"deep": deep, "b": "\udcff"}):
-        emit(data, list, as_json=True)
+        emit(data.copy, list, as_json=True)
         out = capfdbinary.readouterr().out.decode()
 
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
-    emit(hostile, list, as_json=True)
+    emit(hostile.copy, list, as_json=True)
     assert json.loads(capfdbinary.readouterr().out)["data"] == hostile
