@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path  # noqa: TC003 - pydantic reads the types
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -83,6 +83,10 @@ class Settings:
     def agent(self, name: str) -> AgentSettings:
         """Return the agent's settings, or the defaults."""
         return self.agents.get(name, AgentSettings())
+
+    def to_dict(self, agents: Iterable[str]) -> dict[str, Any]:
+        """Return all settings by table, with those of each of these agents."""
+        return asdict(self) | {"agents": {n: asdict(self.agent(n)) for n in agents}}
 
 
 def load_settings(path: Path, agents: Iterable[str]) -> Settings:

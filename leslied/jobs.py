@@ -1,4 +1,4 @@
-"""Work that users request: prune, rebuild, watch, and write files that they name.
+"""Work that users request: sync, prune, rebuild, watch, and write files they name.
 
 Each function builds what the work needs from the app, like the app does for the daemon.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.fs import make_private_dir
+from leslied.model.command_results import PauseState, SyncResult
+from leslied.model.source import SourceProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,14 +20,93 @@ if TYPE_CHECKING:
     from leslied.app import App
     from leslied.model.output import Artifact
     from leslied.model.source import Root
+    from leslied.pipeline import FlowReport, Stage
     from leslied.pipeline.maintenance.rebuild import RebuildReport
-    from leslied.pipeline.progress import ProgressCallback, StageProgress
+    from leslied.pipeline.progress import StageProgress
     from leslied.queries.prune_plan import PruneAnswer, PruneRequest
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store
     from leslied.tail.watch import Watcher
 
     Batches = list[list[PruneCandidate]]
+
+
+class SyncReport(NamedTuple):
+    """What a sync did, and what went wrong."""
+
+    result: SyncResult
+    warnings: list[str]
+    """Warnings about the store."""
+    problems: list[SourceProblem]
+    """Sources that were not read."""
+    errors: list[str]
+    """Errors in sessions and stages."""
+    is_failed: bool
+    """Whether a stage failed."""
+
+
+def sync(app: App, progress: StageProgress, *, stop_all: bool) -> SyncReport:
+    """Run all stages once; with `stop_all`, treat all sessions as stopped.
+
+    Raise AlreadyRunning if somebody else writes to the store.
+    """
+    from leslied.pipeline import Budget, Ingest, IngestReport  # noqa: PLC0415
+
+    def show_stage(stage: Stage) -> None:
+        progress.start(stage.activity, in_bytes=isinstance(stage, Ingest))
+
+    started_at = app.clock.monotonic()
+    warnings: list[str] = []
+    with (
+        app.open_store(warnings.append, progress.update) as store,
+        app.open_reader() as reader,
+    ):
+        flow = app.make_flow(
+            store, reader, is_final=stop_all, on_progress=progress.update
+        )
+        # Sessions that ended before the store was created are many, and their
+        # transcripts are rarely needed.
+        report = flow.run(Budget(includes_backlog=stop_all), show_stage)
+    ingest = report.sum_up(IngestReport)
+    reasons = ingest.unreadable | ingest.waiting | ingest.failures
+    return SyncReport(
+        result=_make_sync_result(report, app.clock.monotonic() - started_at),
+        warnings=warnings,
+        problems=[SourceProblem(str(path), reason) for path, reason in reasons.items()],
+        errors=report.format_errors(),
+        is_failed=bool(report.failures),
+    )
+
+
+def _make_sync_result(report: FlowReport, seconds: float) -> SyncResult:
+    from leslied import pipeline  # noqa: PLC0415
+
+    ingest = report.sum_up(pipeline.IngestReport)
+    settled = report.sum_up(pipeline.SettleReport)
+    assets = report.sum_up(pipeline.AssetIndexReport)
+    hooks = report.sum_up(pipeline.HookEventsReport)
+    stops = report.sum_up(pipeline.StopReport)
+    return SyncResult(
+        sources=ingest.sources,
+        sources_changed=ingest.sources_read,
+        sources_waiting=len(ingest.waiting),
+        entries_decoded=ingest.entries,
+        bytes_read=ingest.bytes_read,
+        records_added=ingest.added.records,
+        placements_added=ingest.added.placements,
+        noise=ingest.noise,
+        rejected=ingest.rejected,
+        transactions=ingest.commits,
+        units_settled=settled.units,
+        transcripts_written=settled.files_written,
+        transcripts_removed=settled.files_removed,
+        exports_written=report.sum_up(pipeline.ExportsReport).files_written,
+        sessions_stopped=hooks.stopped + stops.stopped,
+        seconds=round(seconds, 3),
+        missing_roots=tuple(map(str, ingest.missing_roots)),
+        threads_indexed=assets.threads,
+        index_files_written=assets.files_written,
+    )
 
 
 def plan_prune(app: App, request: PruneRequest) -> PruneAnswer:
@@ -78,13 +159,6 @@ def prune(
     return answer
 
 
-def rebuild(
-    app: App, *, accept_loss: bool, on_progress: ProgressCallback
-) -> RebuildReport:
-    """Rebuild the store from the archive and the logs."""
-    return app.make_rebuild(on_progress).run(accept_loss=accept_loss)
-
-
 class OutputsReport(NamedTuple):
     """What `write_outputs` wrote."""
 
@@ -110,6 +184,30 @@ def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
     return OutputsReport(written, report.format_errors())
 
 
+class RebuildAnswer(NamedTuple):
+    """What a rebuild did, including the outputs that it wrote."""
+
+    rebuilt: RebuildReport
+    outputs: OutputsReport
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings and errors of both."""
+        return self.rebuilt.warnings + self.outputs.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without the warnings."""
+        written = {"transcripts_written": self.outputs.transcripts_written}
+        return self.rebuilt.to_dict() | written
+
+
+def rebuild(app: App, progress: StageProgress, *, accept_loss: bool) -> RebuildAnswer:
+    """Rebuild the store from the archive and the logs, then write missing outputs."""
+    progress.start("Reading archive and logs", in_bytes=True)
+    rebuilt = app.make_rebuild(progress.update).run(accept_loss=accept_loss)
+    return RebuildAnswer(rebuilt, write_outputs(app, progress))
+
+
 def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
     """Read all logs once, unless leslied is paused."""
     from leslied.pipeline import Budget, Ingest  # noqa: PLC0415
@@ -120,6 +218,20 @@ def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
         write_lock_info(app, store)
         flow = app.make_flow(store, reader, on_progress=lambda *_: on_progress())
         flow.select(Ingest).run(Budget())
+
+
+def pause(app: App) -> PauseState:
+    """Pause the daemon until `unpause`."""
+    file = app.paths.pause_file
+    make_private_dir(file.parent)
+    file.touch(mode=0o600)
+    return PauseState(paused=True)
+
+
+def unpause(app: App) -> PauseState:
+    """Let a paused daemon continue."""
+    app.paths.pause_file.unlink(missing_ok=True)
+    return PauseState(paused=False)
 
 
 def write_lock_info(app: App, store: Store) -> None:

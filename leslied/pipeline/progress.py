@@ -16,8 +16,8 @@ def ignore_progress(_done: int, _total: int) -> None:
 class StageProgress(Protocol):
     """A display of the progress of several stages."""
 
-    def start(self, label: str, /) -> None:
-        """Start the next stage."""
+    def start(self, label: str, /, *, in_bytes: bool = False) -> None:
+        """Start the next stage; `in_bytes` says that its progress is in bytes."""
 
     def update(self, done: int, total: int, /) -> None:
         """Show the progress of the current stage, as a ProgressCallback."""

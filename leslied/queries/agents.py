@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -99,16 +99,28 @@ class AgentState(Struct, frozen=True, kw_only=True):
         }
 
 
-def list_agents(context: QueryContext) -> list[AgentState]:
+class AgentList(NamedTuple):
+    """All supported agents."""
+
+    agents: list[AgentState]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"agents": [agent.to_dict() for agent in self.agents]}
+
+
+def list_agents(context: QueryContext) -> AgentList:
     """Return every supported agent, also those never used on this machine."""
     agent_roots = context.list_agent_roots()
     has_store = context.paths.store_file.exists()
     rows = context.reader.summarize_agents() if has_store else []
     summaries = {agent["name"]: agent for agent in rows}
-    return [
-        make_agent_state(adapter, roots, summaries.get(adapter.name, {}))
-        for adapter, roots in agent_roots
-    ]
+    return AgentList(
+        [
+            make_agent_state(adapter, roots, summaries.get(adapter.name, {}))
+            for adapter, roots in agent_roots
+        ]
+    )
 
 
 def make_agent_state(

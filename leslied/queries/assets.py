@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.errors import UserError
 from leslied.layout import assets_file
@@ -22,9 +22,41 @@ _MAX_INDEX_BYTES = 16 * 1024 * 1024
 _MAX_THREADS = 200
 
 
+class AssetIndexes(NamedTuple):
+    """The asset indexes of threads."""
+
+    threads: list[dict[str, Any]]
+    """Each index as its file has it, and the folder that holds `.leslie`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"threads": self.threads}
+
+
+class AssetFinding(NamedTuple):
+    """A problem with the name of an asset; field names are those of `--json`."""
+
+    thread: str
+    path: str
+    rule: str
+    message: str
+    better: str | None
+    """A valid name, or None if none can be suggested."""
+
+
+class LintReport(NamedTuple):
+    """The problems with names of assets."""
+
+    findings: list[AssetFinding]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"findings": [finding._asdict() for finding in self.findings]}
+
+
 def load_asset_indexes(
     context: QueryContext, thread_id: str, folder: Path
-) -> list[dict[str, Any]]:
+) -> AssetIndexes:
     """Return the index of a thread; without an id, those of the folder's project.
 
     Outside of a project, return those of all threads. Raise UserError if the thread is
@@ -38,27 +70,28 @@ def load_asset_indexes(
             f"{sessions[0].thread_id} has no asset index yet.",
             "Write it with: leslied sync",
         )
-    return threads
+    return AssetIndexes(threads)
 
 
 def lint_thread_assets(
     context: QueryContext, thread_id: str, folder: Path
-) -> list[dict[str, Any]]:
+) -> LintReport:
     """Return the problems with names of assets, of the same threads."""
-    return [
-        {
-            "thread": session.thread_id,
-            "path": finding.path,
-            "rule": finding.rule,
-            "message": finding.message,
-            "better": finding.suggestion or None,
-        }
+    findings = [
+        AssetFinding(
+            thread=session.thread_id,
+            path=finding.path,
+            rule=finding.rule,
+            message=finding.message,
+            better=finding.suggestion or None,
+        )
         for session in _select_sessions(context, thread_id, folder)
         for finding in lint_assets(
             find_assets(Path(session.folder), session.thread_id),
             list_names(Path(session.folder), session.thread_id),
         )
     ]
+    return LintReport(findings)
 
 
 def _select_sessions(

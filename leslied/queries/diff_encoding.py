@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
 from leslied.model.stats import Cost
-from leslied.sessions.text_diff import diff_entry, make_hunks, record_to_text
+from leslied.rendering.text_diff import diff_entry, make_hunks
+from leslied.sessions.entry_text import record_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

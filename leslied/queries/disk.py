@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from leslied.sessions.retention import StorageSizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from leslied.queries.context import QueryContext
     from leslied.store import Queries
@@ -21,7 +23,59 @@ if TYPE_CHECKING:
 _MAX_SESSIONS = 10
 
 
-def load_disk_usage(context: QueryContext) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSize:
+    """The size of a session with its subagents; `bytes` includes the archive."""
+
+    id: str
+    agent: str
+    title: str | None
+    ended_at: datetime | None
+    bytes: int
+    archive_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return asdict(self) | {"ended_at": encode_time(self.ended_at)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUsage:
+    """Sizes of all files of leslied, and the largest sessions."""
+
+    path: str
+    """The folder that holds the store."""
+    bytes: dict[str, int]
+    """Sizes by kind of file."""
+    free_bytes: int
+    store: dict[str, int]
+    """Sizes of the parts of the store; those of tables may be unknown."""
+    project_folders: int
+    """Number of projects with transcripts."""
+    sessions: tuple[SessionSize, ...]
+    command: str
+    """The command that prunes to about half the size; empty if that is too small."""
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all files."""
+        return sum(self.bytes.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "path": self.path,
+            "bytes": self.bytes,
+            "total_bytes": self.total_bytes,
+            "free_bytes": self.free_bytes,
+            "store": self.store,
+            "project_folders": self.project_folders,
+            "sessions": [session.to_dict() for session in self.sessions],
+            "command": self.command,
+        }
+
+
+def load_disk_usage(context: QueryContext) -> DiskUsage:
     """Return the sizes of all files of leslied, and the largest sessions."""
     reader, paths = context.reader, context.paths
     store = reader.path
@@ -39,25 +93,24 @@ def load_disk_usage(context: QueryContext) -> dict[str, Any]:
         "projects": sum(_measure_size(f / LESLIE_FOLDER) for f in project_folders),
         "state": _measure_size(paths.state_dir),
     }
-    return {
-        "path": str(paths.data_dir),
-        "bytes": parts,
-        "total_bytes": sum(parts.values()),
-        "free_bytes": shutil.disk_usage(store.parent).free,
-        "store": _measure_store_parts(reader),
-        "project_folders": len(project_folders),
-        "sessions": list(_iter_largest_sessions(context)),
-        "command": _suggest_command(parts["store"] + parts["archive"]),
-    }
+    return DiskUsage(
+        path=str(paths.data_dir),
+        bytes=parts,
+        free_bytes=shutil.disk_usage(store.parent).free,
+        store=_measure_store_parts(reader),
+        project_folders=len(project_folders),
+        sessions=tuple(_iter_largest_sessions(context)),
+        command=_suggest_command(parts["store"] + parts["archive"]),
+    )
 
 
-def _measure_store_parts(reader: Queries) -> dict[str, Any]:
+def _measure_store_parts(reader: Queries) -> dict[str, int]:
     """Return the store's bytes by purpose.
 
     Return only the unused bytes if this SQLite cannot report the sizes of tables.
     """
     file_bytes, used_bytes = reader.path.stat().st_size, reader.sizes.get_used_bytes()
-    sizes: dict[str, Any] = {"unused_bytes": max(file_bytes - used_bytes, 0)}
+    sizes = {"unused_bytes": max(file_bytes - used_bytes, 0)}
     table_bytes = reader.sizes.get_table_bytes()
     if table_bytes:
         text_bytes = table_bytes.get("record", 0)
@@ -72,7 +125,7 @@ def _measure_store_parts(reader: Queries) -> dict[str, Any]:
     return sizes
 
 
-def _iter_largest_sessions(context: QueryContext) -> Iterator[dict[str, Any]]:
+def _iter_largest_sessions(context: QueryContext) -> Iterator[SessionSize]:
     reader = context.reader
     usage = measure_sizes(reader)
     sizes = {group: usage.get_session_size(group) for group in usage.store_by_session}
@@ -81,14 +134,14 @@ def _iter_largest_sessions(context: QueryContext) -> Iterator[dict[str, Any]]:
         agent, session_id = group
         # The main session is unknown if only the log of a subagent was read.
         session = reader.find_session(SessionKey(agent, session_id))
-        yield {
-            "id": session_id,
-            "agent": agent,
-            "title": (context.redact(session.title) if session else "") or None,
-            "ended_at": encode_time(session.ended_at) if session else None,
-            "bytes": sizes[group],
-            "archive_bytes": usage.archive_by_session.get(group, 0),
-        }
+        yield SessionSize(
+            id=session_id,
+            agent=agent,
+            title=(context.redact(session.title) if session else "") or None,
+            ended_at=session.ended_at if session else None,
+            bytes=sizes[group],
+            archive_bytes=usage.archive_by_session.get(group, 0),
+        )
 
 
 def _suggest_command(size: int) -> str:

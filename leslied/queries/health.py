@@ -1,11 +1,17 @@
-"""Facts for `leslied doctor`: logs on disk, the store and the archive."""
+"""Checks of logs, store, archive, settings and machine, with suggested repairs."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+import shutil
+import sqlite3
+import stat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
+from leslied.errors import LesliedError
+from leslied.queries.status import load_daemon_state
+from leslied.rendering.humanize import format_bytes, format_path
 from leslied.tail import discover
 
 if TYPE_CHECKING:
@@ -15,7 +21,34 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
 
 
-class DiscoveredLogs(NamedTuple):
+Verdict = Literal["ok", "warn", "fail"]
+_MIN_FREE_BYTES = 500_000_000
+
+
+class CheckResult(NamedTuple):
+    """Result of one check; the field names are those of `--json`."""
+
+    verdict: Verdict
+    what: str
+    hint: str = ""
+
+
+class HealthReport(NamedTuple):
+    """Results of all checks."""
+
+    findings: list[CheckResult]
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether a check failed."""
+        return any(finding.verdict == "fail" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"findings": [finding._asdict() for finding in self.findings]}
+
+
+class _DiscoveredLogs(NamedTuple):
     """The logs of one agent on disk."""
 
     title: str
@@ -28,7 +61,7 @@ class DiscoveredLogs(NamedTuple):
     """Logs that this user must not read."""
 
 
-class StoreHealth(NamedTuple):
+class _StoreHealth(NamedTuple):
     """State of the store."""
 
     damage: str
@@ -37,7 +70,7 @@ class StoreHealth(NamedTuple):
     """Number of entries that could not be decoded."""
 
 
-class ArchiveHealth(NamedTuple):
+class _ArchiveHealth(NamedTuple):
     """State of one file of the archive."""
 
     path: Path
@@ -46,11 +79,123 @@ class ArchiveHealth(NamedTuple):
     """Why the file cannot be read at all."""
 
 
-def discover_logs(context: QueryContext) -> Iterator[DiscoveredLogs]:
+def check_health(context: QueryContext) -> HealthReport:
+    """Check logs, store, settings and machine; read the whole store and archive."""
+    checks = (_check_logs, _check_store, _check_machine)
+    return HealthReport([result for check in checks for result in check(context)])
+
+
+def _check_logs(context: QueryContext) -> Iterator[CheckResult]:
+    """Check the settings, which name the log folders, and the logs."""
+    try:
+        agents = list(_discover_logs(context))
+    except LesliedError as error:
+        yield CheckResult("fail", error.message, error.hint)
+        return
+    unused_agents = []
+    for logs in agents:
+        if logs.log_count:
+            paths = ", ".join(
+                format_path(root, str(context.home)) for root in logs.roots
+            )
+            yield CheckResult("ok", f"{logs.title}: {logs.log_count} logs in {paths}")
+        elif not logs.unreadable:
+            unused_agents.append(logs.title)
+        yield from _check_sources(logs)
+    if len(unused_agents) == len(agents):
+        yield CheckResult("warn", "no agent has written a log", "Run: leslied agents")
+    elif unused_agents:
+        yield CheckResult("ok", f"no logs of: {', '.join(unused_agents)}")
+
+
+def _check_sources(logs: _DiscoveredLogs) -> Iterator[CheckResult]:
+    for path, reason in logs.unreadable.items():
+        yield CheckResult("fail", f"{path}: {reason}", "Check its permissions.")
+    for path in logs.forbidden:
+        yield CheckResult("fail", f"{path}: cannot be read", f"chmod u+r '{path}'")
+
+
+def _check_store(context: QueryContext) -> Iterator[CheckResult]:
+    path = context.paths.store_file
+    if not path.exists():
+        yield CheckResult("warn", "nothing has been read yet", "Run: leslied sync")
+        return
+    try:
+        health = _load_store_health(context)
+    except LesliedError as error:
+        yield CheckResult("fail", error.message, error.hint)
+        return
+    if health.damage:
+        yield CheckResult(
+            "fail",
+            f"the store is damaged: {health.damage}",
+            "Move it away, then run: leslied sync",
+        )
+    else:
+        size = format_bytes(path.stat().st_size)
+        yield CheckResult("ok", f"the store is undamaged, {size}")
+    if health.rejected:
+        hint = "List them with: leslied status --rejected"
+        yield CheckResult(
+            "warn", f"{health.rejected} entries could not be parsed", hint
+        )
+    if not os.access(path, os.W_OK):
+        yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
+    yield from _check_modes(path.parent)
+    yield from _check_archive(context)
+
+
+def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
+    count = 0
+    for file in _iter_archive_health(context):
+        count += 1
+        if file.error:
+            yield CheckResult("fail", file.error.message, file.error.hint)
+        elif file.damage:
+            hint = (
+                "Undamaged parts remain usable. If the agent's log still exists, "
+                "delete this copy of it."
+            )
+            yield CheckResult("fail", f"{file.path} is damaged: {file.damage}", hint)
+    yield CheckResult("ok", f"{count} logs in the archive")
+
+
+def _check_modes(folder: Path) -> Iterator[CheckResult]:
+    for path in (folder, *folder.iterdir()):
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            yield CheckResult(
+                "fail", f"{path} is accessible to other users", f"chmod go= '{path}'"
+            )
+
+
+def _check_machine(context: QueryContext) -> Iterator[CheckResult]:
+    if load_daemon_state(context).running:
+        yield CheckResult("ok", "the daemon is running")
+    else:
+        yield CheckResult(
+            "warn", "the daemon is not running", "Start it with: leslied run"
+        )
+    if context.paths.pause_file.exists():
+        yield CheckResult("warn", "leslied is paused", "Resume with: leslied unpause")
+    folder = context.paths.data_dir
+    existing_folder = next(p for p in (folder, *folder.parents) if p.exists())
+    free_bytes = shutil.disk_usage(existing_folder).free
+    verdict: Verdict = "ok" if free_bytes > _MIN_FREE_BYTES else "warn"
+    yield CheckResult(verdict, f"{format_bytes(free_bytes)} free for the store")
+    # Older versions can damage a database if two programs write to it (WAL reset bug).
+    if sqlite3.sqlite_version_info < (3, 51, 3):
+        yield CheckResult(
+            "ok",
+            f"SQLite {sqlite3.sqlite_version}: "
+            "do not open the store with other programs",
+        )
+
+
+def _discover_logs(context: QueryContext) -> Iterator[_DiscoveredLogs]:
     """Yield the logs of each agent; raise ConfigError for invalid settings."""
     for adapter, roots in context.list_agent_roots():
         discovery = discover(adapter.name, roots)
-        yield DiscoveredLogs(
+        yield _DiscoveredLogs(
             adapter.title,
             [str(root.path) for root in roots],
             len(discovery.sources),
@@ -59,19 +204,19 @@ def discover_logs(context: QueryContext) -> Iterator[DiscoveredLogs]:
         )
 
 
-def check_store(context: QueryContext) -> StoreHealth:
+def _load_store_health(context: QueryContext) -> _StoreHealth:
     """Read the whole store to find damage; raise LesliedError if it is unusable."""
     damage = context.reader.check_integrity()
-    return StoreHealth(damage, context.reader.count_rows()["rejected"])
+    return _StoreHealth(damage, context.reader.count_rows()["rejected"])
 
 
-def check_archive(context: QueryContext) -> Iterator[ArchiveHealth]:
+def _iter_archive_health(context: QueryContext) -> Iterator[_ArchiveHealth]:
     """Read every file of the archive and yield its state."""
     for path in archive.list_files(context.paths.archive_dir):
         try:
             with archive.ArchiveReader(path) as reader:
                 damage = reader.find_damage()
         except archive.ArchiveError as error:
-            yield ArchiveHealth(path, error=error)
+            yield _ArchiveHealth(path, error=error)
         else:
-            yield ArchiveHealth(path, damage[0] if damage else "")
+            yield _ArchiveHealth(path, damage[0] if damage else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -40,8 +40,18 @@ class QueuedMessage(Struct, frozen=True, kw_only=True):
         }
 
 
-def list_inbox(context: QueryContext, prefix: str = "") -> list[QueuedMessage]:
-    """Return the messages, newest last, with states updated from the agents' logs.
+class Inbox(NamedTuple):
+    """The messages, newest last."""
+
+    messages: list[QueuedMessage]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"messages": [message.to_dict() for message in self.messages]}
+
+
+def load_inbox(context: QueryContext, prefix: str = "") -> Inbox:
+    """Return the messages, with states updated from the agents' logs.
 
     Raises UserError if no thread that starts with the prefix has messages.
     """
@@ -61,14 +71,18 @@ def list_inbox(context: QueryContext, prefix: str = "") -> list[QueuedMessage]:
         now_ns,
         lambda thread: injection_state.load(folder, thread).transcript,
     )
-    return [
-        QueuedMessage(
-            id=message.id,
-            thread_id=message.thread,
-            state=message.state,
-            queued_at=datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC),
-            session_id=message.session,
-            text=context.redact(message.read_text()),
-        )
-        for message in sorted(messages, key=lambda message: message.at_ns)
-    ]
+    messages.sort(key=lambda message: message.at_ns)
+    return Inbox([_describe_message(context, message) for message in messages])
+
+
+def _describe_message(
+    context: QueryContext, message: inbox.InboxMessage
+) -> QueuedMessage:
+    return QueuedMessage(
+        id=message.id,
+        thread_id=message.thread,
+        state=message.state,
+        queued_at=datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC),
+        session_id=message.session,
+        text=context.redact(message.read_text()),
+    )

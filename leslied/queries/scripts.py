@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary, Unit
     from leslied.queries.resolve import ResolvedId
+    from leslied.store.read.views import View
 
 __all__ = [
     "SQL_TIMEOUT_SECONDS",
     "RecordFilter",
     "ScriptQueries",
     "SqlRows",
+    "SqlTable",
     "list_views",
 ]
 
@@ -51,6 +54,41 @@ class SqlRows(NamedTuple):
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
+
+    def iter_json_rows(self) -> Iterator[list[Any]]:
+        """Fetch rows of JSON values; bytes become hexadecimal digits."""
+        for row in self.rows:
+            yield [_to_json_value(cell) for cell in row]
+
+
+class SqlTable(NamedTuple):
+    """Fetched rows of JSON values, and the names of their columns."""
+
+    columns: tuple[str, ...]
+    rows: list[list[Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form: each row as an object."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return {"columns": list(self.columns), "rows": rows}
+
+
+class ViewList(NamedTuple):
+    """The views that SQL can query."""
+
+    views: tuple[View, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        views = [
+            {
+                "name": view.name,
+                "about": view.about,
+                "columns": [{"name": c.name, "about": c.about} for c in view.columns],
+            }
+            for view in self.views
+        ]
+        return {"views": views}
 
 
 class ScriptQueries:
@@ -199,13 +237,14 @@ class ScriptQueries:
             yield tuple(fields[column.name] for column in SESSIONS.columns)
 
 
-def list_views() -> list[dict[str, Any]]:
-    """Return the JSON form of the views that SQL can query, with their columns."""
-    return [
-        {
-            "name": view.name,
-            "about": view.about,
-            "columns": [{"name": c.name, "about": c.about} for c in view.columns],
-        }
-        for view in VIEWS
-    ]
+def list_views() -> ViewList:
+    """Return the views that SQL can query, with their columns."""
+    return ViewList(VIEWS)
+
+
+def _to_json_value(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.hex()
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return str(cell)
+    return cell

@@ -71,7 +71,7 @@ def load_status(context: QueryContext, *, with_rejected: bool = False) -> Status
     files = [path, path.with_name(path.name + "-wal")]
     return StatusReport(
         daemon=load_daemon_state(context),
-        agents=list_agents(context),
+        agents=list_agents(context).agents,
         path=str(path),
         bytes=sum(file.stat().st_size for file in files if file.exists()),
         counts=reader.count_rows(),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ProjectThreads",
+    "ThreadList",
     "ThreadLocation",
     "ThreadNode",
     "find_project",
@@ -33,7 +34,7 @@ __all__ = [
 
 
 class ProjectThreads(NamedTuple):
-    """The threads of a project: roots with their forks, or a flat list."""
+    """The threads of a project: roots with their forks, or all threads."""
 
     base: Path
     """The folder that holds the project's `.leslie`."""
@@ -48,6 +49,18 @@ class ProjectThreads(NamedTuple):
                 for thread in threads
             ]
         return {"project": str(self.base), "threads": threads}
+
+
+class ThreadList(NamedTuple):
+    """The threads of projects, as trees or as flat lists."""
+
+    projects: list[ProjectThreads]
+    is_flat: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        projects = [each.to_dict(is_flat=self.is_flat) for each in self.projects]
+        return {"projects": projects}
 
 
 class ThreadLocation(NamedTuple):
@@ -145,9 +158,7 @@ def _list_thread_ids(base: Path) -> list[str]:
     return sorted(filter(is_thread_id, names))
 
 
-def load_thread_trees(
-    context: QueryContext, project: Path | None
-) -> list[ProjectThreads]:
+def load_thread_trees(context: QueryContext, project: Path | None) -> ThreadList:
     """Return the threads of a project, with forks below their parents.
 
     Without `project`, it is the current one; outside of any, all are returned.
@@ -158,12 +169,12 @@ def load_thread_trees(
     trees = [ProjectThreads(base, build_tree(read_relations(base))) for base in bases]
     for node in _walk_trees(trees):
         node.title = context.redact(node.title)
-    return [tree for tree in trees if tree.threads]
+    return ThreadList([tree for tree in trees if tree.threads])
 
 
-def list_threads(context: QueryContext, project: Path | None) -> list[ProjectThreads]:
-    """Return the same threads as a flat list, most recently changed first."""
-    return [
+def list_threads(context: QueryContext, project: Path | None) -> ThreadList:
+    """Return the same threads as flat lists, most recently changed first."""
+    projects = [
         ProjectThreads(
             tree.base,
             sorted(
@@ -172,13 +183,14 @@ def list_threads(context: QueryContext, project: Path | None) -> list[ProjectThr
                 reverse=True,
             ),
         )
-        for tree in load_thread_trees(context, project)
+        for tree in load_thread_trees(context, project).projects
     ]
+    return ThreadList(projects, is_flat=True)
 
 
-def render_graph(trees: Iterable[ProjectThreads]) -> str:
+def render_graph(trees: ThreadList) -> str:
     """Return the threads as a Graphviz graph."""
-    return render_dot([root for tree in trees for root in tree.threads])
+    return render_dot([root for tree in trees.projects for root in tree.threads])
 
 
 def _walk_trees(trees: Iterable[ProjectThreads]) -> Iterator[ThreadNode]:

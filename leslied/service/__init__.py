@@ -11,10 +11,11 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from leslied import fs
 from leslied.errors import LesliedError
+from leslied.model.codec import encode_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,6 +62,8 @@ class ServiceInstallation:
 class ServiceStatus:
     """State of the service."""
 
+    manager: str
+    """Name of the service manager."""
     path: Path
     is_installed: bool
     is_enabled: bool = False
@@ -70,6 +73,19 @@ class ServiceStatus:
     pid: int | None = None
     description: str = ""
     """The state in the words of the service manager."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "manager": self.manager,
+            "installed": self.is_installed,
+            "enabled": self.is_enabled,
+            "active": self.is_active,
+            "since": encode_time(self.since),
+            "pid": self.pid,
+            "state": self.description,
+            "path": str(self.path),
+        }
 
 
 class ServiceManager(Protocol):

@@ -90,6 +90,7 @@ class Launchd:
         pid = _PID.search(agent_text)
         is_active = bool(state and state[1] == "running" and pid)
         return ServiceStatus(
+            manager=self.name,
             path=self._path,
             is_installed=self.is_installed(),
             is_enabled=self.is_installed() and not _DISABLED.search(disabled_text),

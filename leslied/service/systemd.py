@@ -144,6 +144,7 @@ class Systemd:
         active_state = properties.get("ActiveState")
         is_active = active_state == "active"
         return ServiceStatus(
+            manager=self.name,
             path=next((p for p in self._paths if p.is_file()), self._paths[-1]),
             is_installed=self.is_installed(),
             is_enabled=properties.get("UnitFileState") == "enabled",

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
 from leslied.sessions.calls import pair_results
+from leslied.sessions.entry_text import compute_similarity, record_to_text
 from leslied.sessions.sequence_alignment import (
     align_sequences,
     find_anchors,
     find_gaps,
     iter_alignment,
 )
-from leslied.sessions.text_diff import compute_similarity, record_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -39,17 +39,6 @@ NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
 CONTENT_ARGUMENTS = ("content", "file_text", "new_source")
 PATCH_ARGUMENTS = ("input", "patchText", "patch")
 COMMAND_ARGUMENTS = ("command", "cmd")
-LABEL_ARGUMENTS = (
-    *COMMAND_ARGUMENTS,
-    "pattern",
-    *PATH_ARGUMENTS,
-    "url",
-    "query",
-    "description",
-    "prompt",
-    "message",
-)
-"""Arguments that summarize a call, the most informative first."""
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _SHELL_OPTIONS = ("-c", "-lc", "-ic")
 
@@ -123,31 +112,9 @@ def find_text(arguments: Mapping[str, Any], names: Iterable[str]) -> str:
     return next((value for value in values if isinstance(value, str)), "")
 
 
-def find_label(
-    arguments: Mapping[str, Any], names: Iterable[str] = LABEL_ARGUMENTS
-) -> tuple[str, str]:
-    """Return name and text of the argument that summarizes a call; both may be empty.
-
-    A command may be a list of words.
-    """
-    for name in names:
-        text = _format_argument(arguments.get(name))
-        if text.strip():
-            return name, text
-    return "", ""
-
-
 def find_shell_command(words: list[Any]) -> str | None:
     """Return COMMAND of a list such as `bash -c COMMAND`, or None."""
     match words:
         case [str(program), str(option), str(command)] if option in _SHELL_OPTIONS:
             return command if program.rpartition("/")[2] in _SHELLS else None
     return None
-
-
-def _format_argument(value: Any) -> str:
-    """Return the argument if it is a text or a list of words, else ""."""
-    if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        command = find_shell_command(value)
-        return " ".join(value) if command is None else command
-    return value if isinstance(value, str) else ""

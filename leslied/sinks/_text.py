@@ -1,24 +1,16 @@
-"""Text and JSON that are safe to print, and the names of a session's files."""
+"""JSON that is safe to print, and the names of a session's files."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from leslied.control_characters import (
-    escape_control_characters,
-    replace_control_characters,
-)
+from leslied.control_characters import escape_control_characters
 from leslied.sinks._names import make_session_name
 from leslied.sinks.leslie.names import make_slug
 
 if TYPE_CHECKING:
     from leslied.model.session import Session
-
-
-def replace_controls(text: str) -> str:
-    """Return the text with LF line ends and U+FFFD for each control character."""
-    return replace_control_characters(text.replace("\r\n", "\n"))
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
@@ -47,9 +39,3 @@ def make_file_stem(session: Session) -> str:
     prompt = next((unit.prompt for unit in session.units if unit.prompt.strip()), "")
     prefix = f"{start.astimezone(session.zone):%Y%m%d-%H%M}-" if start else ""
     return f"{prefix}{make_slug(prompt)}-{make_session_name(session.summary)}"
-
-
-def first_line(text: str, limit: int = 80) -> str:
-    """Return the first line that is not blank, shortened to `limit` characters."""
-    line = " ".join(replace_controls(text).strip().split("\n", 1)[0].split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
-from leslied.sinks._contract import Sink
-from leslied.sinks._messages import (
+from leslied.rendering.messages import (
     find_version,
     make_unit_messages,
     parse_input,
     sum_unit_usage,
 )
+from leslied.sinks._contract import Sink
 from leslied.sinks._text import dump_json, encode_text, make_file_stem
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, SessionSummary, Unit
-    from leslied.sinks._messages import SpeakerMessage, ToolInvocation
+    from leslied.rendering.messages import SpeakerMessage, ToolInvocation
 
 VERSION = "ATIF-v1.7"
 _SOURCES = {"user": "user", "assistant": "agent"}

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from leslied.model.output import Artifact
+from leslied.rendering.messages import get_full_text
+from leslied.rendering.text import replace_controls
 from leslied.sinks._contract import Sink
-from leslied.sinks._messages import get_full_text
 from leslied.sinks._names import make_safe_name, make_session_name
-from leslied.sinks._text import dump_json_lines, encode_text, replace_controls
+from leslied.sinks._text import dump_json_lines, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
-from leslied.sinks._contract import Sink
-from leslied.sinks._messages import (
+from leslied.rendering.messages import (
     find_version,
     iter_units,
     make_unit_messages,
     parse_input,
     sum_unit_usage,
 )
+from leslied.sinks._contract import Sink
 from leslied.sinks._names import make_safe_name, make_session_name
 from leslied.sinks._text import dump_json, encode_text
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Usage
     from leslied.model.session import Session, Unit
-    from leslied.sinks._messages import SpeakerMessage, ToolInvocation
+    from leslied.rendering.messages import SpeakerMessage, ToolInvocation
 
 COMPRESS_FROM_BYTES = 100 * 1024
 """Size from which devflow stores a transcript compressed."""

@@ -12,32 +12,31 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.output import Artifact
-from leslied.sinks._contract import Sink
-from leslied.sinks._html_style import STYLE
-from leslied.sinks._messages import make_unit_messages, parse_input
-from leslied.sinks._page_parts import (
+from leslied.rendering.events import format_event
+from leslied.rendering.messages import make_unit_messages, parse_input
+from leslied.rendering.page_parts import (
     format_call_label,
     format_clock,
     format_edit_diff,
-    format_event,
     format_subagent,
     format_time,
     format_title,
     iter_header_fields,
 )
+from leslied.rendering.text import first_line, replace_controls
+from leslied.sinks._contract import Sink
+from leslied.sinks._html_style import STYLE
 from leslied.sinks._text import (
     dump_json,
     encode_text,
-    first_line,
     make_file_stem,
-    replace_controls,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._messages import SpeakerMessage, ToolInvocation, UnitMessages
+    from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -148,8 +147,8 @@ class _HtmlPage:
                 yield from self._render_article(
                     "error", "Error", message, [_render_pre(message.text)]
                 )
-            case "event" if format_event(message):
-                yield f'<p class="event">{_escape(format_event(message))}</p>'
+            case "event" if event := format_event(message.placed.record):
+                yield f'<p class="event">{_escape(event)}</p>'
                 if message.text.strip():
                     yield from _render_details("Summary", [_render_pre(message.text)])
 

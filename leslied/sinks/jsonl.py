@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from leslied.model.field_tables import record_to_dict
 from leslied.model.output import Artifact
+from leslied.rendering.messages import iter_units
 from leslied.sinks._contract import Sink
-from leslied.sinks._messages import iter_units
 from leslied.sinks._text import dump_json_lines, make_file_stem
 
 if TYPE_CHECKING:

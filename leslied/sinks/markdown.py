@@ -12,31 +12,30 @@ import re
 from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
-from leslied.sinks._contract import Sink
-from leslied.sinks._messages import make_unit_messages, parse_input
-from leslied.sinks._page_parts import (
+from leslied.rendering.events import format_event
+from leslied.rendering.messages import make_unit_messages, parse_input
+from leslied.rendering.page_parts import (
     format_call_label,
     format_clock,
     format_edit_diff,
-    format_event,
     format_subagent,
     format_time,
     format_title,
     iter_header_fields,
 )
+from leslied.rendering.text import first_line, replace_controls
+from leslied.sinks._contract import Sink
 from leslied.sinks._text import (
     dump_json,
     encode_text,
-    first_line,
     make_file_stem,
-    replace_controls,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
-    from leslied.sinks._messages import SpeakerMessage, ToolInvocation, UnitMessages
+    from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
@@ -112,8 +111,8 @@ class _MarkdownPage:
                     "",
                     *_render_code_block(message.text),
                 )
-            case "event" if format_event(message):
-                yield from ("", f"*{format_event(message)}{suffix}*")
+            case "event" if event := format_event(message.placed.record):
+                yield from ("", f"*{event}{suffix}*")
                 if message.text.strip():
                     yield from _render_details(
                         "Summary", _render_code_block(message.text)

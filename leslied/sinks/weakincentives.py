@@ -8,14 +8,14 @@ from uuid import UUID
 from leslied.model.codec import encode_time, usage_to_dict
 from leslied.model.output import Artifact
 from leslied.model.record import MAIN
+from leslied.rendering.messages import get_full_text, iter_units, parse_input
+from leslied.rendering.text import replace_controls
 from leslied.sinks._contract import Sink
-from leslied.sinks._messages import get_full_text, iter_units, parse_input
 from leslied.sinks._text import (
     dump_json,
     dump_json_lines,
     encode_text,
     make_file_stem,
-    replace_controls,
 )
 
 if TYPE_CHECKING:

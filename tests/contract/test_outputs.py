@@ -14,8 +14,8 @@ import leslied
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.cli.commands.export import FORMATS
 from leslied.model.session import Session, Unit
+from leslied.rendering.messages import iter_units, sum_unit_usage
 from leslied.sinks import load_sinks
-from leslied.sinks._messages import iter_units, sum_unit_usage
 from leslied.sinks.leslie import parse_document
 from tests.support.clock import FakeClock
 from tests.support.exports import (

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from leslied.model.difference import EntryDifference, FieldDifference, UnitDifference
 from leslied.model.record import Record
 from leslied.model.session import Unit
+from leslied.rendering.text_diff import diff_texts
 from leslied.sessions.align import align_units
 from leslied.sessions.sequence_alignment import align_sequences
-from leslied.sessions.text_diff import diff_texts
 from tests.support.records import make_prompt, make_record
 from tests.support.units import (
     make_call,

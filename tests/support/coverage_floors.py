@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PURE_PACKAGES = ("agents", "guide", "model", "prices", "redact", "sessions", "sinks")
+PURE_PACKAGES = (
+    "agents",
+    "guide",
+    "model",
+    "prices",
+    "redact",
+    "rendering",
+    "sessions",
+    "sinks",
+)
 PURE_GOAL, WHOLE_GOAL = 95.0, 90.0
 WHOLE = "leslied"
 

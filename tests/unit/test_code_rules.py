@@ -141,6 +141,38 @@ def test_only_the_layout_spells_paths_below_leslie(modules: list[Module]):
     fail_with(violations, "leslied/layout.py spells all paths below `.leslie`")
 
 
+def is_answer_in_json_form(node: ast.expr) -> bool:
+    """Return whether the code is `answer.to_dict`, or a lambda that calls it."""
+    if isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call):
+        node = node.body.func
+    return isinstance(node, ast.Attribute) and node.attr == "to_dict"
+
+
+def test_no_command_builds_its_own_json(modules: list[Module]):
+    """Commands print the JSON form of an answer, and define no JSON form."""
+    commands = [m for m in modules if m.name.startswith("leslied/cli/")]
+    calls = [
+        (module, node)
+        for module in commands
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("emit")
+    ]
+    violations = [
+        f"{module.name}:{call.lineno}: {ast.unparse(call.args[0])}"
+        for module, call in calls
+        if not is_answer_in_json_form(call.args[0])
+    ]
+    violations += [
+        f"{module.name}:{function.lineno}: {function.name}"
+        for module in commands
+        for function in module.functions()
+        if function.name.endswith(("to_dict", "to_dicts"))
+    ]
+
+    assert len(calls) > 30
+    fail_with(violations, "An answer in queries, jobs or model has the JSON form")
+
+
 @pytest.mark.parametrize(
     ("pattern", "owner"),
     [

@@ -11,8 +11,8 @@ from leslied.app import App
 from leslied.errors import AlreadyRunning
 from leslied.model.output import Artifact
 from leslied.queries.prune_plan import PruneRequest, RetentionPolicy
-from tests.support.claude import ClaudeHome
-from tests.support.queries import make_home_with_session
+from tests.support.claude import SESSION, ClaudeHome
+from tests.support.queries import make_app, make_home_with_session, write_session
 
 PRUNE_ALL = PruneRequest(policy=RetentionPolicy(keep_newest=0), include_failed=True)
 
@@ -28,7 +28,7 @@ class Progress:
     def __init__(self) -> None:
         self.labels: list[str] = []
 
-    def start(self, label: str, /) -> None:
+    def start(self, label: str, /, *, in_bytes: bool = False) -> None:
         self.labels.append(label)
 
     def update(self, done: int, total: int, /) -> None:
@@ -61,10 +61,55 @@ def test_pruning_fails_while_somebody_writes(app: App):
 
 
 def test_a_rebuilt_store_has_the_same_sessions(app: App):
-    report = jobs.rebuild(app, accept_loss=False, on_progress=lambda *_: None)
+    answer = jobs.rebuild(app, Progress(), accept_loss=False)
 
-    assert report.to_dict()["sessions_same"] == 1
+    assert answer.to_dict()["sessions_same"] == 1
+    assert answer.warnings == []
     assert count_sessions(app) == 1
+
+
+def test_a_rebuild_writes_missing_outputs(app: App):
+    progress = Progress()
+    answer = jobs.rebuild(app, progress, accept_loss=False)
+
+    assert progress.labels[:2] == ["Reading archive and logs", "Writing transcripts"]
+    assert "transcripts_written" in answer.to_dict()
+
+
+def test_a_sync_reads_new_sources(claude: ClaudeHome):
+    app = make_app(claude)
+    write_session(claude)
+    report = jobs.sync(app, Progress(), stop_all=False)
+
+    assert report.result.sources == report.result.sources_changed == 1
+    assert report.result.records_added > 0
+    assert (report.warnings, report.problems, report.errors) == ([], [], [])
+    assert not report.is_failed
+
+
+def test_a_sync_that_stops_all_sessions_writes_their_transcripts(app: App):
+    report = jobs.sync(app, Progress(), stop_all=True)
+
+    assert report.result.transcripts_written == 2
+
+
+def test_a_source_that_waits_is_a_problem_of_a_sync(claude: ClaudeHome):
+    app = make_app(claude)
+    app.paths.config_file.write_text('[projects]\nexclude = ["/secret"]\n')
+    claude.write({"type": "mode", "mode": "normal", "sessionId": SESSION})
+    report = jobs.sync(app, Progress(), stop_all=False)
+
+    assert [problem.is_waiting for problem in report.problems] == [True]
+    assert report.result.sources_waiting == 1
+
+
+def test_a_paused_daemon_can_continue(app: App):
+    paused = jobs.pause(app)
+    was_paused = app.paths.pause_file.exists()
+    unpaused = jobs.unpause(app)
+
+    assert (paused.paused, was_paused) == (True, True)
+    assert (unpaused.paused, app.paths.pause_file.exists()) == (False, False)
 
 
 def test_missing_outputs_are_written_stage_by_stage(app: App):

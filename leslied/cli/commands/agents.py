@@ -8,15 +8,9 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_ago,
-    format_path,
-    format_table,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, format_table, json_option, sanitize
 from leslied.queries.agents import list_agents
+from leslied.rendering.humanize import format_ago, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,12 +50,8 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     """
     app = get_app(ctx)
     with app.open_queries() as queries:
-        agents = list_agents(queries)
-    emit(
-        {"agents": [agent.to_dict() for agent in agents]},
-        lambda: _lines(agents, app),
-        as_json=as_json,
-    )
+        answer = list_agents(queries)
+    emit(answer.to_dict, lambda: _lines(answer.agents, app), as_json=as_json)
 
 
 def _lines(agents: list[AgentState], app: App) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
     emit,
-    format_bytes,
     format_table,
     format_time,
     json_option,
@@ -24,9 +23,12 @@ from leslied.cli.render.output import (
 from leslied.errors import UserError
 from leslied.layout import thread_folder
 from leslied.queries.assets import lint_thread_assets, load_asset_indexes
+from leslied.rendering.humanize import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from leslied.queries.assets import AssetFinding
 
 _COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
 
@@ -70,13 +72,13 @@ def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) ->
     thread_id = thread_ids[0] if thread_ids else ""
     with app.open_queries() as queries:
         if is_lint:
-            findings = lint_thread_assets(queries, thread_id, Path.cwd())
-            emit({"findings": findings}, lambda: _lint_lines(findings), as_json=as_json)
-            ctx.exit(1 if findings else 0)
-        threads = load_asset_indexes(queries, thread_id, Path.cwd())
+            lint = lint_thread_assets(queries, thread_id, Path.cwd())
+            emit(lint.to_dict, lambda: _lint_lines(lint.findings), as_json=as_json)
+            ctx.exit(1 if lint.findings else 0)
+        indexes = load_asset_indexes(queries, thread_id, Path.cwd())
     emit(
-        {"threads": threads},
-        lambda: _lines(threads, is_single=bool(thread_ids)),
+        indexes.to_dict,
+        lambda: _lines(indexes.threads, is_single=bool(thread_ids)),
         as_json=as_json,
     )
 
@@ -188,11 +190,11 @@ def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:
         yield sanitize(f"{'  ' * item['depth']}{mark} {item['text']}{suffix}")
 
 
-def _lint_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for (thread, path), group in groupby(findings, itemgetter("thread", "path")):
+def _lint_lines(findings: Sequence[AssetFinding]) -> Iterator[str]:
+    for (thread, path), group in groupby(findings, attrgetter("thread", "path")):
         file_findings = list(group)
-        messages = "; ".join(finding["message"] for finding in file_findings)
-        suggestion = next((f["better"] for f in file_findings if f["better"]), "")
+        messages = "; ".join(finding.message for finding in file_findings)
+        suggestion = next((f.better for f in file_findings if f.better), "")
         yield sanitize(
             f"{thread}/{path}: {messages}"
             + (f". Try: {suggestion}" if suggestion else "")

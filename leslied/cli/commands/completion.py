@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import BashComplete, ZshComplete
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import emit, format_path, json_option, sanitize
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.errors import UserError
 from leslied.jobs import make_folder, write_file
+from leslied.model.command_results import InstalledCompletion, RemovedFiles
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,13 +129,13 @@ def install(
     if is_changed:
         make_folder(path.parent)
         write_file(path, script)
-    data = {
-        "shell": shell_name,
-        "path": str(path),
-        "changed": is_changed,
-        "lines_to_add": [*_list_lines_to_add(shell_name, path, app)],
-    }
-    emit(data, lambda: _lines(data, app), as_json=as_json)
+    installed = InstalledCompletion(
+        shell=shell_name,
+        path=str(path),
+        changed=is_changed,
+        lines_to_add=tuple(_list_lines_to_add(shell_name, path, app)),
+    )
+    emit(installed.to_dict, lambda: _lines(installed, app), as_json=as_json)
 
 
 @command.command(
@@ -166,9 +168,10 @@ def uninstall(
     installed_paths = [path for path in paths if _read_installed_script(path)]
     for path in installed_paths:
         path.unlink()
-    short_paths = [format_path(str(path), str(app.home)) for path in installed_paths]
+    removed = RemovedFiles(removed=tuple(map(str, installed_paths)))
+    short_paths = [format_path(path, str(app.home)) for path in removed.removed]
     emit(
-        {"removed": [str(path) for path in installed_paths]},
+        removed.to_dict,
         lambda: (
             [sanitize(f"Removed {path}") for path in short_paths]
             or ["No completion script is installed."]
@@ -248,12 +251,12 @@ def _quote(path: Path, app: App) -> str:
     return shlex.quote(str(path)) if needs_quotes else short_path
 
 
-def _lines(data: dict[str, Any], app: App) -> Iterator[str]:
-    path = sanitize(format_path(data["path"], str(app.home)))
-    yield f"{path} is installed. Start a new {data['shell']} to use completion."
-    if data["shell"] == "zsh":
+def _lines(installed: InstalledCompletion, app: App) -> Iterator[str]:
+    path = sanitize(format_path(installed.path, str(app.home)))
+    yield f"{path} is installed. Start a new {installed.shell} to use completion."
+    if installed.shell == "zsh":
         yield "If it does not work, add these lines to ~/.zshrc, in this order:"
-    elif data["lines_to_add"]:
+    elif installed.lines_to_add:
         yield "bash-completion is not installed, so add this line to ~/.bashrc:"
-    for line in data["lines_to_add"]:
+    for line in installed.lines_to_add:
         yield sanitize(f"  {line}")

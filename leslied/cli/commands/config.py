@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import emit, json_option
+from leslied.model.command_results import ConfigFile, EffectiveConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,19 +42,13 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
     valid config file.
     """
     app = get_app(ctx)
-    settings = app.load_settings()
-    data: dict[str, Any] = asdict(settings)
-    data["agents"] = {
-        name: asdict(settings.agent(name)) for name in app.load_adapters()
-    }
     file = app.paths.config_file
-    emit(
-        {"path": str(file), "exists": file.exists(), "settings": data},
-        lambda: _toml_lines(
-            data, f"# {file}" + ("" if file.exists() else " (does not exist)")
-        ),
-        as_json=as_json,
+    config = EffectiveConfig(
+        path=str(file),
+        exists=file.exists(),
+        settings=app.load_settings().to_dict(app.load_adapters()),
     )
+    emit(config.to_dict, lambda: _toml_lines(config), as_json=as_json)
 
 
 @command.command(
@@ -69,14 +63,15 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 def path(ctx: click.Context, *, as_json: bool) -> None:
     """Print the path of the config file, whether it exists or not."""
     file = get_app(ctx).paths.config_file
-    data = {"path": str(file), "exists": file.exists()}
-    emit(data, lambda: [str(file)], as_json=as_json)
+    config = ConfigFile(path=str(file), exists=file.exists())
+    emit(config.to_dict, lambda: [config.path], as_json=as_json)
 
 
-def _toml_lines(data: dict[str, Any], header: str) -> Iterator[str]:
-    yield header
-    tables = {f"agents.{name}": value for name, value in data["agents"].items()}
-    tables |= {name: value for name, value in data.items() if name != "agents"}
+def _toml_lines(config: EffectiveConfig) -> Iterator[str]:
+    yield f"# {config.path}" + ("" if config.exists else " (does not exist)")
+    agents = config.settings["agents"]
+    tables = {f"agents.{name}": values for name, values in agents.items()}
+    tables |= {k: v for k, v in config.settings.items() if k != "agents"}
     for name, values in tables.items():
         yield ""
         yield f"[{name}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,21 +10,19 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
     emit,
-    format_bytes,
-    format_count,
-    format_path,
     format_table,
     format_time,
     json_option,
-    parse_time,
 )
 from leslied.queries.disk import load_disk_usage
 from leslied.queries.short_ids import make_short_ids
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from leslied.app import App
+    from leslied.queries.disk import DiskUsage, SessionSize
 
 
 @click.command(
@@ -42,17 +40,15 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     """
     app = get_app(ctx)
     with app.open_queries() as queries:
-        data = load_disk_usage(queries)
-        short_ids = make_short_ids(queries, [each["id"] for each in data["sessions"]])
-    emit(data, lambda: _lines(data, app, short_ids), as_json=as_json)
+        usage = load_disk_usage(queries)
+        short_ids = make_short_ids(queries, [each.id for each in usage.sessions])
+    emit(usage.to_dict, lambda: _lines(usage, app, short_ids), as_json=as_json)
 
 
-def _lines(
-    data: dict[str, Any], app: App, short_ids: Mapping[str, str]
-) -> Iterator[str]:
-    projects = format_count(data["project_folders"], "project")
+def _lines(usage: DiskUsage, app: App, short_ids: Mapping[str, str]) -> Iterator[str]:
+    projects = format_count(usage.project_folders, "project")
     descriptions = {
-        "store": _format_store(data["store"]),
+        "store": _format_store(usage.store),
         "wal": "write-ahead log of the store",
         "copies": "older copies of the store",
         "archive": "copies of the agents' logs",
@@ -60,21 +56,21 @@ def _lines(
         "projects": f"transcripts in {projects}",
         "state": "logs and runtime state",
     }
-    for name, size in data["bytes"].items():
+    for name, size in usage.bytes.items():
         if size or name in ("store", "archive"):
             yield f"{name:<9}{format_bytes(size):>9}  {descriptions[name]}".rstrip()
-    path = format_path(data["path"], str(app.home))
-    free = format_bytes(data["free_bytes"])
-    yield f"{'all':<9}{format_bytes(data['total_bytes']):>9}  {path}; {free} free"
-    if data["sessions"]:
+    path = format_path(usage.path, str(app.home))
+    free = format_bytes(usage.free_bytes)
+    yield f"{'all':<9}{format_bytes(usage.total_bytes):>9}  {path}; {free} free"
+    if usage.sessions:
         yield ""
-        yield from _session_lines(data["sessions"], short_ids)
-    if data["command"]:
+        yield from _session_lines(usage.sessions, short_ids)
+    if usage.command:
         yield ""
-        yield f"See which sessions to delete to free about half: {data['command']}"
+        yield f"See which sessions to delete to free about half: {usage.command}"
 
 
-def _format_store(store: dict[str, Any]) -> str:
+def _format_store(store: Mapping[str, int]) -> str:
     labels = (("text", "text"), ("index", "text index"), ("rest", "rest"))
     parts = [
         f"{format_bytes(store[f'{key}_bytes'])} {label}"
@@ -87,17 +83,17 @@ def _format_store(store: dict[str, Any]) -> str:
 
 
 def _session_lines(
-    sessions: list[dict[str, Any]], short_ids: Mapping[str, str]
+    sessions: Sequence[SessionSize], short_ids: Mapping[str, str]
 ) -> Iterator[str]:
     headers = ("LARGEST", "AGENT", "LAST ACTIVE", "TITLE", "BYTES", "ARCHIVE")
     rows = [
         (
-            short_ids[session["id"]],
-            session["agent"],
-            format_time(parse_time(session["ended_at"])),
-            session["title"] or "-",
-            format_bytes(session["bytes"]),
-            format_bytes(session["archive_bytes"]),
+            short_ids[session.id],
+            session.agent,
+            format_time(session.ended_at),
+            session.title or "-",
+            format_bytes(session.bytes),
+            format_bytes(session.archive_bytes),
         )
         for session in sessions
     ]

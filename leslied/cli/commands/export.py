@@ -13,21 +13,18 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_bytes,
-    format_count,
-    format_path,
-)
+from leslied.cli.render.output import emit
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import UserError
 from leslied.jobs import make_folder, write_artifacts, write_file
+from leslied.model.command_results import ExportResult, WrittenFile
 from leslied.model.query import Selection
 from leslied.queries.export import (
     load_for_export,
     render_session,
     resolve_sessions,
 )
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,13 +123,8 @@ def command(
     if request.output in ("", "-"):
         request.print()
         return
-    files = [{"path": str(path), "bytes": size} for path, size in request.write()]
-    data = {
-        "format": format_name,
-        "sessions": request.rendered_sessions,
-        "files": files,
-    }
-    emit(data, lambda: _lines(data, request), as_json=request.as_json)
+    result = request.write()
+    emit(result.to_dict, lambda: _lines(result, request), as_json=request.as_json)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -187,8 +179,17 @@ class _ExportRequest:
         sys.stdout.buffer.write(primary_artifacts[0].body)
         sys.stdout.buffer.flush()
 
-    def write(self) -> Iterator[tuple[Path, int]]:
-        """Write all files; yield the path and size of each."""
+    def write(self) -> ExportResult:
+        """Write all files."""
+        files = tuple(
+            WrittenFile(path=str(path), bytes=size) for path, size in self._iter_files()
+        )
+        return ExportResult(
+            format=self.format_name, sessions=self.rendered_sessions, files=files
+        )
+
+    def _iter_files(self) -> Iterator[tuple[Path, int]]:
+        """Write the files; yield the path and size of each."""
         target = self._resolve_target()
         for artifacts in self._render():
             primary_artifacts = _list_primary_artifacts(artifacts)
@@ -259,18 +260,18 @@ def _list_primary_artifacts(artifacts: Sequence[Artifact]) -> list[Artifact]:
     return [artifact for artifact in artifacts if not artifact.is_derived]
 
 
-def _lines(data: dict[str, Any], request: _ExportRequest) -> Iterator[str]:
-    files, home = data["files"], str(request.app.home)
-    size = format_bytes(sum(file["bytes"] for file in files))
+def _lines(result: ExportResult, request: _ExportRequest) -> Iterator[str]:
+    files, home = result.files, str(request.app.home)
+    size = format_bytes(sum(file.bytes for file in files))
     if len(files) == 1:
-        yield f"{format_path(files[0]['path'], home)} ({size})"
+        yield f"{format_path(files[0].path, home)} ({size})"
         return
     if not files:
         yield format_no_sessions(request.filters)
         return
-    sessions = format_count(data["sessions"], "session")
+    sessions = format_count(result.sessions, "session")
     yield f"{sessions}, {format_count(len(files), 'file')} ({size})"
     for file in files[:_MAX_LISTED_FILES]:
-        yield f"  {format_path(file['path'], home)}"
+        yield f"  {format_path(file.path, home)}"
     if len(files) > _MAX_LISTED_FILES:
         yield f"  … and {len(files) - _MAX_LISTED_FILES} more"

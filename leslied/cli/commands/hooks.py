@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -11,19 +11,16 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import (
-    emit,
-    format_path,
-    format_table,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, format_table, json_option, sanitize
 from leslied.errors import UserError
 from leslied.fs import make_private_dir
 from leslied.hooks import settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.spool import FOLDER
+from leslied.hooks.state import HooksStatus, read_state
 from leslied.hooks.thread import find_project
+from leslied.model.command_results import ChangedFile
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,8 +71,12 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     message = f"The hooks are installed in {path}. New sessions will use them."
     if not is_changed:
         message = f"The hooks are already installed in {path}."
-    data = {"path": str(file.path), "changed": is_changed}
-    emit(data, lambda: [message], as_json=as_json, warnings=_list_warnings(app, scope))
+    emit(
+        ChangedFile(path=str(file.path), changed=is_changed).to_dict,
+        lambda: [message],
+        as_json=as_json,
+        warnings=_list_warnings(app, scope),
+    )
 
 
 @command.command(
@@ -97,8 +98,8 @@ def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     message = f"The hooks were removed from {path}."
     if not is_changed:
         message = f"No hooks of leslied are installed in {path}."
-    data = {"path": str(file.path), "changed": is_changed}
-    emit(data, lambda: [message], as_json=as_json)
+    changed_file = ChangedFile(path=str(file.path), changed=is_changed)
+    emit(changed_file.to_dict, lambda: [message], as_json=as_json)
 
 
 @command.command(
@@ -115,30 +116,8 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     Your own settings are checked and, inside a project, its shared and local settings.
     """
     app = get_app(ctx)
-    states = [_read_state(app, scope) for scope in get_args(Scope)]
-    data = {
-        "settings": [
-            {
-                "scope": state.scope,
-                "path": str(state.path),
-                "installed": state.is_installed,
-                "trouble": state.error or None,
-            }
-            for state in states
-            if state.path
-        ]
-    }
-    emit(data, lambda: _lines(states, app), as_json=as_json)
-
-
-@dataclass(frozen=True, slots=True)
-class _HooksState:
-    """State of the hooks in one settings file; `path` is None outside a project."""
-
-    scope: Scope
-    path: Path | None
-    is_installed: bool = False
-    error: str = ""
+    hooks = _read_status(app)
+    emit(hooks.to_dict, lambda: _lines(hooks, app), as_json=as_json)
 
 
 def _get_settings_file(app: App, scope: Scope) -> Path:
@@ -155,38 +134,14 @@ def _get_settings_file(app: App, scope: Scope) -> Path:
     return get_settings_path(scope, app.home, app.environ, Path(project))
 
 
-def _read_state(app: App, scope: Scope) -> _HooksState:
-    """Return the state of the hooks in the settings file of this scope."""
-    try:
-        path = _get_settings_file(app, scope)
-    except UserError:
-        return _HooksState(scope, None)
-    try:
-        text = SettingsFile(path).read()
-        commands = settings.find_commands(text) if text else {}
-        is_disabled = bool(text) and settings.are_hooks_disabled(str(text))
-    except UserError as error:
-        return _HooksState(scope, path, error=error.message)
-    if not commands:
-        return _HooksState(scope, path)
-    return _HooksState(
-        scope,
-        path,
-        is_installed=True,
-        error=_find_error(app, commands, is_disabled=is_disabled),
-    )
-
-
-def _find_error(app: App, commands: dict[str, str], *, is_disabled: bool) -> str:
-    """Return why the installed hooks cannot work; "" if no reason is known."""
-    if is_disabled:
-        return "disableAllHooks is set"
-    if set(commands) != set(settings.EVENTS):
-        return "some hooks are missing; install again"
-    hook_command = _make_hook_command(app)
-    if not all(hook_command.is_current(command) for command in commands.values()):
-        return "installed by another version of leslied; install again"
-    return ""
+def _read_status(app: App) -> HooksStatus:
+    """Return the state of all settings files; outside a project, of the user's."""
+    states = []
+    for scope in get_args(Scope):
+        with suppress(UserError):
+            path = _get_settings_file(app, scope)
+            states.append(read_state(scope, path, _make_hook_command(app)))
+    return HooksStatus(tuple(states))
 
 
 def _make_hook_command(app: App) -> settings.HookCommand:
@@ -195,7 +150,7 @@ def _make_hook_command(app: App) -> settings.HookCommand:
 
 def _list_warnings(app: App, installed_scope: Scope) -> list[str]:
     """Return warnings about hooks that were just installed in this scope."""
-    states = [_read_state(app, scope) for scope in get_args(Scope)]
+    states = _read_status(app).settings
     warnings = [
         f"The hooks are also installed in the {state.scope} settings: "
         "the agent will get everything twice."
@@ -215,7 +170,7 @@ def _list_warnings(app: App, installed_scope: Scope) -> list[str]:
     return warnings
 
 
-def _lines(states: list[_HooksState], app: App) -> Iterator[str]:
+def _lines(hooks: HooksStatus, app: App) -> Iterator[str]:
     rows = [
         (
             state.scope,
@@ -223,11 +178,10 @@ def _lines(states: list[_HooksState], app: App) -> Iterator[str]:
             format_path(str(state.path), str(app.home)),
             state.error or "-",
         )
-        for state in states
-        if state.path
+        for state in hooks.settings
     ]
     yield from format_table(
         ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, stretch=3
     )
-    if not any(state.is_installed for state in states):
+    if not hooks.is_installed:
         yield "Install the hooks with: leslied hooks install"

@@ -9,8 +9,9 @@ import click
 from leslied.app import get_app
 from leslied.cli.completion import complete_recipient
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import emit, format_ago, format_table, json_option
-from leslied.queries.inbox import list_inbox
+from leslied.cli.render.output import emit, format_table, json_option
+from leslied.queries.inbox import load_inbox
+from leslied.rendering.humanize import format_ago
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,9 +44,8 @@ def command(ctx: click.Context, *, thread: str, as_json: bool) -> None:
     """
     app = get_app(ctx)
     with app.open_queries() as queries:
-        messages = list_inbox(queries, thread)
-    data = {"messages": [message.to_dict() for message in messages]}
-    emit(data, lambda: _lines(messages, app), as_json=as_json)
+        inbox = load_inbox(queries, thread)
+    emit(inbox.to_dict, lambda: _lines(inbox.messages, app), as_json=as_json)
 
 
 def _lines(messages: list[QueuedMessage], app: App) -> Iterable[str]:

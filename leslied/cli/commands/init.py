@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import emit, format_path, json_option, sanitize
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.errors import UserError
 from leslied.guide import (
     FileSnapshot,
@@ -23,8 +24,10 @@ from leslied.guide import (
     read_snapshot,
     replace_file,
 )
+from leslied.model.command_results import GuideDiff, GuideResult
 from leslied.queries.preview import redact_preview
 from leslied.queries.threads import find_project
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,19 +92,25 @@ def command(
     plan = _make_plan(snapshot, is_removal=remove)
     path = str(snapshot.folder / file_name)
     short_path = format_path(path, str(app.home))
-    data: dict[str, Any] = {"file": path, **_plan_to_dict(plan)}
+    result = GuideResult(
+        file=path,
+        status=plan.status,
+        previous_version=plan.previous_version,
+        next_version=plan.next_version,
+    )
     if diff:
-        data["diff"] = redact_preview("".join(_diff_lines(snapshot, plan)))
-        emit(data, lambda: _colored_lines(data["diff"]), as_json=as_json)
+        text = redact_preview("".join(_diff_lines(snapshot, plan)))
+        planned = GuideDiff(**result.to_dict(), diff=text)
+        emit(planned.to_dict, lambda: _colored_lines(text), as_json=as_json)
         return
     needs_answer = plan.needs_consent and not yes
     if needs_answer and not _confirm(plan, short_path, as_json=as_json):
-        data["status"] = "skipped"
+        result = replace(result, status="skipped")
     elif plan.data != snapshot.data:
         replace_file(snapshot, plan.data)
-    message = sanitize(_format_result(data, plan, short_path))
-    warnings = [*_iter_warnings(snapshot, plan)] if data["status"] != "skipped" else []
-    emit(data, lambda: [message], as_json=as_json, warnings=warnings)
+    message = sanitize(_format_result(result, plan, short_path))
+    warnings = [*_iter_warnings(snapshot, plan)] if result.status != "skipped" else []
+    emit(result.to_dict, lambda: [message], as_json=as_json, warnings=warnings)
 
 
 def _get_project_folder(home: Path) -> Path:
@@ -138,14 +147,6 @@ def _make_plan(snapshot: FileSnapshot, *, is_removal: bool) -> GuidePlan:
         raise UserError(f"{snapshot.name}: {error.message}", hint) from error
 
 
-def _plan_to_dict(plan: GuidePlan) -> dict[str, Any]:
-    return {
-        "status": plan.status,
-        "previous_version": plan.previous_version,
-        "next_version": plan.next_version,
-    }
-
-
 def _confirm(plan: GuidePlan, path: str, *, as_json: bool) -> bool:
     """Ask whether to replace the guide; raise UserError if nobody can answer."""
     previous = plan.previous_version or "unknown"
@@ -168,9 +169,9 @@ def _format_command_line(file_name: str) -> str:
     )
 
 
-def _format_result(data: dict[str, Any], plan: GuidePlan, path: str) -> str:
+def _format_result(result: GuideResult, plan: GuidePlan, path: str) -> str:
     is_deleted = plan.status == "removed" and plan.data is None
-    message = _RESULT_MESSAGES["deleted" if is_deleted else data["status"]]
+    message = _RESULT_MESSAGES["deleted" if is_deleted else result.status]
     previous = plan.previous_version or "unknown"
     return message.format(file=path, previous=previous, next=plan.next_version)
 

@@ -16,6 +16,7 @@ from leslied.errors import UserError
 from leslied.hooks import AGENT_NAME, AGENT_TITLE, inbox, settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.thread import find_project
+from leslied.model.command_results import SentMessage
 from leslied.model.times import to_ns
 from leslied.queries.resolve import resolve_id
 
@@ -55,11 +56,13 @@ def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> 
     now_ns = to_ns(app.clock.now())
     thread = session.thread_id
     message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)
+    sent = SentMessage(id=message_id, thread_id=thread)
     warning = _find_warning(app, session)
-    data = {"id": message_id, "thread_id": thread, "state": "queued"}
-    message = f"Queued {message_id} for the next prompt of {thread}."
     emit(
-        data, lambda: [message], as_json=as_json, warnings=[warning] if warning else []
+        sent.to_dict,
+        lambda: [f"Queued {message_id} for the next prompt of {thread}."],
+        as_json=as_json,
+        warnings=[warning] if warning else [],
     )
 
 

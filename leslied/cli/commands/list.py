@@ -9,19 +9,12 @@ import click
 from leslied.app import get_app
 from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_cost,
-    format_number,
-    format_path,
-    format_table,
-    format_time,
-    json_option,
-)
+from leslied.cli.render.output import emit, format_table, format_time, json_option
 from leslied.errors import UserError
 from leslied.model.query import Order, Selection
 from leslied.queries.session_list import load_session_list
 from leslied.queries.short_ids import make_short_ids
+from leslied.rendering.humanize import format_cost, format_number, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
-from leslied.fs import make_private_dir
+from leslied.jobs import pause
 
 
 @click.command(
@@ -26,8 +26,6 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     A paused daemon reads and writes nothing, so the machine is free for other work.
     Nothing is lost: what agents write in the meantime is read afterwards.
     """
-    file = get_app(ctx).paths.pause_file
-    make_private_dir(file.parent)
-    file.touch(mode=0o600)
+    state = pause(get_app(ctx))
     message = "Paused. Continue with: leslied unpause"
-    emit({"paused": True}, lambda: [message], as_json=as_json)
+    emit(state.to_dict, lambda: [message], as_json=as_json)

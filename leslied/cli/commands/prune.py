@@ -16,16 +16,7 @@ from leslied.cli.filters import (
     parse_filters,
 )
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_ago,
-    format_bytes,
-    format_count,
-    format_path,
-    format_table,
-    json_option,
-    parse_time,
-)
+from leslied.cli.render.output import emit, format_table, json_option, parse_time
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
@@ -33,6 +24,12 @@ from leslied.model.times import from_us
 from leslied.paths import PLATFORM
 from leslied.queries.prune_plan import PruneRequest, RetentionPolicy
 from leslied.queries.short_ids import make_short_ids
+from leslied.rendering.humanize import (
+    format_ago,
+    format_bytes,
+    format_count,
+    format_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,13 +107,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     _check_options(options)
     request = _make_request(app, options)
     answer = _delete(app, request) if options["yes"] else jobs.plan_prune(app, request)
-    data = answer.to_dict()
     emit(
-        data,
+        answer.to_dict,
         lambda: (
-            _report_lines(data)
+            _report_lines(answer.to_dict())
             if answer.is_done
-            else _dry_run_lines(data, app, options)
+            else _dry_run_lines(answer.to_dict(), app, options)
         ),
         as_json=options["as_json"],
         warnings=answer.warnings,

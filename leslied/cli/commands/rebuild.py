@@ -9,7 +9,7 @@ import click
 from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import emit, format_bytes, json_option
+from leslied.cli.render.output import emit, json_option
 from leslied.cli.terminal.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     """
     app = get_app(ctx)
     with ProgressBar(app.clock) as bar:
-        bar.start("Reading archive and logs", format_bytes)
-        rebuilt = jobs.rebuild(app, accept_loss=accept_loss, on_progress=bar.update)
-        written = jobs.write_outputs(app, bar)
-    data = {**rebuilt.to_dict(), "transcripts_written": written.transcripts_written}
-    warnings = rebuilt.warnings + written.errors
-    emit(data, lambda: _lines(data), as_json=as_json, warnings=warnings)
+        answer = jobs.rebuild(app, bar, accept_loss=accept_loss)
+    emit(
+        answer.to_dict,
+        lambda: _lines(answer.to_dict()),
+        as_json=as_json,
+        warnings=answer.warnings,
+    )
 
 
 def _lines(data: dict[str, Any]) -> Iterator[str]:

@@ -13,12 +13,13 @@ import click
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import format_count, format_time, sanitize
+from leslied.cli.render.output import format_time, sanitize
 from leslied.cli.render.replay import make_replay_events
 from leslied.cli.terminal.player import NoKeyInput, Player
 from leslied.errors import UserError
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
+from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

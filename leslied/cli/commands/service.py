@@ -9,17 +9,12 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import (
-    emit,
-    format_ago,
-    format_path,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.fs import make_private_dir
-from leslied.model.codec import encode_time
+from leslied.model.command_results import InstalledService, RemovedService
 from leslied.paths import PLATFORM
 from leslied.queries.agent_names import list_agent_variables
+from leslied.rendering.humanize import format_ago, format_path
 from leslied.service import find_program
 from leslied.service.manager import get_manager
 
@@ -69,14 +64,12 @@ def install(ctx: click.Context, *, as_json: bool) -> None:
     manager = _get_manager(app)
     variables = _collect_variables(app, ctx.find_root().obj)
     installation = manager.install(variables, _create_outside_folders(app))
-    data = {
-        "manager": manager.name,
-        "path": str(installation.path),
-        "variables": variables,
-    }
-    path = format_path(str(installation.path), str(app.home))
+    service = InstalledService(
+        manager=manager.name, path=str(installation.path), variables=variables
+    )
+    path = format_path(service.path, str(app.home))
     emit(
-        data,
+        service.to_dict,
         lambda: [f"leslied is running and starts at every login: {sanitize(path)}"],
         as_json=as_json,
         warnings=installation.notes,
@@ -97,14 +90,13 @@ def uninstall(ctx: click.Context, *, as_json: bool) -> None:
     Transcripts, store and settings are kept.
     """
     manager = _get_manager(get_app(ctx))
-    was_installed = manager.uninstall()
+    service = RemovedService(manager=manager.name, removed=manager.uninstall())
     message = (
         "The service was removed."
-        if was_installed
+        if service.removed
         else "The service was not installed."
     )
-    data = {"manager": manager.name, "removed": was_installed}
-    emit(data, lambda: [message], as_json=as_json)
+    emit(service.to_dict, lambda: [message], as_json=as_json)
 
 
 @command.command(
@@ -121,19 +113,8 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     To see how far the logs have been read, use `leslied status`.
     """
     app = get_app(ctx)
-    manager = _get_manager(app)
-    state = manager.status()
-    data = {
-        "manager": manager.name,
-        "installed": state.is_installed,
-        "enabled": state.is_enabled,
-        "active": state.is_active,
-        "since": encode_time(state.since),
-        "pid": state.pid,
-        "state": state.description,
-        "path": str(state.path),
-    }
-    emit(data, lambda: _lines(state, app), as_json=as_json)
+    state = _get_manager(app).status()
+    emit(state.to_dict, lambda: _lines(state, app), as_json=as_json)
 
 
 @command.command(

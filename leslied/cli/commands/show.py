@@ -123,7 +123,8 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
         zone = _get_zone(app, show_options.style)
         shown = show_session(queries, id_prefix, show_options.selection, zone)
     if show_options.as_json:
-        emit(shown.to_dict(with_entries=not show_options.summary), list, as_json=True)
+        with_entries = not show_options.summary
+        emit(lambda: shown.to_dict(with_entries=with_entries), list, as_json=True)
         return
     if shown.is_entry:
         # A single entry is always shown in full.

@@ -15,17 +15,19 @@ from leslied.cli.render.output import (
     check_format_options,
     csv_option,
     emit,
-    format_count,
     format_table,
     has_room,
     json_option,
     print_csv,
     sanitize,
 )
-from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, list_views
+from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, SqlTable, list_views
+from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from leslied.queries.scripts import ViewList
 
 _DEFAULT_LIMIT = 100
 _MIN_COLUMN_WIDTH = 12
@@ -87,55 +89,32 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     as_json, as_csv = options["as_json"], options["as_csv"]
     check_format_options(options)
     if options["views"] or options["query"] is None:
-        emit({"views": list_views()}, _view_lines, as_json=as_json)
+        views = list_views()
+        emit(views.to_dict, lambda: _view_lines(views), as_json=as_json)
         return
     limit = options["limit"] or (None if as_json or as_csv else _DEFAULT_LIMIT)
     # `islice` accepts no larger number.
     stop = limit and min(limit, sys.maxsize)
     with get_app(ctx).open_sql(reveal=options["reveal"]) as queries:
         query = _read_query(options["query"])
-        columns, rows = queries.execute(query, (), options["timeout"])
-        json_rows = _iter_json_rows(rows)
+        result = queries.execute(query, (), options["timeout"])
+        json_rows = result.iter_json_rows()
         if as_csv:
-            print_csv(columns, islice(json_rows, stop))
+            print_csv(result.columns, islice(json_rows, stop))
             return
-        visible_rows = list(islice(json_rows, stop))
+        table = SqlTable(result.columns, list(islice(json_rows, stop)))
         has_more_rows = limit is not None and next(json_rows, None) is not None
-    _emit_rows(columns, visible_rows, has_more_rows=has_more_rows, as_json=as_json)
-
-
-def _emit_rows(
-    names: tuple[str, ...], rows: list[list[Any]], *, has_more_rows: bool, as_json: bool
-) -> None:
-    data = {
-        "columns": list(names),
-        "rows": [dict(zip(names, row, strict=True)) for row in rows] if as_json else [],
-    }
     warnings = []
     if has_more_rows:
-        count = format_count(len(rows), "row")
+        count = format_count(len(table.rows), "row")
         warnings.append(f"There are more than {count}. Show more with -n or --csv.")
-    emit(data, lambda: _lines(names, rows), as_json=as_json, warnings=warnings)
+    emit(table.to_dict, lambda: _lines(*table), as_json=as_json, warnings=warnings)
 
 
 def _read_query(query: str) -> str:
     if query != "-":
         return query
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-
-
-def _iter_json_rows(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[Any]]:
-    """Yield rows of JSON values; bytes become hexadecimal digits."""
-    for row in rows:
-        yield [_to_json_value(cell) for cell in row]
-
-
-def _to_json_value(cell: Any) -> Any:
-    if isinstance(cell, bytes):
-        return cell.hex()
-    if isinstance(cell, float) and not math.isfinite(cell):
-        return str(cell)
-    return cell
 
 
 def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
@@ -169,11 +148,11 @@ def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
             yield f"  {sanitize(name):<{name_width}}  {line}{ellipsis}"
 
 
-def _view_lines() -> Iterator[str]:
-    for view in list_views():
-        yield click.style(view["name"], bold=True)
-        yield f"  {view['about']}"
-        for column in view["columns"]:
-            yield f"    {column['name']:<18}  {column['about']}"
+def _view_lines(answer: ViewList) -> Iterator[str]:
+    for view in answer.views:
+        yield click.style(view.name, bold=True)
+        yield f"  {view.about}"
+        for column in view.columns:
+            yield f"    {column.name:<18}  {column.about}"
         yield ""
     yield 'Example: leslied sql "SELECT title, cost_usd FROM sessions"'

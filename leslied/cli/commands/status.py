@@ -10,11 +10,6 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
     emit,
-    format_ago,
-    format_bytes,
-    format_count,
-    format_number,
-    format_path,
     format_source_errors,
     format_table,
     format_time,
@@ -23,6 +18,13 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.queries.status import load_status
+from leslied.rendering.humanize import (
+    format_ago,
+    format_bytes,
+    format_count,
+    format_number,
+    format_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import format_cost, format_number, sanitize
+from leslied.cli.render.output import sanitize
 from leslied.model.stats import PICO, Cost
+from leslied.rendering.humanize import format_cost, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

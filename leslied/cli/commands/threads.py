@@ -9,14 +9,9 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import (
-    emit,
-    format_path,
-    format_table,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, format_table, json_option, sanitize
 from leslied.queries.threads import list_threads, load_thread_trees, render_graph
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,8 +68,7 @@ def tree(
     if as_dot and not as_json:
         click.echo("\n".join(map(sanitize, render_graph(trees).split("\n"))))
         return
-    data = {"projects": [tree.to_dict() for tree in trees]}
-    emit(data, lambda: _tree_lines(trees, app), as_json=as_json)
+    emit(trees.to_dict, lambda: _tree_lines(trees.projects, app), as_json=as_json)
 
 
 @command.command(
@@ -92,9 +86,8 @@ def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
     """Show threads as a table, most recently changed first."""
     app = get_app(ctx)
     with app.open_queries() as queries:
-        projects = list_threads(queries, project)
-    data = {"projects": [each.to_dict(is_flat=True) for each in projects]}
-    emit(data, lambda: _list_lines(projects, app), as_json=as_json)
+        threads = list_threads(queries, project)
+    emit(threads.to_dict, lambda: _list_lines(threads.projects, app), as_json=as_json)
 
 
 def _tree_lines(trees: list[ProjectThreads], app: App) -> Iterator[str]:

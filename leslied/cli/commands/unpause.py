@@ -7,6 +7,7 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
+from leslied.jobs import unpause
 
 
 @click.command(
@@ -20,5 +21,5 @@ from leslied.cli.render.output import emit, json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
     """Let a paused daemon continue where it stopped."""
-    get_app(ctx).paths.pause_file.unlink(missing_ok=True)
-    emit({"paused": False}, lambda: ["Unpaused."], as_json=as_json)
+    state = unpause(get_app(ctx))
+    emit(state.to_dict, lambda: ["Unpaused."], as_json=as_json)

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.render.output import (
+from leslied.cli.render.output import format_table, format_time, sanitize
+from leslied.cli.render.session import render_record
+from leslied.model.stats import Cost
+from leslied.rendering.entry_order import iter_in_reading_order
+from leslied.rendering.humanize import (
     format_cost,
     format_count,
     format_number,
     format_path,
-    format_table,
-    format_time,
-    sanitize,
 )
-from leslied.cli.render.session import render_record
-from leslied.model.stats import Cost
-from leslied.sessions.calls import pair_results
-from leslied.sessions.text_diff import diff_entry, make_hunks
+from leslied.rendering.text_diff import diff_entry, make_hunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -182,15 +180,13 @@ def _one_sided_lines(
     if unit.a and unit.b:
         return
     sign = "-" if unit.a else "+"
-    for placed, result in pair_results(unit.either.entries):
-        for entry in filter(None, (placed, result)):
-            if entry.record.type == "user_message":
-                continue
-            for line in render_record(entry.record, "", is_full=options.is_full):
-                plain = click.unstyle(line)
-                if plain.strip():
-                    text = click.style(f"{sign} {plain}", fg=_COLORS.get(sign))
-                    yield indent + text
+    for placed in iter_in_reading_order(unit.either.entries):
+        if placed.record.type == "user_message":
+            continue
+        for line in render_record(placed.record, "", is_full=options.is_full):
+            plain = click.unstyle(line)
+            if plain.strip():
+                yield indent + click.style(f"{sign} {plain}", fg=_COLORS.get(sign))
 
 
 def _field_lines(unit: UnitDifference, indent: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.cli.render.options import RenderOptions
-    from leslied.sessions.edits import DiffLine, FileEdit
+    from leslied.rendering.edits import DiffLine, FileEdit
 
 _COLORS: dict[str, dict[str, Any]] = {
     "+": {"fg": "green"},

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leslied.cli.render.output import format_path, sanitize
+from leslied.cli.render.output import sanitize
 from leslied.cli.render.record import RecordRenderer
 from leslied.cli.render.session_labels import LABEL_WIDTH, SessionLabels, pick_color
-from leslied.sessions.turns import ends_turn
+from leslied.rendering.events import shows_turn_end
+from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +50,7 @@ class FollowView:
         for line in self._renderers[key].render(record, ""):
             if line.strip():
                 yield label + line
-        if _is_turn_end(record) and key in self._busy_sessions:
+        if shows_turn_end(record) and key in self._busy_sessions:
             self._busy_sessions.discard(key)
             yield self._format_notice(key, summary, "turn ended")
         elif record.type in ("user_message", "thinking", "tool_use", "tool_result"):
@@ -85,11 +86,3 @@ class FollowView:
     def _format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
         label = self._labels.format_label(key, summary)
         return self._options.paint(label, fg=pick_color(key.session_id)) + " "
-
-
-def _is_turn_end(record: Record) -> bool:
-    """Return whether to show that the turn ended after this record."""
-    # Thoughts and calls may have the stop reason of the answer after them, and the end
-    # of a session has a notice of its own.
-    is_shown = record.type not in ("thinking", "tool_use")
-    return is_shown and record.metadata.get("kind") != "ended" and ends_turn(record)

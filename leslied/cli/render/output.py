@@ -1,4 +1,4 @@
-"""Output for scripts and people: JSON envelopes, CSV, tables, formatted values."""
+"""Output for scripts and people: JSON envelopes, CSV, tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import json
 import re
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,12 +15,12 @@ import click
 from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
 from leslied.errors import UserError
 from leslied.paths import read_environ
+from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from leslied.model.source import SourceProblem
-    from leslied.model.stats import Cost
 
 _EMOJI_MODIFIERS = re.compile(
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
@@ -70,18 +70,18 @@ def _escape_char(match: re.Match[str]) -> str:
 
 
 def emit(
-    data: Any,
+    to_dict: Callable[[], Mapping[str, Any]],
     lines: Callable[[], Iterable[str]],
     *,
     as_json: bool,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Print `data` in a JSON envelope, or the lines and warnings as text.
+    """Print an answer in a JSON envelope, or the lines and warnings as text.
 
-    `data` may be a function, which is called only if JSON is printed.
+    `to_dict` is the answer's method that returns its JSON form.
     """
     if as_json:
-        _print_envelope(data() if callable(data) else data, warnings, None)
+        _print_envelope(to_dict(), warnings, None)
         return
     for line in lines():
         click.echo(line)
@@ -300,51 +300,3 @@ def parse_time(text: str | None) -> datetime | None:
 def format_time(time: datetime | None) -> str:
     """Format a time in the local zone, to the minute; `-` for None."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
-
-
-def format_ago(time: datetime | None, now: datetime) -> str:
-    """Format how long ago the time is, as in `3 h ago`; `never` for None."""
-    if time is None:
-        return "never"
-    seconds = max(int((now - time.astimezone(UTC)).total_seconds()), 0)
-    for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {name} ago"
-    return f"{seconds} s ago"
-
-
-def format_number(number: int) -> str:
-    """Format a count: 950, 12k, 3.4M."""
-    if number < 10_000:
-        return str(number)
-    if number < 1_000_000:
-        return f"{number // 1000}k"
-    return f"{number / 1_000_000:.1f}M"
-
-
-def format_cost(cost: Cost) -> str:
-    """Format dollars; `+` marks an incomplete sum, `-` means that no price is known."""
-    if cost.usd is None:
-        return "-"
-    mark = "+" if cost.unpriced else ""
-    return f"${cost.usd:,.2f}{mark}" if cost.usd >= 0.005 else f"<$0.01{mark}"
-
-
-def format_bytes(size: int) -> str:
-    """Format a size: 512 B, 1.5 MB."""
-    for limit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
-        if size >= limit:
-            return f"{size / limit:.1f} {name}"
-    return f"{size} B"
-
-
-def format_path(path: str, home: str) -> str:
-    """Abbreviate the home folder to `~`."""
-    if home and (path == home or path.startswith(home + "/")):
-        return "~" + path[len(home) :]
-    return path
-
-
-def format_count(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 unit`, `2 units`."""
-    return f"{format_number(number)} {noun}{'' if number == 1 else 's'}"

@@ -13,15 +13,15 @@ from leslied.cli.render.options import (
     measure_width,
 )
 from leslied.cli.render.output import sanitize
-from leslied.sessions.edits import find_edits
-from leslied.sessions.tools import LABEL_ARGUMENTS, PATH_ARGUMENTS, find_label
+from leslied.rendering.edits import find_edits
+from leslied.rendering.labels import LABEL_ARGUMENTS, find_label, is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.cli.render.options import RenderOptions
     from leslied.model.record import Record
-    from leslied.sessions.edits import FileEdit
+    from leslied.rendering.edits import FileEdit
 
 _LABEL_ARGUMENTS = (*LABEL_ARGUMENTS, "input")
 
@@ -142,7 +142,7 @@ class RecordRenderer:
             text = record.tool_input
             return sanitize(text if options.is_full else text[:MAX_PLAIN_CHARS])
         name, label = find_label(arguments, _LABEL_ARGUMENTS)
-        if name in PATH_ARGUMENTS:
+        if is_path(name):
             label = options.shorten_path(label)
         return self._join_lines(label or record.tool_input)
 

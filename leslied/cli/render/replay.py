@@ -9,7 +9,7 @@ import click
 from leslied.cli.render.output import format_time, sanitize
 from leslied.cli.render.session import render_record
 from leslied.cli.terminal.player import ReplayEvent
-from leslied.sessions.timeline import build_timeline
+from leslied.rendering.entry_order import build_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,22 +11,21 @@ from leslied.cli.render.options import (
     find_terminal_width,
     measure_width,
 )
-from leslied.cli.render.output import (
+from leslied.cli.render.output import format_time, sanitize
+from leslied.cli.render.record import RecordRenderer
+from leslied.rendering.entry_order import iter_in_reading_order
+from leslied.rendering.humanize import (
     format_cost,
     format_count,
     format_number,
     format_path,
-    format_time,
-    sanitize,
 )
-from leslied.cli.render.record import RecordRenderer
-from leslied.sessions.calls import pair_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from leslied.cli.render.options import ToolOutput
-    from leslied.model.record import PlacedRecord, Record
+    from leslied.model.record import Record
     from leslied.model.session import SessionSummary, Status, Unit
 
 _CONVERSATION_TYPES = {
@@ -117,7 +116,8 @@ def _render_unit(
         options.paint("  │ ", dim=True) if options.is_rich else "    "
     )
     remaining_subagents = list(unit.subagents)
-    for record in _iter_in_reading_order(unit.entries):
+    for placed in iter_in_reading_order(unit.entries):
+        record = placed.record
         yield from renderer.render(record, indent)
         for subagent in _list_started_subagents(record, remaining_subagents):
             remaining_subagents.remove(subagent)
@@ -151,11 +151,3 @@ def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
         header = options.truncate(header, width)
         header += "─" * (width - measure_width(header))
     return indent + options.paint(header, dim=True)
-
-
-def _iter_in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[Record]:
-    """Yield records with each result after its call, also for parallel calls."""
-    for placed, result in pair_results(entries):
-        yield placed.record
-        if result:
-            yield result.record

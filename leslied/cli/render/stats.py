@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.render.output import (
-    format_cost,
-    format_count,
-    format_number,
-    format_path,
     format_table,
     format_time,
     has_room,
@@ -21,6 +17,12 @@ from leslied.cli.render.output import (
 )
 from leslied.model.stats import PICO, Cost
 from leslied.queries.agent_names import shorten_model
+from leslied.rendering.humanize import (
+    format_cost,
+    format_count,
+    format_number,
+    format_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

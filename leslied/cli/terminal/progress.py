@@ -6,11 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from leslied.cli.render.output import format_number
 from leslied.paths import read_environ
+from leslied.rendering.humanize import format_bytes, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TextIO
 
     from leslied.clock import Clock
@@ -44,12 +44,11 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         self._erase()
 
-    def start(
-        self, label: str, format_amount: Callable[[int], str] = format_number
-    ) -> None:
-        """Start a new task; `format_amount` formats its done and total amounts."""
+    def start(self, label: str, /, *, in_bytes: bool = False) -> None:
+        """Start a new task; `in_bytes` says that its amounts are in bytes."""
         self._erase()
-        self._label, self._format_amount = label, format_amount
+        self._label = label
+        self._format_amount = format_bytes if in_bytes else format_number
         self._started_at = self._clock.monotonic()
         self._next_draw_at = self._started_at + _DELAY_SECONDS
 

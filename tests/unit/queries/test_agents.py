@@ -17,7 +17,7 @@ from tests.support.redecode import UpgradedAdapter
 
 
 def test_an_agent_with_logs_is_found(queries: QueryContext):
-    agents = {agent.name: agent for agent in list_agents(queries)}
+    agents = {agent.name: agent for agent in list_agents(queries).agents}
     agent = agents[ADAPTER.name]
 
     assert agent.found
@@ -28,7 +28,7 @@ def test_an_agent_with_logs_is_found(queries: QueryContext):
 
 def test_agents_are_listed_before_there_is_a_store(claude: ClaudeHome):
     with make_app(claude).open_queries() as queries:
-        agents = [agent.to_dict() for agent in list_agents(queries)]
+        agents = list_agents(queries).to_dict()["agents"]
 
     assert agents
     assert {agent["sessions"] for agent in agents} == {0}

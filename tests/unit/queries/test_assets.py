@@ -19,8 +19,8 @@ def test_a_thread_without_an_index_is_an_error(queries: QueryContext, tmp_path: 
 def test_without_an_id_threads_without_an_index_are_left_out(
     queries: QueryContext, tmp_path: Path
 ):
-    assert load_asset_indexes(queries, "", tmp_path) == []
+    assert load_asset_indexes(queries, "", tmp_path).threads == []
 
 
 def test_a_thread_without_assets_has_no_problems(queries: QueryContext, tmp_path: Path):
-    assert lint_thread_assets(queries, "last", tmp_path) == []
+    assert lint_thread_assets(queries, "last", tmp_path).to_dict() == {"findings": []}

@@ -11,9 +11,9 @@ from tests.support.queries import SECRET
 def test_the_largest_sessions_are_listed_without_secrets(queries: QueryContext):
     usage = load_disk_usage(queries)
 
-    assert [session["id"] for session in usage["sessions"]] == [SESSION]
-    assert SECRET not in str(usage)
-    assert usage["total_bytes"] == sum(usage["bytes"].values()) > 0
+    assert [session.id for session in usage.sessions] == [SESSION]
+    assert SECRET not in str(usage.to_dict())
+    assert usage.to_dict()["total_bytes"] == sum(usage.bytes.values()) > 0
 
 
 def test_the_sizes_include_every_session(queries: QueryContext):

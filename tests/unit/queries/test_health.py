@@ -1,34 +1,84 @@
-"""Facts about logs, store and archive."""
+"""Checks of logs, store, archive and machine."""
 
 from __future__ import annotations
 
+from leslied.app import App
+from leslied.archive import list_files
 from leslied.queries.context import QueryContext
-from leslied.queries.health import check_archive, check_store, discover_logs
+from leslied.queries.health import CheckResult, HealthReport, check_health
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.prune import sync_and_archive
 from tests.support.queries import make_app, write_session
 
 
-def test_the_logs_of_each_agent_are_counted(queries: QueryContext):
-    counts = {logs.title: logs.log_count for logs in discover_logs(queries)}
+def check(app: App) -> HealthReport:
+    with app.open_queries() as queries:
+        return check_health(queries)
 
-    assert counts[ADAPTER.title] == 1
-    assert sum(counts.values()) == 1
+
+def list_failures(report: HealthReport) -> list[str]:
+    return [finding.what for finding in report.findings if finding.verdict == "fail"]
+
+
+def test_the_logs_of_each_agent_are_counted(queries: QueryContext):
+    findings = [finding.what for finding in check_health(queries).findings]
+
+    assert findings[0].startswith(f"{ADAPTER.title}: 1 logs in ~/.claude/projects")
+    assert findings[1].startswith("no logs of: ")
 
 
 def test_an_undamaged_store_has_no_damage(queries: QueryContext):
-    assert check_store(queries) == ("", 0)
+    results = check_health(queries).findings
+
+    assert any(r.what.startswith("the store is undamaged") for r in results)
+    assert not any("damaged:" in r.what for r in results)
 
 
-def test_a_damaged_file_of_the_archive_is_reported(claude: ClaudeHome):
+def test_a_store_that_others_can_read_fails(queries: QueryContext):
+    queries.paths.store_file.chmod(0o644)
+    report = check_health(queries)
+
+    assert report.is_failed
+    assert f"{queries.paths.store_file} is accessible to other users" in list_failures(
+        report
+    )
+
+
+def test_a_damaged_file_of_the_archive_fails(claude: ClaudeHome):
     write_session(claude)
     sync_and_archive(claude)
-    with make_app(claude).open_queries() as queries:
-        (file,) = check_archive(queries)
-        data = bytearray(file.path.read_bytes())
-        data[-20] ^= 255
-        file.path.write_bytes(data)
-        (damaged_file,) = check_archive(queries)
+    app = make_app(claude)
+    (file,) = list_files(app.paths.archive_dir)
+    failures_before = list_failures(check(app))
+    data = bytearray(file.read_bytes())
+    data[-20] ^= 255
+    file.write_bytes(data)
 
-    assert (file.damage, file.error) == ("", None)
-    assert damaged_file.damage or damaged_file.error
+    (failure,) = [f for f in list_failures(check(app)) if f not in failures_before]
+    assert str(file) in failure
+
+
+def test_nothing_fails_before_the_first_sync(claude: ClaudeHome):
+    report = check(make_app(claude))
+
+    assert not report.is_failed
+    assert CheckResult("warn", "nothing has been read yet", "Run: leslied sync") in (
+        report.findings
+    )
+
+
+def test_invalid_settings_fail(app: App):
+    app.paths.config_file.write_text("[agents")
+
+    assert any("not valid TOML" in failure for failure in list_failures(check(app)))
+
+
+def test_a_paused_daemon_is_a_warning(app: App):
+    app.paths.pause_file.parent.mkdir(parents=True, exist_ok=True)
+    app.paths.pause_file.touch()
+
+    assert {
+        "verdict": "warn",
+        "what": "leslied is paused",
+        "hint": "Resume with: leslied unpause",
+    } in check(app).to_dict()["findings"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leslied.app import App
-from leslied.queries.scripts import RecordFilter, list_views
+from leslied.queries.scripts import RecordFilter, SqlTable, list_views
 from tests.support.claude import SESSION
 from tests.support.queries import SECRET
 
@@ -47,8 +47,26 @@ def test_units_are_redacted(app: App):
     assert SECRET not in repr([unit.entries for unit in units])
 
 
+def test_rows_have_values_that_json_can_hold(app: App):
+    with app.open_sql() as scripts:
+        result = scripts.execute("SELECT 1 AS a, x'ff' AS b, 9e999 AS c", (), 5)
+        table = SqlTable(result.columns, list(result.iter_json_rows()))
+
+    assert table.to_dict() == {
+        "columns": ["a", "b", "c"],
+        "rows": [{"a": 1, "b": "ff", "c": "inf"}],
+    }
+
+
+def test_the_json_form_of_views_names_their_columns():
+    views = list_views().to_dict()["views"]
+
+    assert views[0]["name"] == "sessions"
+    assert set(views[0]["columns"][0]) == {"name", "about"}
+
+
 def test_every_view_has_a_description_for_each_column():
-    columns = [column for view in list_views() for column in view["columns"]]
+    columns = [column for view in list_views().views for column in view.columns]
 
     assert columns
-    assert all(column["name"] and column["about"] for column in columns)
+    assert all(column.name and column.about for column in columns)

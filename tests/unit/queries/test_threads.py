@@ -30,22 +30,22 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_forks_are_below_their_parent(queries: QueryContext, project: Path):
-    (tree,) = load_thread_trees(queries, project)
+    trees = load_thread_trees(queries, project)
 
+    (tree,) = trees.projects
     assert [root.id for root in tree.threads] == ["thread-aaaa"]
     assert [child.id for child in tree.threads[0].children] == ["thread-bbbb"]
-    assert "thread-bbbb" in render_graph([tree])
+    assert "thread-bbbb" in render_graph(trees)
 
 
 def test_titles_contain_no_secret(queries: QueryContext, project: Path):
-    (tree,) = load_thread_trees(queries, project)
+    trees = load_thread_trees(queries, project)
 
-    assert SECRET not in str(tree.to_dict())
+    assert SECRET not in str(trees.to_dict())
 
 
 def test_a_flat_list_names_the_forks_by_id(queries: QueryContext, project: Path):
-    (threads,) = list_threads(queries, project)
-    data = threads.to_dict(is_flat=True)
+    (data,) = list_threads(queries, project).to_dict()["projects"]
 
     assert data["project"] == str(project)
     assert {thread["id"]: thread["children"] for thread in data["threads"]} == {

@@ -1,4 +1,4 @@
-"""The table of tools: kinds, arguments and labels."""
+"""The table of tools: kinds and arguments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from leslied.sessions import tools
-from leslied.sessions.edits import find_edits
 from leslied.sessions.tools import (
     add_tools,
-    find_label,
     find_shell_command,
     find_tool_kind,
     list_tool_names,
@@ -46,9 +44,7 @@ def test_a_tool_is_found_in_any_spelling(name: str, kind: str | None):
 
 
 def test_an_agent_can_add_its_tools(scribe: str):
-    (edit,) = find_edits("scribe", {"path": "/x", "content": "a"})
-
-    assert edit.diffstat == "+1"
+    assert find_tool_kind("scribe") == "write"
     assert scribe in list_tool_names(["write"])
 
 
@@ -78,23 +74,6 @@ def test_names_are_listed_as_agents_spell_them():
 )
 def test_arguments_that_are_no_object_are_named_input(tool_input: str, arguments: dict):
     assert parse_arguments(tool_input) == arguments
-
-
-@pytest.mark.parametrize(
-    ("arguments", "label"),
-    [
-        ({"path": "/app", "command": "ls"}, ("command", "ls")),
-        ({"path": "/app", "pattern": "spoke"}, ("pattern", "spoke")),
-        ({"command": " ", "filePath": "/x"}, ("filePath", "/x")),
-        ({"command": ["ls", "-l"]}, ("command", "ls -l")),
-        ({"cmd": ["/bin/bash", "-lc", "ls"]}, ("cmd", "ls")),
-        ({"command": [1], "prompt": 7}, ("", "")),
-    ],
-)
-def test_the_most_informative_argument_is_the_label(
-    arguments: dict, label: tuple[str, str]
-):
-    assert find_label(arguments) == label
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leslied.cli.render.edits import render_edits
 from leslied.cli.render.options import RenderOptions
-from leslied.sessions.edits import FileEdit, find_edits
+from leslied.rendering.edits import FileEdit, find_edits
 from tests.support.golden import FIXTURES
 
 

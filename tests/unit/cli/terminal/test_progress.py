@@ -6,7 +6,6 @@ import io
 
 import pytest
 
-from leslied.cli.render.output import format_bytes
 from leslied.cli.terminal.progress import ProgressBar
 from tests.support.clock import FakeClock
 
@@ -35,7 +34,7 @@ def terminal() -> FakeTerminal:
 @pytest.fixture
 def bar(clock: FakeClock, terminal: FakeTerminal) -> ProgressBar:
     bar = ProgressBar(clock, terminal)
-    bar.start("Reading", format_bytes)
+    bar.start("Reading", in_bytes=True)
     return bar
 
 

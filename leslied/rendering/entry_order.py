@@ -1,4 +1,4 @@
-"""The entries of a session in order of time, with the pauses between them. Pure."""
+"""The entries of a unit in reading order, and of a session in order of time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.timed_entry import TimedEntry
+from leslied.sessions.calls import pair_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,14 @@ class _OrderedEntry(NamedTuple):
     placed: PlacedRecord
     unit: Unit
     depth: int
+
+
+def iter_in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[PlacedRecord]:
+    """Yield every entry once, each result after its call, also for parallel calls."""
+    for placed, result in pair_results(entries):
+        yield placed
+        if result:
+            yield result
 
 
 def build_timeline(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from leslied.sinks._messages import SpeakerMessage, make_unit_messages, sum_unit_usage
+from leslied.rendering.messages import (
+    SpeakerMessage,
+    make_unit_messages,
+    sum_unit_usage,
+)
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.exports import read_session

@@ -1,11 +1,17 @@
-"""The entries of a session in order of time, and the pauses between them."""
+"""The entries of a unit in reading order, and of a session in order of time."""
 
 from __future__ import annotations
 
 from leslied.model.timed_entry import TimedEntry
-from leslied.sessions.timeline import build_timeline
-from tests.support.records import make_event, make_prompt, make_record, time_at
-from tests.support.units import make_call, make_child, make_unit
+from leslied.rendering.entry_order import build_timeline, iter_in_reading_order
+from tests.support.records import (
+    make_event,
+    make_prompt,
+    make_record,
+    make_result,
+    time_at,
+)
+from tests.support.units import make_call, make_child, make_placed, make_unit
 
 
 def make_timed_record(text: str, seconds: float | None, **fields):
@@ -16,6 +22,15 @@ def make_timed_record(text: str, seconds: float | None, **fields):
 def list_pauses(timeline: tuple[TimedEntry, ...]) -> list[tuple[str, float]]:
     """Return text and pause in seconds of each entry."""
     return [(e.placed.record.content, e.pause.total_seconds()) for e in timeline]
+
+
+def test_a_result_follows_its_call_in_reading_order():
+    a, b = (make_placed(make_call("Bash", "{}", call_id)) for call_id in ("a", "b"))
+    result_a, result_b = (make_placed(make_result("out", each)) for each in ("a", "b"))
+
+    entries = iter_in_reading_order([a, b, result_b, result_a])
+
+    assert list(entries) == [a, result_a, b, result_b]
 
 
 def test_a_pause_is_the_time_since_the_previous_entry():

@@ -5,18 +5,18 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from leslied.sessions.edits import find_patch_edits, find_replacements
-from leslied.sessions.tools import find_label
-from leslied.sinks._messages import find_version, parse_input
-from leslied.sinks._text import first_line, replace_controls
+from leslied.rendering.edits import find_patch_edits, find_replacements
+from leslied.rendering.labels import find_label
+from leslied.rendering.messages import find_version, parse_input
+from leslied.rendering.text import first_line, replace_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
     from leslied.model.session import Session, Unit
-    from leslied.sessions.edits import FileEdit
-    from leslied.sinks._messages import SpeakerMessage, ToolInvocation
+    from leslied.rendering.edits import FileEdit
+    from leslied.rendering.messages import SpeakerMessage, ToolInvocation
 
 
 def format_title(session: Session) -> str:
@@ -79,18 +79,6 @@ def format_subagent(unit: Unit) -> str:
     summary = unit.summary
     parts = (summary.agent_type, summary.description, summary.subagent_id)
     return " · ".join(first_line(part, 100) for part in parts if part)
-
-
-def format_event(message: SpeakerMessage) -> str:
-    """Describe an event in a few words; empty if people need not see it."""
-    note = message.placed.record.metadata.get("note")
-    if note == "interrupt":
-        return "interrupted"
-    if message.event_kind == "compacted":
-        return "conversation compacted"
-    if message.event_kind == "rewound":
-        return "conversation rewound"
-    return ""
 
 
 def format_edit_diff(call: ToolInvocation) -> str:

@@ -1,21 +1,19 @@
-"""The text of an entry, and the differences between two texts. Pure."""
+"""The differences between two texts: lines, marked words, hunks."""
 
 from __future__ import annotations
 
-import json
 import re
-from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leslied.model.difference import Hunk, TextDifference, TextDiffLine
+from leslied.sessions.entry_text import CJK, compute_similarity, record_to_text
 from leslied.sessions.sequence_alignment import align_sequences, iter_alignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.difference import DiffSign, EntryDifference
-    from leslied.model.record import Record
 
     Marks = tuple[tuple[int, int], ...]
     """Start and end of each marked span of a line."""
@@ -28,30 +26,7 @@ MAX_CHANGED_CHARACTERS = 200_000
 """If more characters differ, no lines are compared word by word."""
 _MIN_LINE_SIMILARITY = 0.5
 """Lines that are less similar than this are not paired."""
-_COMPARED_CHARACTERS = 2_000
-"""Number of characters of each text by which similarity is computed."""
-_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
-"""A word; in Chinese, Japanese and Korean text, each character counts as a word."""
-_TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+|\s+|.", re.DOTALL)
-
-
-def record_to_text(record: Record) -> str:
-    """Return the text by which an entry is compared, without trailing space."""
-    if record.type == "tool_use":
-        return _strip_trailing_space(_input_to_text(record.tool_input))
-    if record.type == "system_event":
-        return str(record.metadata.get("note") or "")
-    return _strip_trailing_space(record.spilled or record.content)
-
-
-def compute_similarity(a: str, b: str) -> float:
-    """Return the share of words that two texts have in common, from 0 to 1."""
-    if a == b:
-        return 1.0
-    words_a, words_b = _find_words(a), _find_words(b)
-    # The factor is below 2 so that only equal texts reach 1.
-    return 1.98 * len(words_a & words_b) / (len(words_a) + len(words_b) or 1)
+_TOKEN = re.compile(rf"[{CJK}]|[^\W{CJK}]+|\s+|.", re.DOTALL)
 
 
 def diff_entry(difference: EntryDifference) -> TextDifference:
@@ -108,42 +83,6 @@ def _find_spans(lines: Sequence[TextDiffLine], context: int) -> list[tuple[int, 
                 start = spans.pop()[0]
             spans.append((start, at + context + 1))
     return spans
-
-
-@lru_cache(maxsize=16_384)
-def _find_words(text: str) -> frozenset[str]:
-    """Return the set of words by which similarity is computed."""
-    return frozenset(_WORD.findall(text[:_COMPARED_CHARACTERS].casefold()))
-
-
-def _strip_trailing_space(text: str) -> str:
-    lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join(line.rstrip() for line in lines).strip("\n")
-
-
-def _input_to_text(tool_input: str) -> str:
-    """Return one argument per line, sorted by name, because JSON has no order.
-
-    An input that is not JSON is returned unchanged.
-    """
-    try:
-        return _arguments_to_text(json.loads(tool_input))
-    except (ValueError, RecursionError):
-        return tool_input
-
-
-def _arguments_to_text(arguments: Any) -> str:
-    if not isinstance(arguments, dict):
-        return _value_to_text(arguments)
-    return "\n".join(
-        f"{key}: {_value_to_text(arguments[key])}" for key in sorted(arguments)
-    )
-
-
-def _value_to_text(value: Any) -> str:
-    if isinstance(value, str):
-        return "\n" + value if "\n" in value else value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _count_common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.sessions.edits import FileEdit, find_edits
+from leslied.rendering.edits import FileEdit, find_edits
 
 PATCH = """*** Begin Patch
 *** Add File: axle.py
