@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leslied.pipeline import FlowReport, Stage
     from leslied.pipeline.maintenance.rebuild import RebuildReport
     from leslied.pipeline.progress import StageProgress
-    from leslied.queries.prune_plan import PruneAnswer, PruneRequest
+    from leslied.queries.operations.prune_plan import PruneAnswer, PruneRequest
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store
     from leslied.tail.watch import Watcher
@@ -115,7 +115,7 @@ def plan_prune(app: App, request: PruneRequest) -> PruneAnswer:
         PruneGuard,
         find_live_sessions,
     )
-    from leslied.queries.prune_plan import plan_prune  # noqa: PLC0415
+    from leslied.queries.operations.prune_plan import plan_prune  # noqa: PLC0415
 
     settings = app.load_settings()
     agent_roots = app.iter_agent_roots(settings)

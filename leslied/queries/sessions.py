@@ -128,7 +128,7 @@ def add_costs(
 ) -> list[SessionSummary]:
     """Return the sessions with the cost of their own messages, without subagents."""
     from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed
-    from leslied.queries.usage import UsageStats  # noqa: PLC0415
+    from leslied.queries.usage.totals import UsageStats  # noqa: PLC0415
 
     sessions = list(sessions)
     # For an empty list of streams, the costs of all streams would be computed.

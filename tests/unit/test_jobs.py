@@ -10,7 +10,7 @@ from leslied import jobs
 from leslied.app import App
 from leslied.errors import AlreadyRunning
 from leslied.model.output import Artifact
-from leslied.queries.prune_plan import PruneRequest, RetentionPolicy
+from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
 from tests.support.claude import SESSION, ClaudeHome
 from tests.support.queries import make_app, make_home_with_session, write_session
 

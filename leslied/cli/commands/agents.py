@@ -9,14 +9,14 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, json_option, sanitize
-from leslied.queries.agents import list_agents
+from leslied.queries.operations.agents import list_agents
 from leslied.rendering.humanize import format_ago, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.app import App
-    from leslied.queries.agents import AgentState
+    from leslied.queries.operations.agents import AgentState
 
 
 _COLUMNS = (

@@ -22,13 +22,13 @@ from leslied.cli.render.output import (
 )
 from leslied.errors import UserError
 from leslied.layout import thread_folder
-from leslied.queries.assets import lint_thread_assets, load_asset_indexes
+from leslied.queries.threads.assets import lint_thread_assets, load_asset_indexes
 from leslied.rendering.humanize import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from leslied.queries.assets import AssetFinding
+    from leslied.queries.threads.assets import AssetFinding
 
 _COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
 

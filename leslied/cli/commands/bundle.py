@@ -15,7 +15,7 @@ from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import UserError
 from leslied.jobs import write_file
 from leslied.model.command_results import BundleResult
-from leslied.queries.bug_report import list_report_files, make_zip
+from leslied.queries.operations.bug_report import list_report_files, make_zip
 from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option, sanitize
-from leslied.queries.thread_context import load_thread_context
+from leslied.queries.threads.context import load_thread_context
 
 
 @click.command(

@@ -14,7 +14,7 @@ from leslied.cli.render.output import (
     format_time,
     json_option,
 )
-from leslied.queries.disk import load_disk_usage
+from leslied.queries.operations.disk import load_disk_usage
 from leslied.queries.short_ids import make_short_ids
 from leslied.rendering.humanize import format_bytes, format_count, format_path
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from leslied.app import App
-    from leslied.queries.disk import DiskUsage, SessionSize
+    from leslied.queries.operations.disk import DiskUsage, SessionSize
 
 
 @click.command(

@@ -9,12 +9,12 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option, sanitize
-from leslied.queries.health import check_health
+from leslied.queries.operations.health import check_health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leslied.queries.health import HealthReport
+    from leslied.queries.operations.health import HealthReport
 
 _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 

@@ -21,7 +21,7 @@ from leslied.cli.render.follow import FollowView
 from leslied.cli.render.options import RenderOptions, find_terminal_width
 from leslied.model.field_tables import record_to_dict
 from leslied.queries.follow import Follower, SessionStop
-from leslied.queries.status import is_daemon_running
+from leslied.queries.operations.status import is_daemon_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

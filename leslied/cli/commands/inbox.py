@@ -10,14 +10,14 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_recipient
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, json_option
-from leslied.queries.inbox import load_inbox
+from leslied.queries.threads.inbox import load_inbox
 from leslied.rendering.humanize import format_ago
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.app import App
-    from leslied.queries.inbox import QueuedMessage
+    from leslied.queries.threads.inbox import QueuedMessage
 
 _COLUMNS = ("ID", "THREAD", "STATE", "QUEUED", "TEXT")
 

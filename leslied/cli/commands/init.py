@@ -26,7 +26,7 @@ from leslied.guide import (
 )
 from leslied.model.command_results import GuideDiff, GuideResult
 from leslied.queries.preview import redact_preview
-from leslied.queries.threads import find_project
+from leslied.queries.threads.lookup import find_project
 from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
 from leslied.model.times import from_us
 from leslied.paths import PLATFORM
-from leslied.queries.prune_plan import PruneRequest, RetentionPolicy
+from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
 from leslied.queries.short_ids import make_short_ids
 from leslied.rendering.humanize import (
     format_ago,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leslied.app import App
-    from leslied.queries.prune_plan import PruneAnswer
+    from leslied.queries.operations.prune_plan import PruneAnswer
 
 _MAX_LISTED_SESSIONS = 20
 _SIZE_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)i?b?")

@@ -10,14 +10,14 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_time, json_option, sanitize
-from leslied.queries.resume_briefing import load_briefing
+from leslied.queries.threads.resume_briefing import load_briefing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from leslied.model.record import Record
     from leslied.model.session import Unit
-    from leslied.queries.resume_briefing import Briefing
+    from leslied.queries.threads.resume_briefing import Briefing
 
 _MAX_TEXT_CHARS = 2000
 _MAX_INPUT_CHARS = 200

@@ -25,13 +25,13 @@ from leslied.cli.render.stats import print_rows_csv, render_stats
 from leslied.cli.time_args import parse_time_arg
 from leslied.model.stats import Grouping
 from leslied.queries.short_ids import make_short_ids
-from leslied.queries.stats import StatsQuestion, load_stats
+from leslied.queries.usage.stats import StatsQuestion, load_stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from leslied.app import App
-    from leslied.queries.stats import Stats
+    from leslied.queries.usage.stats import Stats
 
 
 @click.command(

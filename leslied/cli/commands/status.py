@@ -17,7 +17,7 @@ from leslied.cli.render.output import (
     parse_time,
     sanitize,
 )
-from leslied.queries.status import load_status
+from leslied.queries.operations.status import load_status
 from leslied.rendering.humanize import (
     format_ago,
     format_bytes,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from leslied.app import App
     from leslied.model.failure import Failure
-    from leslied.queries.agents import AgentState
-    from leslied.queries.status import DaemonState, StatusReport
+    from leslied.queries.operations.agents import AgentState
+    from leslied.queries.operations.status import DaemonState, StatusReport
 
 
 @click.command(

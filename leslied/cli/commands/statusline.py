@@ -62,7 +62,7 @@ def _load_totals(
     with suppress(Exception):
         from leslied.app import get_app  # noqa: PLC0415 - suppress import errors too
         from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
-        from leslied.queries.stats import load_totals  # noqa: PLC0415
+        from leslied.queries.usage.stats import load_totals  # noqa: PLC0415
 
         app = get_app(ctx)
         since = parse_time_arg("today", app.clock.now(), None)

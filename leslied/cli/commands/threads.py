@@ -10,14 +10,14 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import emit, format_table, json_option, sanitize
-from leslied.queries.threads import list_threads, load_thread_trees, render_graph
+from leslied.queries.threads.lookup import list_threads, load_thread_trees, render_graph
 from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from leslied.app import App
-    from leslied.queries.threads import ProjectThreads, ThreadNode
+    from leslied.queries.threads.lookup import ProjectThreads, ThreadNode
 
 _MARKS = {"active": "●", "completed": "○"}
 _NO_THREADS = "There are no threads yet. Use an agent, then run: leslied sync"

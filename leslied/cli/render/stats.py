@@ -27,7 +27,7 @@ from leslied.rendering.humanize import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from leslied.queries.stats import Stats
+    from leslied.queries.usage.stats import Stats
 
     Row = dict[str, Any]
 

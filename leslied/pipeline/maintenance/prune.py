@@ -17,7 +17,7 @@ from msgspec import structs
 from leslied import sinks, tail
 from leslied.errors import UserError
 from leslied.failpoints import failpoint
-from leslied.queries.disk import find_store_copies
+from leslied.queries.operations.disk import find_store_copies
 from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.sessions.retention import has_failed
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leslied.model.session import ProcessRegistry, SessionSummary
     from leslied.model.source import Root
     from leslied.pipeline.stages.archive import Archiver
-    from leslied.queries.prune_plan import PruneAnswer
+    from leslied.queries.operations.prune_plan import PruneAnswer
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Queries, Store
 

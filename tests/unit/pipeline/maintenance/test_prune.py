@@ -12,7 +12,7 @@ from leslied.agents import load_adapters
 from leslied.errors import UserError
 from leslied.pipeline.maintenance.prune import PruneGuard, Pruner
 from leslied.pipeline.maintenance.rebuild import Rebuild
-from leslied.queries.disk import find_store_copies
+from leslied.queries.operations.disk import find_store_copies
 from leslied.queries.search_query import parse_query
 from leslied.queries.sessions import list_sessions
 from leslied.store import Store, StoreReader

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leslied.queries.agents import AgentState, list_agents, make_agent_state
 from leslied.queries.context import QueryContext
+from leslied.queries.operations.agents import AgentState, list_agents, make_agent_state
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.clock import FakeClock
 from tests.support.queries import make_app

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from leslied import __version__
 from leslied.model.codec import encode_time
-from leslied.queries.agents import AgentState, list_agents
+from leslied.queries.operations.agents import AgentState, list_agents
 from leslied.store import read_lock_info
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leslied.queries.context import QueryContext
-from leslied.queries.thread_context import load_thread_context
+from leslied.queries.threads.context import load_thread_context
 from tests.unit.threads.test_context import ProjectBuilder
 
 

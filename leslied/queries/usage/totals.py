@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from leslied.model.record import MAIN, Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
 from leslied.prices import PriceTable, Tariff, find_price_breaks
-from leslied.queries.local_days import find_offsets, format_day, to_time
-from leslied.queries.usage_blocks import UsageBlock, split_into_blocks
+from leslied.queries.usage.blocks import UsageBlock, split_into_blocks
+from leslied.queries.usage.local_days import find_offsets, format_day, to_time
 from leslied.store import UsageFilter
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from leslied.errors import LesliedError, UserError
 from leslied.queries.context import QueryContext
-from leslied.queries.threads import (
+from leslied.queries.threads.lookup import (
     get_latest_thread,
     get_thread,
     list_threads,

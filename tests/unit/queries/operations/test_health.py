@@ -5,7 +5,7 @@ from __future__ import annotations
 from leslied.app import App
 from leslied.archive import list_files
 from leslied.queries.context import QueryContext
-from leslied.queries.health import CheckResult, HealthReport, check_health
+from leslied.queries.operations.health import CheckResult, HealthReport, check_health
 from tests.support.claude import ADAPTER, ClaudeHome
 from tests.support.prune import sync_and_archive
 from tests.support.queries import make_app, write_session

@@ -5,7 +5,11 @@ from __future__ import annotations
 from leslied.app import App
 from leslied.jobs import write_lock_info
 from leslied.queries.context import QueryContext
-from leslied.queries.status import is_daemon_running, load_daemon_state, load_status
+from leslied.queries.operations.status import (
+    is_daemon_running,
+    load_daemon_state,
+    load_status,
+)
 
 
 def test_the_status_counts_what_the_store_holds(queries: QueryContext):

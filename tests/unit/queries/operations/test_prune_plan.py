@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from leslied.queries.context import QueryContext
-from leslied.queries.prune_plan import PruneRequest, RetentionPolicy, plan_prune
+from leslied.queries.operations.prune_plan import (
+    PruneRequest,
+    RetentionPolicy,
+    plan_prune,
+)
 from tests.support.claude import SESSION
 from tests.support.queries import SECRET
 

@@ -10,7 +10,7 @@ from leslied.app import App
 from leslied.errors import UserError
 from leslied.model.query import Filter
 from leslied.queries.context import QueryContext
-from leslied.queries.stats import StatsQuestion, load_stats, load_totals
+from leslied.queries.usage.stats import StatsQuestion, load_stats, load_totals
 from tests.support.claude import SESSION, ClaudeHome
 from tests.support.queries import PROJECT, SECRET, write_session
 

@@ -7,7 +7,7 @@ import pytest
 from leslied.errors import UserError
 from leslied.hooks import inbox
 from leslied.queries.context import QueryContext
-from leslied.queries.inbox import load_inbox
+from leslied.queries.threads.inbox import load_inbox
 from tests.support.queries import SECRET
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.errors import LesliedError, UserError
-from leslied.queries.threads import ThreadLocation, get_latest_thread, get_thread
+from leslied.queries.threads.lookup import ThreadLocation, get_latest_thread, get_thread
 from leslied.threads.context import ThreadContext, build_context
 from leslied.threads.operations import CycleError
 

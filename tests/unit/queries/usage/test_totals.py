@@ -13,7 +13,7 @@ from leslied.model.record import Record, Usage
 from leslied.model.stats import UsageSummary
 from leslied.prices import load_prices
 from leslied.queries.sessions import list_sessions
-from leslied.queries.usage import UsageSelection, UsageStats
+from leslied.queries.usage.totals import UsageSelection, UsageStats
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import UserError
-from leslied.queries.assets import lint_thread_assets, load_asset_indexes
 from leslied.queries.context import QueryContext
+from leslied.queries.threads.assets import lint_thread_assets, load_asset_indexes
 
 
 def test_a_thread_without_an_index_is_an_error(queries: QueryContext, tmp_path: Path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
 from leslied.errors import LesliedError
-from leslied.queries.status import load_daemon_state
+from leslied.queries.operations.status import load_daemon_state
 from leslied.rendering.humanize import format_bytes, format_path
 from leslied.tail import discover
 

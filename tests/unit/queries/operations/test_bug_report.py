@@ -7,7 +7,8 @@ import json
 import zipfile
 
 from leslied.app import App
-from leslied.queries.bug_report import (
+from leslied.queries.context import QueryContext
+from leslied.queries.operations.bug_report import (
     collect_store_state,
     collect_versions,
     dump_session,
@@ -15,7 +16,6 @@ from leslied.queries.bug_report import (
     list_report_files,
     make_zip,
 )
-from leslied.queries.context import QueryContext
 from tests.support.queries import SECRET
 
 

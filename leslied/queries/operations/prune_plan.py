@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.model.codec import encode_time
 from leslied.model.query import Selection
-from leslied.queries.disk import find_store_copies, measure_sizes
+from leslied.queries.operations.disk import find_store_copies, measure_sizes
 from leslied.queries.sessions import list_sessions
 from leslied.sessions.retention import (
     PruneCandidate,

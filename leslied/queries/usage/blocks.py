@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from leslied.queries.local_days import to_time
+from leslied.queries.usage.local_days import to_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

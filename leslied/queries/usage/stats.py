@@ -11,8 +11,8 @@ from leslied.model.query import Selection
 from leslied.prices import load_prices
 from leslied.queries.agent_names import check_agents
 from leslied.queries.sessions import list_sessions
-from leslied.queries.tool_usage import summarize_tools
-from leslied.queries.usage import UsageSelection, UsageStats
+from leslied.queries.usage.tools import summarize_tools
+from leslied.queries.usage.totals import UsageSelection, UsageStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
     from leslied.model.stats import Grouping, ToolUsageSummary, UsageSummary
     from leslied.queries.context import QueryContext
-    from leslied.queries.usage_blocks import UsageBlock
+    from leslied.queries.usage.blocks import UsageBlock
 
     Row = dict[str, Any]
     Redact = Callable[[str], str]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from leslied.queries.context import QueryContext
-from leslied.queries.disk import find_store_copies, load_disk_usage, measure_sizes
+from leslied.queries.operations.disk import (
+    find_store_copies,
+    load_disk_usage,
+    measure_sizes,
+)
 from tests.support.claude import SESSION
 from tests.support.queries import SECRET
 

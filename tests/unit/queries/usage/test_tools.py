@@ -10,8 +10,8 @@ import pytest
 from leslied.model.record import Record
 from leslied.model.stats import ToolUsageSummary
 from leslied.prices import load_prices
-from leslied.queries.tool_usage import summarize_tools
-from leslied.queries.usage import UsageSelection, UsageStats
+from leslied.queries.usage.tools import summarize_tools
+from leslied.queries.usage.totals import UsageSelection, UsageStats
 from tests.support.clock import FakeClock
 from tests.support.records import StoreHarness, make_key, make_record, time_at
 

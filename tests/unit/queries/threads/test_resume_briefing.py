@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from leslied.queries.context import QueryContext
-from leslied.queries.resume_briefing import load_briefing
+from leslied.queries.threads.resume_briefing import load_briefing
 from tests.support.claude import SESSION
 from tests.support.queries import SECRET
 

@@ -1,0 +1,3 @@
+"""Questions about threads: their assets, context, messages and briefings."""
+
+from __future__ import annotations
