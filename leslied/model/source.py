@@ -161,7 +161,7 @@ class Cursor:
     scanned: int = 0
     """Number of bytes after `offset` that are known to contain no line end."""
     finished_size: int = -1
-    """Size of the file when its unfinished last line was accepted as final."""
+    """Size of the file when its incomplete last line was accepted as final, or -1."""
     stamp: FileStamp | None = None
     state: str = ""
     """The adapter's decode state, as JSON."""

@@ -200,24 +200,29 @@ class _MessageBuilder:
         """
         messages: list[SpeakerMessage] = []
         unassigned = list(unit.subagents)
-        can_continue = False
+        # Whether the next output of the agent may belong to the last message; after a
+        # result, only a message id can tell.
+        is_message_open = False
         for placed in unit.entries:
             record = placed.record
             if self._results.is_joined(placed):
-                can_continue = bool(messages and messages[-1].placed.record.message_id)
+                is_message_open = bool(
+                    messages and messages[-1].placed.record.message_id
+                )
             elif record.type in AGENT_OUTPUT_TYPES:
                 if not (
-                    can_continue and messages and _is_same_message(messages[-1], record)
+                    is_message_open
+                    and messages
+                    and _is_same_message(messages[-1], record)
                 ):
                     messages.append(SpeakerMessage("assistant", placed))
                 self._add_to_message(messages[-1], placed, unassigned)
-                can_continue = True
+                is_message_open = True
             elif record.type != "token_usage":
                 speaker = _SPEAKERS[record.type]
                 messages.append(
                     SpeakerMessage(speaker, placed, [get_full_text(record)])
                 )
-                can_continue = speaker == "event" and can_continue
             self._add_usage(messages, placed)
         return UnitMessages(unit, tuple(messages), tuple(unassigned))
 

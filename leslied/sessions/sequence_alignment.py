@@ -34,7 +34,7 @@ def align_sequences(
     items from 0 (never a pair) to 1 and must be symmetric. The result is symmetric too:
     swapping A and B gives the same pairs, each swapped.
     """
-    if _is_swapped(a, b):
+    if _must_swap(a, b):
         return _swap(align_sequences(b, a, similarity))
     aligner = _Aligner(a, b, similarity or _compute_equality)
     aligner.align(_SpanPair(0, len(a), 0, len(b)), _MAX_ROUNDS)
@@ -43,7 +43,7 @@ def align_sequences(
 
 def find_anchors(a: Sequence[T], b: Sequence[T]) -> list[Pair]:
     """Return the longest common sequence of items that occur once on both sides."""
-    if _is_swapped(a, b):
+    if _must_swap(a, b):
         return _swap(find_anchors(b, a))
     positions = _find_unique(b)
     return _find_longest_increasing(
@@ -215,10 +215,10 @@ def _find_unique(sequence: Sequence[T]) -> dict[T, int]:
     return {item: at for at, item in enumerate(sequence) if counts[item] == 1}
 
 
-def _is_swapped(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return whether the caller's order differs from the canonical order.
+def _must_swap(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Return whether A and B must be swapped, so that the smaller one comes first.
 
-    Working in the canonical order makes the result independent of the caller's order.
+    The result then does not depend on which of the two the caller passed first.
     """
     return tuple(a) > tuple(b)
 

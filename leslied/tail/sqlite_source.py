@@ -122,7 +122,9 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
         positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
-                if open_mode != _SHARED_INDEX and not _is_closed(source.path):
+                if open_mode != _SHARED_INDEX and not _is_closed_wal_database(
+                    source.path
+                ):
                     raise SourceError(_OPENED_BY_AGENT)
                 anchor = msgspec.json.encode(positions)
                 new_cursor = replace(cursor, anchor=anchor, stamp=None)
@@ -197,15 +199,16 @@ def _open(
 
 def _choose_open_mode(path: Path) -> str:
     """Return how to open the database without changing any file beside it."""
-    if not _is_closed(path):
+    if not _is_closed_wal_database(path):
         return _SHARED_INDEX
     return _OWN_INDEX if has_commit(path.with_name(path.name + WAL)) else _NO_WAL
 
 
-def _is_closed(path: Path) -> bool:
-    """Return whether a database in WAL mode has no WAL or no shared-memory file.
+def _is_closed_wal_database(path: Path) -> bool:
+    """Return whether the database is in WAL mode and no process has it open.
 
-    Then no process has it open. No lock is needed, and taking one would create a file.
+    Its WAL or its shared-memory file is then missing. No lock is needed, and taking one
+    would create the file.
     """
     with open_regular(path) as fd:
         is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
@@ -249,8 +252,9 @@ def _find_position(
 ) -> FeedPosition:
     """Return where to continue to read a feed.
 
-    At the first read of the database, a feed of changes starts after the existing
-    changes, because the other feeds read the changed rows.
+    A feed with `start_sql` lists changes to rows that other feeds read. At the first
+    read of the database, it skips the changes so far, because those feeds read the rows
+    as they are now.
     """
     position = saved.get(feed.name)
     if position is None:

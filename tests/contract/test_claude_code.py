@@ -237,7 +237,7 @@ def test_a_removal_without_text_removes_the_oldest_queued_prompt(
     assert read().user_messages()[1:] == [("queued", "one"), ("queued", "two")]
 
 
-def test_a_prompt_that_became_a_turn_leaves_the_queue(read):
+def test_a_queued_prompt_that_became_a_turn_is_listed_once(read):
     contents = read("queue")
 
     assert [text for _, text in contents.user_messages(contents.main("45dd97e8"))] == [

@@ -185,7 +185,11 @@ def _decode_reasoning(
 def _decode_call(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
-    """Decode a tool call; its arguments are JSON in a string, or free text."""
+    """Decode a tool call.
+
+    Its arguments are JSON in a string, or free text; those of a tool search are an
+    object, of which the query and the limit are stored.
+    """
     name = text_field(payload, "name")
     arguments = payload.get("arguments")
     if arguments is None:

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     """Show the state of the daemon, the store and each agent's logs.
 
-    LAG is how far the store is behind the newest log. Agents that were never
-    used on this machine are left out; see `leslied agents`.
+    LAG is the time by which an agent's newest stored entry is behind its newest log.
+    Agents that were never used on this machine are left out; see `leslied agents`.
     """
     app = get_app(ctx)
     settings = app.load_settings()

@@ -233,6 +233,7 @@ class _Job:
         reader = ingest.make_source_reader(self._load_saved_state)
         start = Cursor(generation=self.due.cursor.generation)
         state = reader.load_state(source, start)
+        # Read the incomplete last line again if it was accepted before.
         is_final = self.due.cursor.finished_size >= 0
         for chunk in tail.read(source, start, ingest.limits, is_final=is_final):
             decoded, state = reader.decode(source, chunk, state)

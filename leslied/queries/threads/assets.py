@@ -76,7 +76,7 @@ def load_asset_indexes(
 def lint_thread_assets(
     context: QueryContext, thread_id: str, folder: Path
 ) -> LintReport:
-    """Return the problems with names of assets, of the same threads."""
+    """Return the problems with names of assets, for threads as `load_asset_indexes`."""
     findings = [
         AssetFinding(
             thread=session.thread_id,

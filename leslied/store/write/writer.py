@@ -93,7 +93,7 @@ class Store:
     def group_commits(self) -> AbstractContextManager[None]:
         """Return a context in which ledgers commit together, at its end or at `flush`.
 
-        Ingest and changes of a session's status are committed at once all the same.
+        Ingest and changes of a session's status are committed immediately instead.
         """
         return self._commits.group()
 

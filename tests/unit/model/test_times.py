@@ -41,7 +41,7 @@ def test_a_time_that_python_cannot_represent_is_the_epoch(value: int):
     assert from_us(value) == EPOCH
 
 
-def test_a_time_whose_local_time_python_cannot_represent_is_in_utc():
+def test_a_time_is_returned_in_utc_if_its_offset_would_overflow():
     last = datetime.max.replace(tzinfo=UTC)
 
     assert from_us(to_us(last), utc_offset=60) == last

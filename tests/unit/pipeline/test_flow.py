@@ -118,7 +118,7 @@ def test_a_scan_runs_all_stages_in_order(toys: ToyFlow):
     assert toys.run(Budget()) == [timing.name for timing in reversed(Timing)]
 
 
-def test_without_changes_only_stages_of_every_run_run(toys: ToyFlow):
+def test_without_changes_only_stages_with_the_timing_every_run_are_run(toys: ToyFlow):
     for timing in Timing:
         toys.add(timing.name, timing=timing)
 

@@ -464,7 +464,9 @@ def move_report(
     return sync_relations(is_final=True)
 
 
-def test_a_later_claim_moves_the_folder(move_report: RelationsReport, project: Path):
+def test_a_claim_after_files_were_written_moves_the_folder(
+    move_report: RelationsReport, project: Path
+):
     new = project / ".leslie/threads/thread-leslie01"
 
     assert move_report.moved_threads == {"thread-11111111": "thread-leslie01"}

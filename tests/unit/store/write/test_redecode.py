@@ -135,7 +135,7 @@ def test_noise_and_rejections_are_replaced(harness: StoreHarness):
     assert harness.count("rejected") == 0
 
 
-def test_equal_lines_keep_their_ids_in_every_generation(harness: StoreHarness):
+def test_equal_lines_keep_their_ids_when_decoded_again(harness: StoreHarness):
     lines = [make_record("same"), make_record("same")]
     harness.commit(*lines)
     before = [placed.entry_id for placed in harness.list_records()]
