@@ -72,10 +72,6 @@ class AgentAdapter(Protocol):
     def has_mutable_entries(self) -> bool:
         """True if an entry may appear again, changed, under the same id."""
 
-    @property
-    def model_prefix(self) -> str:
-        """Start of most model names that the agent uses; tables omit it."""
-
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return the directories that the agent writes to.
 
@@ -127,7 +123,6 @@ class BaseAdapter:
     env_vars: tuple[str, ...] = ()
     tools: Mapping[str, ToolKind] = MappingProxyType({})
     has_mutable_entries = False
-    model_prefix = ""
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]

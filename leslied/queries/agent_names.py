@@ -40,14 +40,3 @@ def list_agent_variables() -> set[str]:
     from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
 
     return {name for each in load_adapters().values() for name in each.env_vars}
-
-
-def shorten_model(model: str) -> str:
-    """Return the model's name without provider, the agent's prefix and date."""
-    from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
-
-    name = model.rpartition("/")[2]
-    for adapter in load_adapters().values():
-        name = name.removeprefix(adapter.model_prefix)
-    head, _, tail = name.rpartition("-")
-    return head if len(tail) == 8 and tail.isdigit() else name

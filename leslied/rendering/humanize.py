@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from leslied.model.stats import Cost
 
+_COMMON_MODEL_FAMILY = "claude-"
+"""Start of most model names; tables omit it."""
+
 
 def format_ago(time: datetime | None, now: datetime) -> str:
     """Format how long ago the time is, as in `3 h ago`; `never` for None."""
@@ -57,3 +60,10 @@ def format_path(path: str, home: str) -> str:
 def format_count(number: int, noun: str) -> str:
     """Format a number with its noun: `1 unit`, `2 units`."""
     return f"{format_number(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def shorten_model(model: str) -> str:
+    """Return the model's name without provider, model family and date."""
+    name = model.rpartition("/")[2].removeprefix(_COMMON_MODEL_FAMILY)
+    head, _, tail = name.rpartition("-")
+    return head if len(tail) == 8 and tail.isdigit() else name

@@ -124,7 +124,10 @@ def lock_store(path: Path, clock: Clock) -> int:
         os.close(fd)
         hint = "Wait for it to end, or see: leslied status"
         if is_daemon:
-            hint = "It is the daemon, which reads new entries by itself."
+            hint = (
+                "It is the daemon, which reads new entries by itself. "
+                "Stop it before other work on the store."
+            )
         raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
     return fd
 

@@ -205,10 +205,9 @@ def _choose_open_mode(path: Path) -> str:
 
 
 def _is_closed_wal_database(path: Path) -> bool:
-    """Return whether the database is in WAL mode and no process has it open.
+    """Return whether the database is in WAL mode and a file of open ones is missing.
 
-    Its WAL or its shared-memory file is then missing. No lock is needed, and taking one
-    would create the file.
+    Then no process has it open. No lock is needed, and taking one would create a file.
     """
     with open_regular(path) as fd:
         is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
@@ -252,9 +251,8 @@ def _find_position(
 ) -> FeedPosition:
     """Return where to continue to read a feed.
 
-    A feed with `start_sql` lists changes to rows that other feeds read. At the first
-    read of the database, it skips the changes so far, because those feeds read the rows
-    as they are now.
+    At the first read of the database, a feed with `start_sql` skips the changes so far:
+    the other feeds read the changed rows as they are now.
     """
     position = saved.get(feed.name)
     if position is None:

@@ -27,6 +27,8 @@ ALLOWED_AGENT_NAMES = {
     "leslied/model/field_tables.py": 1,
     # The demo writes the log of a certain agent.
     "leslied/cli/commands/demo.py": 1,
+    # Model names, too, start with the name of an agent.
+    "leslied/rendering/humanize.py": 1,
     # The files that agents and projects use are per agent by nature.
     "leslied/cli/commands/init.py": 6,
     "leslied/model/project_markers.py": 2,

@@ -43,7 +43,6 @@ class ClaudeCode(BaseAdapter):
     title = "Claude Code"
     decoder_version = 1
     env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
-    model_prefix = "claude-"
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",

@@ -16,12 +16,12 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.model.stats import PICO, Cost
-from leslied.queries.agent_names import shorten_model
 from leslied.rendering.humanize import (
     format_cost,
     format_count,
     format_number,
     format_path,
+    shorten_model,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _render_sums(
     by, totals, unpriced_models = stats.by, stats.totals, stats.unpriced_models
     rows = [{**row, "key": short_ids.get(row["key"], row["key"])} for row in stats.rows]
     if not rows:
-        yield "There is no usage yet. Read new entries with: leslied sync"
+        yield "There is no usage yet. Read new entries with `leslied sync`, or drop filters."
         return
     headers, stretch, cells = _make_table(by, rows, totals, home)
     lines = list(

@@ -14,6 +14,7 @@ from leslied.rendering.humanize import (
     format_count,
     format_number,
     format_path,
+    shorten_model,
 )
 
 
@@ -58,3 +59,15 @@ def test_a_noun_agrees_with_its_number():
 
 def test_a_time_that_is_missing_is_never():
     assert format_ago(None, datetime(2026, 11, 16, tzinfo=UTC)) == "never"
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("claude-opus-4-6-20260101", "opus-4-6"),
+        ("anthropic/claude-sonnet-4-5", "sonnet-4-5"),
+        ("gpt-5.1-codex", "gpt-5.1-codex"),
+    ],
+)
+def test_a_model_is_shortened_to_what_tells_it_apart(model: str, expected: str):
+    assert shorten_model(model) == expected
