@@ -205,9 +205,9 @@ def _choose_open_mode(path: Path) -> str:
 
 
 def _is_closed_wal_database(path: Path) -> bool:
-    """Return whether the database is in WAL mode and a file of open ones is missing.
+    """Return whether no process has the database, which is in WAL mode, open.
 
-    Then no process has it open. No lock is needed, and taking one would create a file.
+    No lock is needed then, and taking one would create the missing file.
     """
     with open_regular(path) as fd:
         is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
@@ -251,8 +251,7 @@ def _find_position(
 ) -> FeedPosition:
     """Return where to continue to read a feed.
 
-    At the first read of the database, a feed with `start_sql` skips the changes so far:
-    the other feeds read the changed rows as they are now.
+    At the first read, a feed with `start_sql` skips changes that other feeds read.
     """
     position = saved.get(feed.name)
     if position is None:

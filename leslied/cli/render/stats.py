@@ -64,7 +64,7 @@ def _render_sums(
     by, totals, unpriced_models = stats.by, stats.totals, stats.unpriced_models
     rows = [{**row, "key": short_ids.get(row["key"], row["key"])} for row in stats.rows]
     if not rows:
-        yield "There is no usage yet. Read new entries with `leslied sync`, or drop filters."
+        yield "There is no usage yet. Run `leslied sync`, or drop filters."
         return
     headers, stretch, cells = _make_table(by, rows, totals, home)
     lines = list(
