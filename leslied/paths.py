@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import UserError
-from leslied.fs import make_private_dir
+from leslied.fs import make_private_dir, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +85,17 @@ def read_environ() -> dict[str, str]:
 
 
 def load_key(path: Path) -> bytes:
-    """Return the redaction key in the file; create a random one on first use."""
+    """Return the redaction key in the file; create a random one on first use.
+
+    A file that is too short, because an earlier creation was cut off, is replaced.
+    """
     make_private_dir(path.parent)
-    try:
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
-    with os.fdopen(fd, "wb") as file:
-        key = os.urandom(32)
-        file.write(key)
-    return key
+    key = path.read_bytes() if path.exists() else b""
+    if len(key) >= _KEY_BYTES:
+        return key
+    replace_file(path, os.urandom(_KEY_BYTES))
+    # Another process may have created a key at the same time; use the one that stays.
+    return path.read_bytes()
 
 
 PLATFORM = sys.platform

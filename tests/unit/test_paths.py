@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.paths import resolve_project
+from leslied.paths import load_key, resolve_project
 
 HOME = Path("/home/dev")
 
@@ -30,3 +30,20 @@ def test_a_tilde_before_a_user_name_is_part_of_the_path(
     monkeypatch.chdir(tmp_path)
 
     assert resolve_project("~ann/app", HOME) == f"{tmp_path}/~ann/app"
+
+
+def test_the_redaction_key_is_created_once_and_only_for_the_owner(tmp_path: Path):
+    path = tmp_path / "data" / "key"
+
+    key = load_key(path)
+
+    assert len(key) == 32
+    assert load_key(path) == key
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_that_was_cut_off_is_replaced(tmp_path: Path):
+    path = tmp_path / "key"
+    path.write_bytes(b"")
+
+    assert len(load_key(path)) == 32
