@@ -1,0 +1,87 @@
+"""Which folders transcripts may be written to."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leslied.sinks import OutputPolicy
+
+REFUSED = {
+    "": "not in a project",
+    "link": "symbolic link",
+    "agent/inside": "an agent's own folder",
+    "open": "writable by everybody",
+}
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> OutputPolicy:
+    home = tmp_path / "home"
+    for name in ("app", "agent/inside", "open"):
+        (home / name / ".git").mkdir(parents=True)
+    (home / "open").chmod(0o777)
+    (home / "link").symlink_to(home / "app")
+    return OutputPolicy(
+        home=home,
+        central=tmp_path / "central",
+        agent_folders=(home / "agent",),
+        user=os.getuid(),
+    )
+
+
+def test_an_ordinary_project_is_written_to(policy: OutputPolicy):
+    project = policy.home / "app"
+
+    chosen = policy.choose(str(project))
+
+    assert (chosen.folder, chosen.reason) == (project, "")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_folders_go_to_the_central_tree(policy: OutputPolicy, name: str):
+    folder = policy.home / name if name else policy.home.parent / "nowhere"
+
+    chosen = policy.choose(str(folder))
+
+    assert chosen.folder.parent == policy.central
+    assert REFUSED[name] in chosen.reason
+
+
+def test_the_home_folder_itself_is_not_a_project(policy: OutputPolicy):
+    (policy.home / ".git").mkdir()
+
+    chosen = policy.choose(str(policy.home))
+
+    assert "not projects" in chosen.reason
+
+
+def test_a_temporary_folder_outside_of_home_is_not_written_to(policy: OutputPolicy):
+    if not policy.home.is_relative_to("/tmp"):
+        pytest.skip("temporary files are not below /tmp")
+
+    chosen = replace(policy, home=Path("/home/dev")).choose(str(policy.home / "app"))
+
+    assert chosen.reason == "a system or temporary folder"
+
+
+def test_a_project_of_another_user_is_not_written_to(policy: OutputPolicy):
+    chosen = replace(policy, user=os.getuid() + 1).choose(str(policy.home / "app"))
+
+    assert chosen.reason == "not owned by you"
+
+
+def test_the_user_can_choose_the_central_tree_for_everything(policy: OutputPolicy):
+    chosen = replace(policy, is_central=True).choose(str(policy.home / "app"))
+
+    assert chosen.folder.parent == policy.central
+
+
+@pytest.mark.parametrize("cwd", ["relative", "/a/../b", "/a\0b", ""])
+def test_a_folder_that_is_not_a_plain_absolute_path_has_no_project(
+    policy: OutputPolicy, cwd: str
+):
+    assert "not in a project" in policy.choose(cwd).reason
