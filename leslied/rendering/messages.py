@@ -196,7 +196,7 @@ class _MessageBuilder:
     def build(self, unit: Unit) -> UnitMessages:
         """Return the unit's messages in order.
 
-        A result with a known call is shown with the call and is no message itself.
+        A result whose call is in the unit is part of the call, not a separate message.
         """
         messages: list[SpeakerMessage] = []
         unassigned = list(unit.subagents)

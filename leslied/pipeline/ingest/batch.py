@@ -25,7 +25,7 @@ the system."""
 class IngestReport(Report):
     """Counts, errors and held-back sources of one ingest.
 
-    New entries alone are no change for later stages, which wait for finished units.
+    New entries alone do not count: later stages wait for finished units.
     """
 
     is_scan: bool = False

@@ -72,7 +72,9 @@ def test_names_are_listed_as_agents_spell_them():
         ("text", {"input": "text"}),
     ],
 )
-def test_arguments_that_are_no_object_are_named_input(tool_input: str, arguments: dict):
+def test_arguments_that_are_not_an_object_are_named_input(
+    tool_input: str, arguments: dict
+):
     assert parse_arguments(tool_input) == arguments
 
 

@@ -268,7 +268,7 @@ def test_changed_text_appears_and_the_old_text_is_not_found(
     assert (search(claude, "two"), search(claude, "better")) == (0, 1)
 
 
-def test_metadata_that_is_no_part_of_a_version_is_updated(
+def test_metadata_that_does_not_make_a_version_is_updated(
     claude: ClaudeHome, log: Path
 ):
     def change(record: Record) -> list[Record]:

@@ -58,7 +58,7 @@ def test_a_unit_has_the_chat_id_of_the_assembled_unit(
     assert chat_ids == assembled_ids
 
 
-def test_a_chat_id_is_derived_from_the_first_entry_that_is_no_hidden_copy(
+def test_a_chat_id_is_derived_from_the_first_visible_entry(
     harness: StoreHarness,
 ):
     harness.commit(

@@ -52,7 +52,9 @@ def test_what_a_digest_ignores_is_updated_in_place(harness: StoreHarness):
     assert get(harness, "id, model, parent_id") == (1, "m", "0")
 
 
-def test_a_version_that_is_current_again_is_no_change(harness: StoreHarness):
+def test_making_a_version_current_again_does_not_count_as_a_change(
+    harness: StoreHarness,
+):
     harness.commit(make_record("one", "1"), make_record("two", "1"))
 
     changed = revise(harness, make_record("one", "1"), make_record("two", "1"))

@@ -102,10 +102,10 @@ def test_a_commit_that_fails_in_any_table_writes_nothing(
     before = count_rows(harness)
     harness.execute(
         f"CREATE TEMP TRIGGER fail BEFORE INSERT ON main.{table} "
-        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        "BEGIN SELECT RAISE(ABORT, 'disk full'); END"
     )
 
-    with pytest.raises(StoreUnusable, match=r"cannot be written: no room\."):
+    with pytest.raises(StoreUnusable, match=r"cannot be written: disk full\."):
         harness.store.commit([make_full_chunk()])
 
     assert count_rows(harness) == before
@@ -115,7 +115,7 @@ def test_a_commit_that_fails_in_any_table_writes_nothing(
 def test_a_failed_commit_can_be_repeated(harness: StoreHarness):
     harness.execute(
         "CREATE TEMP TRIGGER fail BEFORE INSERT ON main.placement "
-        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        "BEGIN SELECT RAISE(ABORT, 'disk full'); END"
     )
     with pytest.raises(StoreUnusable):
         harness.store.commit([make_full_chunk()])
