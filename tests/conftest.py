@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from itertools import chain
 from pathlib import Path
 
@@ -53,6 +54,15 @@ def clock() -> FakeClock:
 @pytest.fixture
 def claude(home: Path, tmp_path: Path, clock: FakeClock) -> ClaudeHome:
     return ClaudeHome(home, tmp_path / "data" / "store.db", clock)
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    """Return the folder of a Git repository."""
+    folder = home / "app"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
 
 
 @pytest.fixture

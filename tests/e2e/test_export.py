@@ -123,7 +123,7 @@ def test_a_format_of_several_files_requires_a_folder(
     result = leslied("export", "last", "-f", "chibi")
 
     assert result.code == 2
-    assert "The format chibi consists of 2 files." in result.err
+    assert "The format chibi cannot be printed" in result.err
     assert "-o FOLDER" in result.err
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,14 +72,6 @@ class LoopHarness:
     def transcripts(self) -> list[str]:
         folder = self.project / ".leslie" / "threads"
         return sorted(path.name for path in folder.glob("*/.meta/transcripts/*"))
-
-
-@pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
 
 
 @pytest.fixture

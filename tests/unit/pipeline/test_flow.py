@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,14 +191,6 @@ def test_reloaded_settings_do_not_put_stages_to_sleep(
     reloaded.flow.adopt(toys.flow)
 
     assert reloaded.run() == ["slow"]
-
-
-@pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
 
 
 @pytest.fixture

@@ -31,23 +31,10 @@ SECRET = "sk-ant-" + "a1b2c3d4" * 5
 
 
 @pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
-
-
-@pytest.fixture
 def thread(project: Path) -> Path:
     folder = project / ".leslie" / "threads" / ID
     folder.mkdir(parents=True)
     return folder
-
-
-@pytest.fixture
-def builder(project: Path) -> ClaudeLogBuilder:
-    return ClaudeLogBuilder(cwd=str(project))
 
 
 class AssetIndexHarness:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,14 +28,6 @@ def clock() -> FakeClock:
     clock = FakeClock()
     clock.at = datetime(2026, 11, 16, 9, tzinfo=UTC)
     return clock
-
-
-@pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
@@ -32,19 +31,6 @@ from tests.support.redecode import (
 
 FORK = "99999999-2222-4333-8444-555555555555"
 TRANSCRIPTS = ".leslie/threads/thread-11111111/.meta/transcripts"
-
-
-@pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
-
-
-@pytest.fixture
-def builder(project: Path) -> ClaudeLogBuilder:
-    return ClaudeLogBuilder(cwd=str(project))
 
 
 @pytest.fixture

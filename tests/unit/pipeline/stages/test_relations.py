@@ -27,19 +27,6 @@ THIRD = "33333333-2222-4333-8444-555555555555"
 SECRET = "sk-ant-api03-" + "a" * 95
 
 
-@pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
-
-
-@pytest.fixture
-def builder(project: Path) -> ClaudeLogBuilder:
-    return ClaudeLogBuilder(cwd=str(project))
-
-
 class RelationsHarness:
     """Ingests a home, settles it and writes its relations files."""
 

@@ -34,19 +34,6 @@ from tests.support.clock import FakeClock
 META_FOLDER = ".leslie/threads/thread-11111111/.meta"
 
 
-@pytest.fixture
-def project(home: Path) -> Path:
-    folder = home / "app"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
-
-
-@pytest.fixture
-def builder(project: Path) -> ClaudeLogBuilder:
-    return ClaudeLogBuilder(cwd=str(project))
-
-
 class SettleHarness:
     """Ingests a home and settles it."""
 
