@@ -301,9 +301,9 @@ def _find_cuts(
 def _find_child_cuts(
     text: str, start: int, end: int, child: JsoncNode
 ) -> list[tuple[int, int]]:
-    """Return the ranges of the child and of the comma between `start` and `end`.
+    """Return what to delete: the child, and the comma between `start` and `end`.
 
-    Comments next to the comma stay.
+    That is one range, or two ranges if a comment between them has to stay.
     """
     if text[start:end].strip() == ",":
         return [(min(start, child.start), max(end, child.end))]

@@ -235,10 +235,12 @@ def _decode_user_text(
     if author.attached:
         metadata["attached"] = author.attached
     if line.planContent:
+        # The client sent an accepted plan as the first prompt of a new session.
         metadata["is_handoff"] = True
     if line.permissionMode:
         metadata["permission_mode"] = line.permissionMode
     if line.promptSource == "sdk":
+        # A program sent the prompt through the SDK.
         metadata["is_program"] = True
     base = {**base, "metadata": metadata}
     record = Record(type="user_message", role="user", content=author.content, **base)

@@ -172,8 +172,8 @@ class _ExportRequest:
         primary_artifacts = _list_primary_artifacts(artifacts)
         if len(primary_artifacts) != 1 or primary_artifacts[0].path.endswith(".gz"):
             raise UserError(
-                f"The format {self.format_name} consists of "
-                f"{format_count(len(artifacts), 'file')}.",
+                f"The format {self.format_name} cannot be printed: it is compressed "
+                "or has several files.",
                 "Name a folder: -o FOLDER",
             )
         sys.stdout.buffer.write(primary_artifacts[0].body)

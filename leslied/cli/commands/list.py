@@ -71,9 +71,8 @@ _COLUMNS = (
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Show sessions, most recently active first.
 
-    Token counts include subagents. A message that two sessions share, because one was
-    forked from the other, is counted once. A session is listed if it matches all
-    filters.
+    Token counts include subagents. Messages that a fork copied from another session
+    count for that other session only. A session is listed if it matches all filters.
     """
     app = get_app(ctx)
     as_json = options["as_json"]

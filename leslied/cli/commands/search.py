@@ -65,7 +65,7 @@ def _escape_word(arg: str) -> str:
     cls=_SearchCommand,
     examples=[
         ("leslied search login bug", "entries with both words"),
-        ('leslied search "merge conflict"', "entries with this phrase"),
+        ("leslied search 'merge conflict'", "entries with this phrase"),
         ("leslied search 'parse*' --rank", "words with this prefix, best match first"),
         ("leslied search timeout tool:Bash is:error", "only commands that failed"),
         ("leslied search deploy project:. after:7d", "this project, last 7 days"),
@@ -96,7 +96,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    "two words"        a phrase
+    'two words'        a phrase: these words, one after the other
     begin*             words that start with this
     one OR other       either word; AND is the default
     '(a OR b) c'       a group; quote it for the shell

@@ -29,11 +29,11 @@ class FollowView:
         self,
         options: RenderOptions,
         home: str,
-        find_similar_ids: Callable[[list[str]], Iterable[str]],
+        list_similar_ids: Callable[[list[str]], Iterable[str]],
     ) -> None:
         self._options = replace(options, width=max(options.width - LABEL_WIDTH - 1, 0))
         self._home = home
-        self._labels = SessionLabels(find_similar_ids)
+        self._labels = SessionLabels(list_similar_ids)
         self._renderers: dict[SessionKey, RecordRenderer] = {}
         self._busy_sessions: set[SessionKey] = set()
         """Sessions whose turn has begun and not ended."""

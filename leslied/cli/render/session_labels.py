@@ -23,8 +23,8 @@ _SUBAGENT_MARK = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 class SessionLabels:
     """Labels that start each line of `leslied follow` and name its session."""
 
-    def __init__(self, find_similar_ids: Callable[[list[str]], Iterable[str]]) -> None:
-        self._find_similar_ids = find_similar_ids
+    def __init__(self, list_similar_ids: Callable[[list[str]], Iterable[str]]) -> None:
+        self._list_similar_ids = list_similar_ids
         self._short_ids: dict[str, str] = {}
 
     def format_label(self, key: SessionKey, summary: SessionSummary | None) -> str:
@@ -41,7 +41,7 @@ class SessionLabels:
     def _shorten_id(self, full_id: str) -> str:
         """Return a prefix that no other id has; later calls return the same one."""
         if full_id not in self._short_ids:
-            other_ids = [*self._short_ids, *self._find_similar_ids([full_id])]
+            other_ids = [*self._short_ids, *self._list_similar_ids([full_id])]
             self._short_ids |= shorten_ids([full_id], other_ids)
         return self._short_ids[full_id]
 

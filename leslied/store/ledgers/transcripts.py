@@ -152,15 +152,15 @@ class TranscriptLedger:
         query = f"SELECT {list_columns(names)} FROM transcript WHERE session = ?"
         rows = self._db.execute(f"{query} ORDER BY unit", (stream,)).fetchall()
         transcripts = [dict(zip(names, row, strict=True)) for row in rows]
-        last = min([0, *(transcript["unit"] for transcript in transcripts)])
+        lowest = min([0, *(transcript["unit"] for transcript in transcripts)])
         for transcript in transcripts:
             move = moves.get(transcript["unit"])
             if move:
                 transcript["unit"] = move.number
                 transcript["newest"] = _move_newest(transcript["newest"], move)
             elif transcript["unit"] >= 0:
-                last -= 1
-                transcript["unit"] = last
+                lowest -= 1
+                transcript["unit"] = lowest
         self._db.execute("DELETE FROM transcript WHERE session = ?", (stream,))
         self._db.executemany(
             make_insert("transcript", names),

@@ -72,7 +72,7 @@ class SessionPruner:
             )
         self._db.execute("DELETE FROM session WHERE id IN temp.pruned_session")
         failpoint("prune.half")
-        self._remove_titles(entry_ids)
+        self._delete_orphan_titles(entry_ids)
         self._mark_sources_pruned(sources)
         clamp_checkpoints(self._db)
         return removed_records
@@ -218,11 +218,8 @@ class SessionPruner:
             "GROUP BY s.folder)"
         )
 
-    def _remove_titles(self, entry_ids: set[bytes]) -> None:
-        """Delete the titles in `leaf_title` for entries that no longer exist.
-
-        Only titles for entries with one of these ids are checked.
-        """
+    def _delete_orphan_titles(self, entry_ids: set[bytes]) -> None:
+        """Delete the titles that logs gave to those of these entries that are gone."""
         self._db.executemany(
             "DELETE FROM leaf_title WHERE entry_id = ?1 "
             "AND NOT EXISTS (SELECT 1 FROM record WHERE entry_id = ?1)",

@@ -53,7 +53,7 @@ class Transaction:
         self._newly_placed_ids: set[bytes] = set()
         """Ids of entries, new or not, that this transaction places in a session."""
         self._placement_rows: list[tuple[Any, ...]] = []
-        self._unit_updates: list[tuple[int, int, int, int]] = []
+        self._placement_moves: list[tuple[int, int, int, int]] = []
         """(unit, session, first placement, last placement) to move into the unit."""
 
     def add(self, chunk: DecodedChunk) -> None:
@@ -131,7 +131,7 @@ class Transaction:
         # A command starts a unit only once the agent replies, so that the placements
         # since the command have to be moved into the new unit.
         if unit_start and unit_start != placement:
-            self._unit_updates.append((row.units, row.id, unit_start, placement))
+            self._placement_moves.append((row.units, row.id, unit_start, placement))
         self._placed_entries.add((entry_number, row.id))
         self._newly_placed_ids.add(item.entry_id)
         location = (item.source, item.generation, item.offset, item.length)
@@ -152,7 +152,7 @@ class Transaction:
         executemany(_INSERT_PLACEMENT, self._placement_rows)
         executemany(
             "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
-            self._unit_updates,
+            self._placement_moves,
         )
         failpoint("commit.half")
         self._sources.write()
