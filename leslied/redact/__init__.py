@@ -8,19 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
-from functools import partial
 
+from leslied.redact.find import load_finder
 from leslied.redact.rules import RULES, Rule
 
 __all__ = ["RULES", "Redactor", "Rule"]
-
-
-_SHORT_TEXT_LENGTH = 300
-"""Below this length one regex for all keywords is faster than many `in` tests."""
-_KEYWORDS = re.compile(
-    "|".join(re.escape(word) for rule in RULES for word in rule.keywords)
-)
 
 
 class Redactor:
@@ -36,14 +28,17 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Replace every recognized secret in the text with `[REDACTED:kind:hash]`."""
-        if len(text) < _SHORT_TEXT_LENGTH and not _KEYWORDS.search(text):
+        secrets = load_finder().find(text)
+        if not secrets:
             return text
-        for rule in RULES:
-            if any(word in text for word in rule.keywords):
-                text = rule.pattern.sub(partial(self._make_marker, rule), text)
-        return text
+        parts = []
+        position = 0
+        for secret in secrets:
+            parts += (text[position : secret.start], self._make_marker(secret.kind, secret.value))
+            position = secret.end
+        return "".join([*parts, text[position:]])
 
-    def _make_marker(self, rule: Rule, match: re.Match[str]) -> str:
-        """Return the marker that replaces the secret which the rule matched."""
-        digest = hmac.new(self._key, match[0].encode(errors="replace"), "sha256")
-        return f"[REDACTED:{rule.kind}:{digest.hexdigest()[:4]}]"
+    def _make_marker(self, kind: str, value: str) -> str:
+        """Return the marker that replaces a secret."""
+        digest = hmac.new(self._key, value.encode(errors="replace"), "sha256")
+        return f"[REDACTED:{kind}:{digest.hexdigest()[:4]}]"

@@ -1,0 +1,20 @@
+"""Rules that recognise secrets, by tier.
+
+A definite rule is anchored by a vendor's prefix, a vendor's name, or a structure. A
+contextual rule needs the name that a value is assigned to. A rule that would match a
+hash or an identifier alone does not belong here.
+"""
+
+from __future__ import annotations
+
+from leslied.redact.rules import context, named, structures, tokens
+from leslied.redact.rules._rule import Rule, Tier
+
+__all__ = ["RULES", "Rule", "Tier"]
+
+RULES: tuple[Rule, ...] = (
+    *structures.RULES,
+    *tokens.RULES,
+    *named.RULES,
+    *context.RULES,
+)

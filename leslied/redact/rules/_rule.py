@@ -1,0 +1,53 @@
+"""What a rule is: an anchor that is cheap to find, and a pattern around it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Tier = Literal["definite", "contextual"]
+
+WORD_START = r"(?<![A-Za-z0-9])"
+"""Matches where no letter or digit precedes; `_` and `*` may be Markdown."""
+WORD_END = r"(?![A-Za-z0-9])"
+UUID = "[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The pattern of one kind of secret; the marker shows the kind to the reader.
+
+    The pattern is tried only at an anchor. Its repeats are bounded and not nested, so
+    that it takes linear time and no match is longer than `before` plus `after`.
+    """
+
+    kind: str
+    anchors: tuple[str, ...]
+    """Lower-case strings, one of which is part of every match."""
+    regex: str
+    """Matches from the anchor on. The group `secret` is replaced, or if there is no such
+    group, the whole match with its lead."""
+    lead: str = ""
+    """Pattern that the text before the anchor must end with."""
+    before: int = 40
+    """Number of characters before the anchor that the lead may have."""
+    after: int = 600
+    """Number of characters from the start of the anchor that a match may have."""
+    tier: Tier = "definite"
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled pattern; compiled on first use, because most are never used."""
+        return re.compile(self.regex, re.ASCII)
+
+    @cached_property
+    def lead_pattern(self) -> re.Pattern[str]:
+        """Compiled pattern of the lead."""
+        return re.compile(rf"(?:{self.lead})\Z", re.ASCII)
+
+    @cached_property
+    def group(self) -> str | int:
+        """The group that is replaced."""
+        return "secret" if "secret" in self.pattern.groupindex else 0

@@ -1,0 +1,101 @@
+"""Secrets without a prefix, which are known by their length and their vendor's name."""
+
+from __future__ import annotations
+
+from leslied.redact.rules._rule import UUID, WORD_END, Rule
+
+_ASSIGNMENT = r"[\w.\-]{0,30}[\"'`\]\s]{0,4}(?:=>|:=|==?|:|,|>)[\"'`\[(\s]{0,4}"
+"""Between a vendor's name and the value: the rest of the name, an operator, quotes."""
+
+_ROWS = (
+    ("airtable", "airtable", r"(?:key\w{14}|pat\w{14}\.[a-f0-9]{64})"),
+    ("algolia", "algolia", "[a-f0-9]{32}"),
+    ("amplitude", "amplitude", "[a-f0-9]{32}"),
+    ("asana", "asana", r"(?:[a-z0-9]{32}|\d/\d{10,20}:[a-z0-9]{32})"),
+    ("assemblyai", "assemblyai", "[a-f0-9]{32}"),
+    ("aws-secret", "secret_access_key secretaccesskey aws_secret", "[\\w/+]{40}"),
+    ("bitly", "bitly", "[a-f0-9]{40}"),
+    ("bittrex", "bittrex", "[a-f0-9]{32}"),
+    ("bitwarden", "bws_ bitwarden", rf"0\.{UUID}\.[A-Za-z0-9]{{30}}:[A-Za-z0-9+/]{{22}}=="),
+    ("braintree", "braintree", "[a-f0-9]{32}"),
+    ("civo", "civo", "[A-Za-z0-9]{50}"),
+    ("cloudflare-key", "cloudflare cf_api", "(?:[a-f0-9]{37}|[\\w-]{40})"),
+    ("cloudinary", "cloudinary", r"[\w-]{27}"),
+    ("codecov", "codecov", f"(?:{UUID}|[a-z0-9]{{32}})"),
+    ("cohere", "cohere co_api", "[A-Za-z0-9]{40}"),
+    ("coinbase", "coinbase", r"[\w-]{64}"),
+    ("confluent", "confluent", "[A-Za-z0-9+/]{64}"),
+    ("coveralls", "coveralls", "[A-Za-z0-9-]{33,37}"),
+    ("datadog-key", "datadog dd_api dd_app", "(?:[a-f0-9]{40}|[a-f0-9]{32})"),
+    ("deepgram", "deepgram", "[a-f0-9]{40}"),
+    ("discord", "discord", r"(?:[a-f0-9]{64}|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,40}|[\w-]{32})"),
+    ("drone", "drone", "[A-Za-z0-9]{32}"),
+    ("etsy", "etsy", "[a-z0-9]{24}"),
+    ("fastly", "fastly", r"[\w-]{32}"),
+    ("finnhub", "finnhub", "[a-z0-9]{20}"),
+    ("flickr", "flickr", "[a-f0-9]{16,32}"),
+    ("freshbooks", "freshbooks", "[a-f0-9]{64}"),
+    ("gitea", "gitea forgejo codeberg", "[a-f0-9]{40}"),
+    ("gumroad", "gumroad", r"[\w-]{43,64}"),
+    ("heroku-key", "heroku", UUID),
+    ("hetzner", "hcloud hetzner", "[A-Za-z0-9]{64}"),
+    ("honeycomb-key", "honeycomb", "(?:[a-f0-9]{32}|[A-Za-z0-9]{22})"),
+    ("ibm-cloud", "ibmcloud ibm_cloud", r"[\w-]{42,46}"),
+    ("influxdb", "influx", r"[\w-]{80,90}={0,2}"),
+    ("intercom", "intercom", r"[\w-]{57,60}={0,2}"),
+    ("jenkins", "jenkins", "11[a-f0-9]{32}"),
+    ("jumpcloud", "jumpcloud", "[a-z0-9]{40}"),
+    ("kraken", "kraken", "[\\w/+=-]{80,90}"),
+    ("linode", "linode", "[a-f0-9]{64}"),
+    ("linkedin", "linkedin", "[A-Za-z0-9]{16}"),
+    ("looker", "looker", "[A-Za-z0-9]{24}"),
+    ("mailjet", "mailjet mj_api", "[a-f0-9]{32}"),
+    ("meraki", "meraki", "[a-f0-9]{40}"),
+    ("messagebird", "messagebird", "[A-Za-z0-9]{25}"),
+    ("mistral", "mistral", "[A-Za-z0-9]{32}"),
+    ("netlify-key", "netlify", r"[\w-]{40,46}"),
+    ("ngrok", "ngrok", r"[A-Za-z0-9]{20,30}_[A-Za-z0-9]{20,30}"),
+    ("okta", "okta", r"00[\w-]{40}"),
+    ("openweather", "openweather", "[a-f0-9]{32}"),
+    ("opsgenie", "opsgenie", UUID),
+    ("pagerduty", "pagerduty", r"(?:u\+)?[\w+-]{18,20}"),
+    ("plaid-secret", "plaid", "[a-f0-9]{30}"),
+    ("postmark", "postmark", UUID),
+    ("pusher", "pusher", "[a-f0-9]{20}"),
+    ("railway", "railway", UUID),
+    ("rapidapi", "rapidapi", r"[A-Za-z0-9_-]{50}"),
+    ("rollbar", "rollbar", "[a-f0-9]{32}"),
+    ("scaleway-secret", "scaleway scw_secret", UUID),
+    ("sendbird", "sendbird", "[a-f0-9]{40}"),
+    ("sentry-legacy", "sentry", "[a-f0-9]{64}"),
+    ("shodan", "shodan", "[A-Za-z0-9]{32}"),
+    ("snyk", "snyk", UUID),
+    ("spotify", "spotify", "[a-f0-9]{32}"),
+    ("splunk", "splunk", UUID),
+    ("squarespace", "squarespace", UUID),
+    ("strava", "strava", "[a-f0-9]{40}"),
+    ("sumologic", "sumologic sumo_", "[A-Za-z0-9]{64}"),
+    ("travis", "travis", r"[\w-]{22}"),
+    ("trello", "trello", "(?:[a-f0-9]{64}|[a-f0-9]{32})"),
+    ("twilio-auth", "twilio", "[a-f0-9]{32}"),
+    ("twitch", "twitch", "[a-z0-9]{30}"),
+    ("twitter", "twitter", r"(?:\d{15,25}-)?[A-Za-z0-9]{25,50}"),
+    ("vault-legacy", "vault", r"s\.[A-Za-z0-9]{24}"),
+    ("vercel-token", "vercel", "[A-Za-z0-9]{24}"),
+    ("virustotal", "virustotal", "[a-f0-9]{64}"),
+    ("vultr", "vultr", "[A-Z0-9]{36}"),
+    ("wandb-key", "wandb", "[a-f0-9]{40}"),
+    ("zendesk", "zendesk", "[A-Za-z0-9]{40}"),
+    ("zhipu", "zhipu zai_api bigmodel", r"[a-f0-9]{32}\.\w{16}"),
+)
+
+
+def _make_rule(kind: str, names: str, value: str) -> Rule:
+    """Return the rule of values that are assigned to something of a vendor's name."""
+    alternatives = "|".join(names.split())
+    digit = r"(?=[A-Za-z_+/-]{0,40}\d)"
+    regex = f"(?i:{alternatives}){_ASSIGNMENT}(?P<secret>{digit}{value}){WORD_END}"
+    return Rule(kind, tuple(names.split()), regex, after=200)
+
+
+RULES = tuple(_make_rule(*row) for row in _ROWS)

@@ -1,0 +1,153 @@
+"""Secrets that are known by their structure: key files, URLs, signed requests."""
+
+from __future__ import annotations
+
+from leslied.redact.rules._rule import WORD_END, WORD_START, Rule
+
+_BREAK = r"[\s\\\"',+]{1,12}"
+"""Between two lines of a key: a line break, or string literals that are joined."""
+_PREFIX = r"(?:[\w./~-]{1,160}[:-])?(?:\d{1,7}[:|\u2192\t-])?[ \t]{0,8}[+<>|#*-]{0,2}[ \t]{0,8}"
+"""What `grep`, `cat -n`, `diff` and comments put before a line."""
+_LINE = r"[A-Za-z0-9+/]{16,6000}={0,3}"
+_LAST_LINE = r"=?[A-Za-z0-9+/]{0,15}={0,3}"
+_HEADER = r"[A-Z][A-Za-z-]{3,20}: [^\n]{0,120}"
+_KEY_NAME = r"PRIVATE KEY(?: BLOCK)? ?-{3,5}"
+_KEY_LINES = 400
+_KEY_LENGTH = 16_000
+_PEM_BODY = rf"(?:{_BREAK}{_PREFIX}(?:{_LINE}|{_HEADER})){{0,{_KEY_LINES}}}"
+_PEM_END = rf"-{{3,5}} ?END [A-Z0-9 ]{{0,40}}{_KEY_NAME}"
+_BASE64_KEY = r"[A-Za-z0-9+/]{20,100}={0,2}"
+
+_KEYS = (
+    Rule(
+        "private-key",
+        ("private key",),
+        rf"{_KEY_NAME}{_PEM_BODY}"
+        rf"(?:{_BREAK}{_PREFIX}{_LAST_LINE}(?:{_BREAK}{_PREFIX}{_PEM_END})?)?",
+        lead=r"-{3,5} ?BEGIN [A-Z0-9 ]{0,40}",
+        before=60,
+        after=_KEY_LENGTH,
+    ),
+    Rule(
+        "private-key",
+        ("-----end ", "---- end "),
+        _PEM_END,
+        lead=rf"(?:{_LINE}{_BREAK}{_PREFIX}){{1,{_KEY_LINES}}}"
+        rf"(?:{_LAST_LINE}{_BREAK}{_PREFIX})?",
+        before=_KEY_LENGTH,
+        after=80,
+    ),
+    Rule(
+        "putty-key",
+        ("private-lines:",),
+        rf"Private-Lines: \d{{1,4}}(?P<secret>(?:{_BREAK}{_PREFIX}{_LINE}){{1,99}})",
+        after=_KEY_LENGTH,
+    ),
+    Rule(
+        "jwt",
+        ("eyj",),
+        WORD_START + r"eyJ[\w-]{8,4000}\.(?:eyJ)?[\w-]{8,8000}\.[\w-]{8,4000}"
+        r"(?:\.[\w-]{8,4000}){0,2}",
+        after=20_000,
+    ),
+    Rule(
+        "terraform",
+        (".atlasv1.",),
+        r"\.atlasv1\.[\w=-]{50,80}",
+        lead="[A-Za-z0-9]{14}",
+    ),
+    Rule(
+        "telegram",
+        (":aa",),
+        rf":AA[\w-]{{32,35}}{WORD_END}",
+        lead=rf"{WORD_START}\d{{8,10}}",
+    ),
+    Rule("maxmind", ("_mmk",), "_mmk", lead="[A-Za-z0-9]{6}_[A-Za-z0-9]{29}"),
+    Rule("mailchimp", ("-us",), rf"-us\d{{1,2}}{WORD_END}", lead="[a-f0-9]{32}"),
+    Rule(
+        "azure-client-secret",
+        ("q~",),
+        r"Q~[\w~.-]{31,34}",
+        lead=rf"{WORD_START}[\w~.]{{3}}\d",
+    ),
+    Rule(
+        "azure-devops",
+        ("azdo",),
+        "AZDO[A-Za-z0-9]{4}",
+        lead="[A-Za-z0-9]{76}",
+        before=80,
+    ),
+    Rule("salesforce", ("00d",), r"00D[A-Za-z0-9]{9,15}![\w.-]{60,260}"),
+    Rule("tableau", ("==:",), r"==:[A-Za-z0-9]{32}", lead="[A-Za-z0-9+/]{22}"),
+    Rule(
+        "authress",
+        (".acc_", ".acc-"),
+        r"\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}",
+        lead=r"(?:sc|ext|scauth|authress)_\w{5,30}\.\w{4,6}",
+        before=60,
+    ),
+)
+_CONNECTION_STRINGS = (
+    Rule(
+        "azure-key",
+        ("accountkey", "sharedaccesskey", "accesskey="),
+        rf"(?i:AccountKey|SharedAccessKey|AccessKey)\s?=\s?(?P<secret>{_BASE64_KEY})",
+        after=150,
+    ),
+    Rule(
+        "signature",
+        ("sig=", "signature=", "security-token="),
+        r"(?i:sig|signature|security-token)=(?P<secret>[\w%+/.~-]{20,2000}={0,2})",
+        lead=r"[?&;](?i:X-(?:Amz|Goog)-)?",
+        after=2100,
+    ),
+    Rule(
+        "url-password",
+        ("://",),
+        r"://[^\s/:@\"'<>\\?#]{0,120}:(?P<secret>"
+        r"[^\s/\"'<>]{1,200}|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,200})@(?=[\w\[$])",
+        after=500,
+    ),
+    Rule(
+        "url-password",
+        ("://",),
+        # Only a web address has an `@` after its host often.
+        r"(?<!http)(?<!https)://[^\s/:@\"'<>\\?#]{0,120}:"
+        r"(?P<secret>(?!\d{1,5}[/?#])[^\s\"'<>]{1,200})@(?=[\w\[$])",
+        after=500,
+    ),
+    Rule(
+        "url-token",
+        ("://",),
+        r"://(?P<secret>(?=[A-Za-z_.-]{0,40}\d)[\w.-]{20,200})(?::x-oauth-basic|:)?@"
+        r"(?=\w)",
+        after=300,
+    ),
+)
+_WEBHOOKS = tuple(
+    Rule(
+        "webhook",
+        (host,),
+        rf"{host.replace('.', '[.]')}/(?P<secret>{path})",
+        after=500,
+    )
+    for host, path in (
+        ("hooks.slack.com", r"(?:services|workflows|triggers)/[A-Za-z0-9/]{20,100}"),
+        ("discord.com", r"api/(?:v\d{1,2}/)?webhooks/\d{15,25}/[\w-]{40,100}"),
+        ("discordapp.com", r"api/(?:v\d{1,2}/)?webhooks/\d{15,25}/[\w-]{40,100}"),
+        ("webhook.office.com", r"webhookb2/[\w@/-]{60,300}"),
+        ("outlook.office.com", r"webhook/[\w@/-]{60,300}"),
+        ("hooks.zapier.com", r"hooks/catch/\d{3,12}/\w{5,20}"),
+        ("maker.ifttt.com", r"trigger/[\w-]{1,60}/(?:json/)?with/key/[\w-]{20,60}"),
+        ("open.feishu.cn", r"open-apis/bot/v2/hook/[\w-]{20,60}"),
+        ("open.larksuite.com", r"open-apis/bot/v2/hook/[\w-]{20,60}"),
+        ("oapi.dingtalk.com", r"robot/send\?access_token=[a-f0-9]{40,80}"),
+        ("qyapi.weixin.qq.com", r"cgi-bin/webhook/send\?key=[\w-]{30,40}"),
+        ("chat.googleapis.com", r"v1/spaces/[\w-]{5,30}/messages\?key=[\w%&=-]{40,200}"),
+        ("api.telegram.org", r"bot\d{8,10}:[\w-]{35}"),
+        ("hooks.teams.com", r"[\w@/-]{40,300}"),
+        ("mattermost.com", r"hooks/[a-z0-9]{26}"),
+    )
+)
+
+RULES = _KEYS + _CONNECTION_STRINGS + _WEBHOOKS
