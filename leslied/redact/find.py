@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which the search for anchors does not accept."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
+_KINDS_WITHOUT_PLACEHOLDERS = ("password-hash",)
 
 
 class Secret(NamedTuple):
@@ -30,6 +31,7 @@ class Secret(NamedTuple):
     kind: str
     value: str
     """The secret without escapes."""
+    is_definite: bool
 
 
 class SecretFinder:
@@ -85,22 +87,25 @@ def _match(rule: Rule, text: str, anchor: int, done: int) -> Secret | None:
             return None
         if rule.group == 0:
             start = anchor - len(window) + lead.start()
-    return _make_secret(rule.kind, text, start, end)
+    return _make_secret(rule, text, start, end)
 
 
-def _make_secret(kind: str, text: str, start: int, end: int) -> Secret:
+def _make_secret(rule: Rule, text: str, start: int, end: int) -> Secret:
     """Return the secret without spaces around it, which stand for escapes."""
     value = text[start:end]
     start += len(value) - len(value.lstrip())
     value = value.strip()
-    return Secret(start, start + len(value), kind, value)
+    is_definite = rule.tier == "definite"
+    return Secret(start, start + len(value), rule.kind, value, is_definite)
 
 
 def _is_exempt(rule: Rule, value: str) -> bool:
     """Return whether the value is no secret although it stands where one would."""
     if rule.tier == "definite" and rule.kind not in _KINDS_WITH_PLACEHOLDERS:
         return False
-    return is_placeholder(value, rule.kind)
+    return rule.kind not in _KINDS_WITHOUT_PLACEHOLDERS and is_placeholder(
+        value, rule.kind
+    )
 
 
 def _to_lower(text: str) -> str:
@@ -112,17 +117,20 @@ def _to_lower(text: str) -> str:
 
 
 def _merge(secrets: list[Secret]) -> list[Secret]:
-    """Sort the secrets and join those that overlap; the longest gives the kind."""
+    """Sort the secrets and join those that overlap; a definite one gives the kind."""
     merged: list[Secret] = []
-    for secret in sorted(secrets, key=lambda s: (s.start, -s.end)):
-        last = merged[-1] if merged else None
-        if last is None or secret.start >= last.end:
+    for secret in sorted(secrets):
+        if merged and secret.start < merged[-1].end:
+            merged[-1] = _join(merged[-1], secret)
+        else:
             merged.append(secret)
-        elif secret.end > last.end:
-            merged[-1] = last._replace(
-                end=secret.end, value=last.value + secret.value[last.end - secret.end :]
-            )
     return merged
+
+
+def _join(first: Secret, second: Secret) -> Secret:
+    """Return one secret that covers both."""
+    best = max(first, second, key=lambda s: (s.is_definite, s.end - s.start))
+    return best._replace(start=first.start, end=max(first.end, second.end))
 
 
 @cache

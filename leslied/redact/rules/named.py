@@ -93,7 +93,7 @@ _ROWS = (
 def _make_rule(kind: str, names: str, value: str) -> Rule:
     """Return the rule of values that are assigned to something of a vendor's name."""
     alternatives = "|".join(names.split())
-    digit = r"(?=[A-Za-z_+/-]{0,40}\d)"
+    digit = r"(?=[A-Za-z_.+/-]{0,40}\d)"
     regex = f"(?i:{alternatives}){_ASSIGNMENT}(?P<secret>{digit}{value}){WORD_END}"
     return Rule(kind, tuple(names.split()), regex, after=200)
 
