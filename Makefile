@@ -74,6 +74,9 @@ new-agent: setup ## create the skeleton of an agent's adapter: make new-agent NA
 bench: setup ## time a first and a second sync (docs/performance.md)
 	$(BIN)/python tests/bench/sync.py
 
+bench-redact: setup ## measure recall, false redactions and speed of redaction
+	$(BIN)/python tests/bench/redact.py
+
 wheel: setup ## build dist/leslied-*.whl
 	rm -rf dist
 	$(BIN)/hatchling build -t wheel

@@ -17,7 +17,6 @@ from leslied.queries.sessions import add_costs, list_sessions
 from leslied.redact import Redactor
 from leslied.redact.session import (
     redact_entry,
-    redact_json,
     redact_summary,
     redact_unit,
 )
@@ -222,7 +221,7 @@ class ScriptQueries:
         if redact is None:
             return row
         return tuple(
-            redact_json(value, redact) if isinstance(value, str) else value
+            redact(value) if isinstance(value, str) else value
             for value in row
         )
 

@@ -23,14 +23,23 @@ _SAME_LENGTH_ESCAPES = tuple(
 _SIGN = re.compile(r"[\\%&\x1b^\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 """The first character of every escape."""
 _ESCAPE = re.compile(
-    r"(?:\\u00|\\x|%)(?P<code>[2-7][0-9a-fA-F])|\\u00(?P<control>[01][0-9a-fA-F])"
-    r"|\\(?P<sign>[/=&:@$#-])"
+    r"(?:\\u00|\\x|%)(?P<code>[2-7][0-9a-fA-F]|0[9aAdD])"
+    r"|\\u(?P<wide>00[01][0-9a-fA-F]|2192)|\\(?P<sign>[/=&:@$#\\\"'`-])"
+    r"|\\(?P<space>[nrt])"
     r"|(?P<entity>&(?:#\d{2,3}|#[xX][0-9a-fA-F]{2}|quot|amp|lt|gt|apos|equals|colon"
     r"|sol|lowbar);)"
     r"|(?:\x1b|\\x1[bB]|\\033|\\e|\^\[)"
     r"(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Z0-9])"
     r"|\x1b|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 )
+
+
+_OTHER_ESCAPE = re.compile(
+    r"\\[u\\/x0e]|%[0-7][0-9a-fA-F]|&(?:#|quot|amp|lt|gt|apos|equals|colon|sol|low)"
+    r"|[\x1b\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\["
+)
+"""An escape that is not replaced by characters that take the same room."""
+_SPACES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +86,22 @@ def decode(text: str) -> list[DecodedText]:
     These are the text with its backslash escapes replaced, and if it has other escapes,
     also the text without any.
     """
-    flat = current = DecodedText(_flatten(text))
+    flat = DecodedText(_flatten(text))
+    if not _OTHER_ESCAPE.search(text):
+        return [flat]
+    current = DecodedText(text)
     for _ in range(_MAX_DEPTH):
         following = _decode_once(current)
         if following is None:
             break
         current = following
-    return [flat] if current is flat else [flat, current]
+    return [flat, current]
 
 
 def _flatten(text: str) -> str:
     """Replace backslash escapes by characters that take the same room."""
     if "\\" not in text:
         return text
-    for _ in range(_MAX_DEPTH):
-        if "\\\\" not in text:
-            break
-        text = text.replace("\\\\", " \\")
     for escape, character in _SAME_LENGTH_ESCAPES:
         text = text.replace(escape, character)
     return text
@@ -132,7 +140,7 @@ def _decode_once(source: DecodedText) -> DecodedText | None:
         return None
     for start, end in _split(source, position, len(source.text)):
         add(source.text[start:end], start, end)
-    text = _flatten("".join(parts))
+    text = "".join(parts)
     if not text:
         return None
     return DecodedText(
@@ -154,7 +162,9 @@ def _split(source: DecodedText, start: int, end: int) -> list[tuple[int, int]]:
 
 def _decode_escape(match: re.Match[str]) -> str:
     """Return the character that an escape stands for; "" for a colour code."""
-    code = match["code"] or match["control"]
+    code = match["code"] or match["wide"]
     if code:
         return chr(int(code, 16))
+    if match["space"]:
+        return _SPACES[match["space"]]
     return match["sign"] or html.unescape(match["entity"] or "")

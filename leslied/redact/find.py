@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ahocorasick_rs import AhoCorasick
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which the search for anchors does not accept."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
-_KINDS_WITHOUT_PLACEHOLDERS = ("password-hash",)
+_TAIL_LENGTH = 16
+_MIN_DISTINCT = 4
+"""A token whose end has fewer different characters is an example, such as `ghp_xxx`."""
+_KINDS_WITHOUT_PLACEHOLDERS = ("password-hash", "mnemonic")
 
 
 class Secret(NamedTuple):
@@ -44,12 +47,13 @@ class SecretFinder:
                 self._rules_by_anchor.setdefault(anchor, []).append(rule)
         self._rules = list(self._rules_by_anchor.values())
         anchors = AhoCorasick(list(self._rules_by_anchor))
-        self._find_anchors = partial(anchors.find_matches_as_indexes, overlapping=True)
+        self._search = anchors.find_matches_as_indexes
 
     def find(self, text: str) -> list[Secret]:
         """Return the secrets in a text, in order; they do not overlap."""
         if not has_escapes(text):
-            return _merge(list(self._find_written(text)))
+            secrets = list(self._find_written(text))
+            return _merge(secrets) if secrets else secrets
         secrets = []
         for form in decode(text):
             for secret in self._find_written(form.text):
@@ -60,10 +64,21 @@ class SecretFinder:
             secrets += self._find_written(text)
         return _merge(secrets)
 
+    def _find_anchors(self, text: str) -> list[tuple[int, int, int]]:
+        """Return the number, start and end of every anchor in a text."""
+        lowered = text.lower()
+        if len(lowered) != len(text):
+            # Some characters become two in lower case; the others keep their place.
+            lowered = "".join(c.lower() if c.isascii() else c for c in text)
+        try:
+            return self._search(lowered, overlapping=True)
+        except UnicodeEncodeError:
+            return self._search(_SURROGATE.sub("?", lowered), overlapping=True)
+
     def _find_written(self, text: str) -> Iterator[Secret]:
         """Yield the secrets that are written without escapes."""
         searched: dict[int, int] = {}
-        for anchor, position, _ in self._find_anchors(_to_lower(text)):
+        for anchor, position, _ in self._find_anchors(text):
             for rule in self._rules[anchor]:
                 done = searched.get(id(rule), 0)
                 if position < done:
@@ -80,13 +95,18 @@ def _match(rule: Rule, text: str, anchor: int, done: int) -> Secret | None:
     if match is None:
         return None
     start, end = match.span(rule.group)
+    if rule.find_end:
+        end = rule.find_end(text, end)
     if rule.lead:
         window = text[max(anchor - rule.before, done, 0) : anchor]
-        lead = rule.lead_pattern.search(window)
+        lead = rule.find_lead(window)
         if lead is None:
             return None
-        if rule.group == 0:
-            start = anchor - len(window) + lead.start()
+        offset = anchor - len(window)
+        if rule.has_secret_in_lead:
+            start, end = offset + lead[0], offset + lead[1]
+        elif rule.group == 0:
+            start = offset + lead[0]
     return _make_secret(rule, text, start, end)
 
 
@@ -102,18 +122,10 @@ def _make_secret(rule: Rule, text: str, start: int, end: int) -> Secret:
 def _is_exempt(rule: Rule, value: str) -> bool:
     """Return whether the value is no secret although it stands where one would."""
     if rule.tier == "definite" and rule.kind not in _KINDS_WITH_PLACEHOLDERS:
-        return False
+        return "\n" not in value and len(set(value[-_TAIL_LENGTH:])) < _MIN_DISTINCT
     return rule.kind not in _KINDS_WITHOUT_PLACEHOLDERS and is_placeholder(
         value, rule.kind
     )
-
-
-def _to_lower(text: str) -> str:
-    """Return the text in lower case, with every character at its place."""
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        lowered = "".join(c.lower() if c.isascii() else c for c in text)
-    return _SURROGATE.sub("?", lowered)
 
 
 def _merge(secrets: list[Secret]) -> list[Secret]:

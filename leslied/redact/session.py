@@ -1,18 +1,10 @@
-"""Redaction of a whole session: its summary, units, records and metadata.
-
-Tool arguments are JSON text in which a secret may contain escapes or be a key. Each
-string is therefore decoded, redacted, and encoded again if it contained a secret.
-"""
+"""Redaction of a whole session: its summary, units, records and metadata."""
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
-
-_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,32 +57,11 @@ def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
         tool_name=redact(record.tool_name),
         tool_call_id=redact(record.tool_call_id),
         model=redact(record.model),
-        tool_input=redact_json(record.tool_input, redact),
+        tool_input=redact(record.tool_input),
         spilled=redact(record.spilled),
         metadata=_redact_value(record.metadata, redact),
     )
     return structs.replace(placed, record=redacted, path=redact(placed.path))
-
-
-def redact_json(text: str, redact: Redact) -> str:
-    """Redact JSON text; text without secrets is returned byte for byte."""
-    redacted = redact(text)
-    if "\\" not in redacted:
-        return redacted
-    # Working string by string takes linear time, however deeply the JSON is nested.
-    return _JSON_STRING.sub(lambda match: _redact_string(match[0], redact), redacted)
-
-
-def _redact_string(literal: str, redact: Redact) -> str:
-    """Redact a JSON string that contains escapes; others were redacted before."""
-    if "\\" not in literal:
-        return literal
-    try:
-        value = json.loads(literal)
-    except ValueError:
-        return literal
-    redacted = redact(value)
-    return literal if redacted == value else json.dumps(redacted, ensure_ascii=False)
 
 
 def _redact_value(value: Any, redact: Redact) -> Any:

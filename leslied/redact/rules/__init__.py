@@ -7,12 +7,13 @@ hash or an identifier alone does not belong here.
 
 from __future__ import annotations
 
-from leslied.redact.rules import context, named, structures, tokens
+from leslied.redact.rules import context, key_blocks, named, structures, tokens
 from leslied.redact.rules._rule import Rule, Tier
 
 __all__ = ["RULES", "Rule", "Tier"]
 
 RULES: tuple[Rule, ...] = (
+    *key_blocks.RULES,
     *structures.RULES,
     *tokens.RULES,
     *named.RULES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -29,12 +30,15 @@ class Rule:
     regex: str
     """Matches from the anchor on. The group `secret` is replaced, or if there is no such
     group, the whole match with its lead."""
-    lead: str = ""
-    """Pattern that the text before the anchor must end with."""
+    lead: str | Callable[[str], tuple[int, int] | None] = ""
+    """Pattern that the text before the anchor must end with; it may have the group
+    `secret`, too. Or a function that returns where that text has the lead."""
     before: int = 40
     """Number of characters before the anchor that the lead may have."""
     after: int = 600
     """Number of characters from the start of the anchor that a match may have."""
+    find_end: Callable[[str, int], int] | None = None
+    """Function that returns the secret's end, for the text and the match's end."""
     tier: Tier = "definite"
 
     @cached_property
@@ -43,11 +47,24 @@ class Rule:
         return re.compile(self.regex, re.ASCII)
 
     @cached_property
-    def lead_pattern(self) -> re.Pattern[str]:
-        """Compiled pattern of the lead."""
-        return re.compile(rf"(?:{self.lead})\Z", re.ASCII)
+    def find_lead(self) -> Callable[[str], tuple[int, int] | None]:
+        """Return a function that returns where a text has the lead, or its secret."""
+        if callable(self.lead):
+            return self.lead
+        pattern = re.compile(rf"(?:{self.lead})\Z", re.ASCII)
+        group = self._get_group(pattern)
+        return lambda text: match.span(group) if (match := pattern.search(text)) else None
 
     @cached_property
     def group(self) -> str | int:
         """The group that is replaced."""
-        return "secret" if "secret" in self.pattern.groupindex else 0
+        return self._get_group(self.pattern)
+
+    @cached_property
+    def has_secret_in_lead(self) -> bool:
+        """Whether the lead contains the whole secret."""
+        return isinstance(self.lead, str) and "(?P<secret>" in self.lead
+
+    @staticmethod
+    def _get_group(pattern: re.Pattern[str]) -> str | int:
+        return "secret" if "secret" in pattern.groupindex else 0

@@ -33,14 +33,21 @@ _NOT_SECRET_NAMES = (
     r"var|func|fn|hash|algo\w*|iz\w+|is\w+|provider|service|selector)(?![a-z]))"
 )
 _NAME_END = r"[\w.-]{0,24}"
-_OPERATOR = r"(?:[\"'`\])\s]{0,6}(?:=>|:=|==?|:)|[\"'`]\s?,(?=\s?[\"'`]))\s{0,4}"
+_TYPE = r"(?::\s?&?(?:'static )?[A-Za-z][\w<>|\[\]. ]{0,30}?\s{0,3}=(?=\s{0,3}[\"'`]))"
+"""A declared type, as in `password: string = "..."`."""
+_OPERATOR = (
+    rf"(?:[\"'`\])\s]{{0,6}}(?:=>|:=|==?|{_TYPE}|:(?!:))|\s?[\"'`]\s?,(?=\s{{0,3}}[\"'`]))"
+    r"\s{0,4}"
+)
 _QUOTED = (
-    r"(?:b|r|u|f|@)?(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n\\]|\\.){4,400})"
+    r"(?:b|r|u|f|@)?\s?(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n\\]|\\.){4,400})"
     r"(?P=quote)"
 )
-_BARE = r"(?P<secret>[^\s\"'`,;<>(){}\[\]$\\]{4,400})(?=[\s\"'`,;<\\&]|$)"
+_BARE = r"(?P<secret>[^\s\"'`,;<>(){}\[\]$\\]{4,400}+)(?=[\s\"'`,;<\\&)\]}]|$)"
 _RANDOM = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[A-Za-z])"
 """Requires a letter and a digit soon."""
+_SHELL_QUOTES = r"(?:'\"'\"')?"
+"""A quote inside a quoted argument of a shell command."""
 _ASCII_VALUE = r"[^\s\"'`,<>(){}\[\]$\\\x80-\U0010ffff]"
 
 
@@ -70,33 +77,59 @@ _ASSIGNMENTS = (
     _make_rule(
         "password",
         _STRONG,
-        rf"{_ANY_STRONG}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}{_BARE}",
+        rf"{_ANY_STRONG}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}{_SHELL_QUOTES}{_BARE}",
     ),
     _make_rule(
         "secret",
         _WEAK,
         rf"{_ANY_WEAK}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}"
-        rf"(?=.{{0,2}}{_RANDOM}){_QUOTED}",
+        rf"(?=.{{0,60}}\d)(?=.{{0,60}}[A-Za-z]){_QUOTED}",
     ),
     _make_rule(
         "secret",
         _WEAK,
         rf"{_ANY_WEAK}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}"
-        rf"{_RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
+        rf"{_SHELL_QUOTES}{_RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
     ),
     _make_rule(
         "xml-secret",
         (*_STRONG, *_WEAK),
         rf"(?:{_ANY_STRONG}[\w.:-]{{0,20}}>|{_ANY_WEAK}[\w.:-]{{0,20}}>(?=[^\s<]{{0,60}}\d)"
-        r"(?=[^\s<]{0,60}[A-Za-z]))(?P<secret>[^<\s]{4,300})</",
+        r"(?=[^\s<]{0,60}[A-Za-z]))(?P<secret>[^<\s]{4,300}+)</",
         lead=r"<[\w.:-]{0,24}",
     ),
     _make_rule(
         "xml-secret",
         (*_STRONG, *_WEAK),
-        rf"{_ANY_NAME}[\"']\s{{1,3}}value=(?P<quote>[\"'])"
+        rf"{_ANY_NAME}\s?[\"']\s{{1,3}}value=\s?(?P<quote>[\"'])"
         r"(?P<secret>[^\"'\n]{4,300})(?P=quote)",
-        lead=r"(?:key|name)=[\"'][\w.:-]{0,24}",
+        lead=r"(?:key|name)=\s?[\"'][\w.:-]{0,24}",
+    ),
+    _make_rule(
+        "declared-secret",
+        (*_STRONG, *_WEAK),
+        rf"{_ANY_NAME}[\w.-]{{0,20}}(?:[\"']?\s{{1,12}}[\"']?value[\"']?:\s{{0,3}}[\"']?"
+        r"|[\"']\s?\{[^{}]{0,200}?default\s{0,8}=\s{0,3}[\"']"
+        r"|</key>\s{0,12}<string>)(?P<secret>[^\s\"'<>$]{4,300})",
+    ),
+    _make_rule(
+        "declared-secret",
+        (*_STRONG, *_WEAK),
+        rf"{_ANY_NAME}[\w]{{0,20}}\s{{1,3}}[\"']?(?P<secret>{_ASCII_VALUE}{{6,300}})",
+        lead=r"(?:ENV|ARG|set -\w{1,3}|setx|SetEnv) [A-Z0-9_]{0,30}",
+    ),
+    _make_rule(
+        "sql-password",
+        ("password '", 'password "', "identified by"),
+        r"(?i:password|identified by)\s{1,3}(?:(?i:as|by)\s{1,3})?(?P<quote>[\"'])"
+        r"(?P<secret>[^\"'\n]{4,200})(?P=quote)",
+    ),
+    _make_rule(
+        "said-secret",
+        ("password is", "passphrase is", "token is", "secret is")
+        + ("api key", "access key", "secret key"),
+        r"(?i:password|passphrase|token|secret|(?:api|access|secret) key)(?: is|:)\s{1,3}"
+        rf"[\"'`]?(?P<secret>{_RANDOM}{_ASCII_VALUE}{{8,300}})",
     ),
 )
 _HEADERS = (
@@ -147,23 +180,44 @@ _HEADERS = (
 _COMMANDS = (
     _make_rule(
         "command-password",
-        (" -u", "--user", "--proxy-user"),
-        r"(?: -u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'=/]{1,80}:"
+        (" -u", "--user", "--proxy-user", " -a", "--auth"),
+        r"(?: -[ua]|--user|--proxy-user|--auth)[ =]?[\"']?[^\s:\"'=/]{1,80}:"
         r"(?P<secret>[^\s\"'@/\\]{3,200})",
     ),
     _make_rule(
         "command-password",
-        (" -p", " -a"),
-        r" -[pa][ =]?[\"']?(?P<secret>[^\s\"'=-][^\s\"']{2,100})",
-        lead=r"(?:mysql\w{0,6}|mariadb\w{0,8}|mycli|mongo\w{0,6}|sshpass|redis-cli|7za?|"
-        r"docker login|podman login|unzip|unrar|zip|smbclient)(?: [^\n|;&]{0,80})?",
+        (" -p",),
+        r" -p[\"']?(?P<secret>[^\s\"'=-][^\s\"']{2,100})",
+        lead=r"(?:mysql\w{0,6}|mariadb\w{0,8}|mycli|sshpass|7za?)(?: [^\n|;&]{0,80})?",
         before=100,
+    ),
+    _make_rule(
+        "command-password",
+        (" -p", " -a", " -w"),
+        r" -[pPaw][ =][\"']?(?P<secret>[^\s\"'=-][^\s\"']{2,100})",
+        lead=r"(?:mongo\w{0,6}|sshpass|redis-cli|docker login|podman login|unzip|unrar|zip|"
+        r"sqlcmd|bcp|ldap\w{3,8})(?: [^\n|;&]{0,80})?",
+        before=100,
+    ),
+    _make_rule(
+        "command-password",
+        ("-storepass", "-keypass", "pass:", " -u "),
+        r"(?:-(?:storepass|keypass) |pass:| -U [\w.-]{1,60}%)[\"']?"
+        r"(?P<secret>[^\s\"']{3,200})",
+        lead=r"(?:keytool|openssl|smbclient|jarsigner)(?: [^\n|;&]{0,80})?",
+        before=100,
+    ),
+    _make_rule(
+        "command-password",
+        ("echo ", "printf "),
+        r"(?:echo|printf)(?: -n)? \s?[\"']?(?:[\w-]{1,40}:)?(?P<secret>[^\s\"'|$]{4,200})"
+        r"\s?[\"']?\s{0,3}\|\s{0,3}(?:sudo\b[^\n|]{0,30}? -S|chpasswd|docker login|passwd)",
     ),
     _make_rule(
         "flag-secret",
         (*_STRONG, *_WEAK),
         rf"{_ANY_NAME}(?:[ =]{{1,2}})"
-        r"(?P<quote>[\"']?)(?P<secret>[^\s\"'`$<>(){}\[\]-][^\s\"'`$<>(){}\[\]]{3,300})"
+        r"(?P<quote>[\"']?)(?P<secret>[^\s\"'`$<>(){}\[\]-][^\s\"'`$<>(){}\[\]]{3,300}+)"
         r"(?P=quote)",
         lead=r"(?<![\w-])--?(?:[\w-]{0,20}-)?",
     ),
@@ -175,8 +229,21 @@ _COMMANDS = (
     _make_rule(
         "environment-password",
         ("pgpassword", "mysql_pwd", "_pass=", "_pass:", "_pw=", "_pass ="),
-        r"(?:PGPASSWORD|MYSQL_PWD|_PASS|_PW)\s?[:=]\s?[\"']?"
+        r"(?:PGPASSWORD|MYSQL_PWD|_PASS|_PW)\s?[:=][\s\"']{0,3}"
         r"(?P<secret>[^\s\"'`;$<>(){}\[\]]{3,200})",
+    ),
+    _make_rule(
+        "password",
+        ("pass =", "pass=", "psk="),
+        rf"(?:pass|psk)\s?=\s?[\"']?(?P<secret>{_RANDOM}{_ASCII_VALUE}{{6,200}})",
+        lead=r"(?:^|[\s_;&?-])",
+        before=1,
+    ),
+    _make_rule(
+        "wifi-password",
+        ("wifi:", "snmp-server community"),
+        r"(?:(?i:WIFI):[^\s]{0,100}?;?P:|snmp-server community )"
+        r"(?P<secret>[^\s;\"']{4,100})(?:;|\s|$)",
     ),
 )
 _FILES = (
@@ -196,8 +263,8 @@ _FILES = (
     ),
     _make_rule(
         "registry-auth",
-        ('"auth"', "_auth", "_password"),
-        r"(?:\"auth\"\s{0,3}:\s{0,3}|_auth(?:Token)?\s?=\s?|_password\s?=\s?)\"?"
+        ('"auth', "_auth", "_password"),
+        r"(?:\"auth ?\"\s{0,3}:\s{0,3}|_auth(?:Token)?\s?=\s?|_password\s?=\s?)\"?"
         r"(?P<secret>[\w+/.-]{8,1000}={0,2})",
         after=1100,
     ),
@@ -222,8 +289,8 @@ _FILES = (
     ),
     _make_rule(
         "password-hash",
-        ("$2a$", "$2b$", "$2y$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "{sha}"),
-        r"(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:[56]|y|apr1)\$[^\s$:\"']{1,40}\$"
+        ("$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "{sha}"),
+        r"(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:[156]|y|apr1)\$[^\s$:\"']{1,40}\$"
         r"(?:[^\s$:\"']{1,40}\$)?[./A-Za-z0-9]{20,100}|\$argon2(?:id|i|d)\$[^\s:\"']{40,300}"
         r"|\{SHA\}[A-Za-z0-9+/]{27}=)",
     ),
@@ -237,7 +304,7 @@ _FILES = (
     _make_rule(
         "connection-string",
         ("password", "pwd"),
-        r"(?:(?i:password)|[Pp]wd)\s?=\s?(?P<secret>[^;\s\"'<>{}$()\[\]]{3,200})(?=;)",
+        r"(?:(?i:password)|[Pp]wd)\s?=\s?(?P<secret>[^;\s\"'<>{}$()\[\]]{3,200}+)(?=;)",
     ),
     _make_rule(
         "connection-string",
@@ -264,7 +331,7 @@ _FILES = (
 RULES = _ASSIGNMENTS + _HEADERS + _COMMANDS + _FILES
 
 _TEMPLATE = re.compile(
-    r"^(?:\$|%|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
+    r"^(?:\$[\w{(]|!|%[\w{(]|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
     r"ENV\[|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w+\(|\w+\.\w+\()"
 )
 _PLACEHOLDERS = re.compile(
@@ -275,7 +342,11 @@ _PLACEHOLDERS = re.compile(
     r"default|value|unset|insert\w*|enter\w*|replace\w*|some[_-]?\w*|the[_-]\w*|"
     r"(?:api|access)[_-]?key|x+|\*+|\.+|-+|_+|0+|1234?5?6?7?8?9?0?|abc\w{0,3})$"
 )
-_REFERENCE = re.compile(r"^[A-Za-z_][\w-]*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
+_REFERENCE = re.compile(
+    r"^(?:[A-Za-z_][\w-]*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$"
+)
+_PROSE = re.compile(r"^(?:[^\d]* [^\d]*|[^A-Za-z0-9]*)$")
+"""Words with spaces, or no letter of the Latin alphabet."""
 _WORDS = re.compile(r"^[A-Za-z]+(?:[ _-][A-Za-z]+)*[.:!?…]?$")
 
 
@@ -283,7 +354,7 @@ def is_placeholder(value: str, kind: str) -> bool:
     """Return whether a value is not a secret: a template, a reference, a type."""
     if _TEMPLATE.match(value) or _PLACEHOLDERS.match(value) or "[REDACTED:" in value:
         return True
-    if _REFERENCE.match(value):
+    if _REFERENCE.match(value) or _PROSE.match(value):
         return True
     # A password may be a word; what a program calls a token or a key has digits.
     return kind not in _WORD_KINDS and bool(_WORDS.match(value))
@@ -293,5 +364,6 @@ _WORD_KINDS = frozenset(
     [
         *("url-password", "netrc", "pgpass", "mnemonic", "kubernetes-secret"),
         *("command-password", "environment-password", "connection-string"),
+        *("sql-password", "wifi-password"),
     ]
 )

@@ -14,6 +14,7 @@ _ROWS = (
     ("asana", "asana", r"(?:[a-z0-9]{32}|\d/\d{10,20}:[a-z0-9]{32})"),
     ("assemblyai", "assemblyai", "[a-f0-9]{32}"),
     ("aws-secret", "secret_access_key secretaccesskey aws_secret", "[\\w/+]{40}"),
+    ("azure-devops-token", "azure_devops azuredevops", "[a-z0-9]{52}"),
     ("bitly", "bitly", "[a-f0-9]{40}"),
     ("bittrex", "bittrex", "[a-f0-9]{32}"),
     ("bitwarden", "bws_ bitwarden", rf"0\.{UUID}\.[A-Za-z0-9]{{30}}:[A-Za-z0-9+/]{{22}}=="),

@@ -1,52 +1,16 @@
-"""Secrets that are known by their structure: key files, URLs, signed requests."""
+"""Secrets that are known by their structure: tokens, URLs, signed requests."""
 
 from __future__ import annotations
 
 from leslied.redact.rules._rule import WORD_END, WORD_START, Rule
 
-_BREAK = r"[\s\\\"',+]{1,12}"
-"""Between two lines of a key: a line break, or string literals that are joined."""
-_PREFIX = r"(?:[\w./~-]{1,160}[:-])?(?:\d{1,7}[:|\u2192\t-])?[ \t]{0,8}[+<>|#*-]{0,2}[ \t]{0,8}"
-"""What `grep`, `cat -n`, `diff` and comments put before a line."""
-_LINE = r"[A-Za-z0-9+/]{16,6000}={0,3}"
-_LAST_LINE = r"=?[A-Za-z0-9+/]{0,15}={0,3}"
-_HEADER = r"[A-Z][A-Za-z-]{3,20}: [^\n]{0,120}"
-_KEY_NAME = r"PRIVATE KEY(?: BLOCK)? ?-{3,5}"
-_KEY_LINES = 400
-_KEY_LENGTH = 16_000
-_PEM_BODY = rf"(?:{_BREAK}{_PREFIX}(?:{_LINE}|{_HEADER})){{0,{_KEY_LINES}}}"
-_PEM_END = rf"-{{3,5}} ?END [A-Z0-9 ]{{0,40}}{_KEY_NAME}"
 _BASE64_KEY = r"[A-Za-z0-9+/]{20,100}={0,2}"
 
-_KEYS = (
-    Rule(
-        "private-key",
-        ("private key",),
-        rf"{_KEY_NAME}{_PEM_BODY}"
-        rf"(?:{_BREAK}{_PREFIX}{_LAST_LINE}(?:{_BREAK}{_PREFIX}{_PEM_END})?)?",
-        lead=r"-{3,5} ?BEGIN [A-Z0-9 ]{0,40}",
-        before=60,
-        after=_KEY_LENGTH,
-    ),
-    Rule(
-        "private-key",
-        ("-----end ", "---- end "),
-        _PEM_END,
-        lead=rf"(?:{_LINE}{_BREAK}{_PREFIX}){{1,{_KEY_LINES}}}"
-        rf"(?:{_LAST_LINE}{_BREAK}{_PREFIX})?",
-        before=_KEY_LENGTH,
-        after=80,
-    ),
-    Rule(
-        "putty-key",
-        ("private-lines:",),
-        rf"Private-Lines: \d{{1,4}}(?P<secret>(?:{_BREAK}{_PREFIX}{_LINE}){{1,99}})",
-        after=_KEY_LENGTH,
-    ),
+_TOKENS = (
     Rule(
         "jwt",
         ("eyj",),
-        WORD_START + r"eyJ[\w-]{8,4000}\.(?:eyJ)?[\w-]{8,8000}\.[\w-]{8,4000}"
+        WORD_START + r"eyJ[\w-]{8,4000}\.[\w-]{0,8000}\.[\w-]{8,8000}"
         r"(?:\.[\w-]{8,4000}){0,2}",
         after=20_000,
     ),
@@ -77,6 +41,19 @@ _KEYS = (
         lead="[A-Za-z0-9]{76}",
         before=80,
     ),
+    Rule("new-relic-license", ("nral",), f"NRAL{WORD_END}", lead="[a-f0-9]{36}"),
+    Rule(
+        "jwk",
+        ('"d"', "'d'"),
+        r"[\"']d[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{40,700})",
+        after=800,
+    ),
+    Rule(
+        "kubernetes-key",
+        ("client-key-data", "client_key_data"),
+        r"client[_-]key[_-]data[\"']?\s?[:=]\s{0,3}[\"']?(?P<secret>[\w+/]{40,8000}={0,2})",
+        after=9000,
+    ),
     Rule("salesforce", ("00d",), r"00D[A-Za-z0-9]{9,15}![\w.-]{60,260}"),
     Rule("tableau", ("==:",), r"==:[A-Za-z0-9]{32}", lead="[A-Za-z0-9+/]{22}"),
     Rule(
@@ -104,8 +81,8 @@ _CONNECTION_STRINGS = (
     Rule(
         "url-password",
         ("://",),
-        r"://[^\s/:@\"'<>\\?#]{0,120}:(?P<secret>"
-        r"[^\s/\"'<>]{1,200}|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,200})@(?=[\w\[$])",
+        r"://[^\s/:\"'<>\\?#]{0,120}:(?P<secret>"
+        r"[^\s/\"'<>]{1,200}|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,200}+)@(?=[\w\[$])",
         after=500,
     ),
     Rule(
@@ -117,9 +94,21 @@ _CONNECTION_STRINGS = (
         after=500,
     ),
     Rule(
+        "url-password",
+        ("jdbc:oracle:thin:",),
+        r"jdbc:oracle:thin:[^\s/@\"']{1,80}/(?P<secret>[^\s@\"']{1,200})@",
+    ),
+    Rule(
+        "url-password",
+        ("@tcp(", "@unix("),
+        r"@(?:tcp|unix)\(",
+        lead=r"[\w.-]{1,60}:(?P<secret>[^\s:@/\"']{1,100})",
+        before=170,
+    ),
+    Rule(
         "url-token",
         ("://",),
-        r"://(?P<secret>(?=[A-Za-z_.-]{0,40}\d)[\w.-]{20,200})(?::x-oauth-basic|:)?@"
+        r"://(?P<secret>(?=[A-Za-z_.-]{0,40}\d)[\w.-]{20,200})(?::[^\s@/\"']{0,200}+)?@"
         r"(?=\w)",
         after=300,
     ),
@@ -150,4 +139,4 @@ _WEBHOOKS = tuple(
     )
 )
 
-RULES = _KEYS + _CONNECTION_STRINGS + _WEBHOOKS
+RULES = _TOKENS + _CONNECTION_STRINGS + _WEBHOOKS

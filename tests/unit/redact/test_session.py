@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from leslied.redact import Redactor
-from leslied.redact.session import redact_entry, redact_json, redact_summary
+from leslied.redact.session import redact_entry, redact_summary
 from tests.support.records import make_call
 from tests.support.units import make_placed, make_summary
 
@@ -44,7 +44,7 @@ def test_secrets_in_all_fields_of_a_summary_are_redacted(field: str):
     ],
 )
 def test_a_secret_with_json_escapes_is_redacted(text: str):
-    redacted = redact_json(text, redact)
+    redacted = redact(text)
 
     assert "REDACTED" in redacted
     assert SECRET[4:] not in redacted
@@ -54,10 +54,10 @@ def test_a_secret_with_json_escapes_is_redacted(text: str):
 def test_a_secret_is_redacted_at_any_nesting_depth(depth: int):
     arguments = '{"a":' * depth + json.dumps("\n" + SECRET) + "}" * depth
 
-    assert SECRET not in redact_json(arguments, redact)
+    assert SECRET not in redact(arguments)
 
 
 def test_json_without_a_secret_is_unchanged():
     text = '{"a":  "x\\ny", "b": "\\u0041", "c": [1.50]}'
 
-    assert redact_json(text, redact) == text
+    assert redact(text) == text

@@ -1,0 +1,100 @@
+"""Private keys in armour, whole or cut, whatever stands before and after their lines.
+
+Tools put line numbers, file names, diff marks, quotes or table cells around the lines,
+so that a line belongs to a key if it has a long run of base64.
+"""
+
+from __future__ import annotations
+
+import re
+
+from leslied.redact.rules._rule import Rule
+
+_MAX_LENGTH = 16_000
+_MAX_HEADER_LINES = 8
+"""Lines between the first line and the key, such as `DEK-Info` and blank lines."""
+_NAME = r"PRIVATE KEY(?: BLOCK)? ?-{3,5}"
+_END = re.compile(rf"-{{3,5}} ?END [A-Z0-9 ]{{0,40}}{_NAME}")
+_RUN = re.compile(r"[A-Za-z0-9+/]{40,}={0,3}")
+_LAST_LINE = re.compile(r"(?:^|[\W_]|\d\W)(?P<run>[A-Za-z0-9+/]{4,39}={0,3})\W*$")
+
+_MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8}")
+
+
+def _find_end(text: str, start: int) -> int:
+    """Return where the key ends whose first line ends at `start`."""
+    end = position = start
+    header_lines = 0
+    for line in text[start : start + _MAX_LENGTH].splitlines(keepends=True):
+        if marker := _END.search(line):
+            return position + marker.end()
+        if not line.strip():
+            position += len(line)
+            continue
+        if runs := [*_RUN.finditer(line)]:
+            end = position + runs[-1].end()
+            header_lines = _MAX_HEADER_LINES
+        elif header_lines >= _MAX_HEADER_LINES:
+            return _find_end_of_last_line(text, position, line, end)
+        header_lines += 1
+        position += len(line)
+    return end
+
+
+def _find_end_of_last_line(text: str, position: int, line: str, end: int) -> int:
+    """Return the end of a short last line, or of the marker that follows it."""
+    marker = _END.search(text, position + len(line), position + len(line) + 300)
+    if marker:
+        return marker.end()
+    last = _LAST_LINE.search(line)
+    return position + last.end("run") if last and _looks_random(last["run"]) else end
+
+
+def _looks_random(run: str) -> bool:
+    """Return whether a short run is more likely part of a key than a word."""
+    return "=" in run or bool(_MIXED.match(run))
+
+
+def _find_lines_before(text: str) -> tuple[int, int] | None:
+    """Return where the key is with which the text ends, or None."""
+    start = None
+    position = len(text)
+    short_lines = 0
+    for line in reversed(text.splitlines(keepends=True)):
+        position -= len(line)
+        if run := _RUN.search(line):
+            start = position + run.start()
+        elif line.strip() and (start is not None or short_lines > 1):
+            break
+        elif line.strip():
+            # What stands before the marker on its line, and a short last line.
+            short_lines += 1
+    return None if start is None else (start, len(text))
+
+
+RULES = (
+    Rule(
+        "private-key",
+        ("private key",),
+        _NAME,
+        lead=r"-{3,5} ?BEGIN [A-Z0-9 ]{0,40}",
+        before=60,
+        after=80,
+        find_end=_find_end,
+    ),
+    Rule(
+        "private-key",
+        ("-----end ", "---- end "),
+        _END.pattern,
+        lead=_find_lines_before,
+        before=_MAX_LENGTH,
+        after=80,
+    ),
+    Rule(
+        "putty-key",
+        ("private-lines:",),
+        r"Private-Lines: \d{1,4}",
+        after=80,
+        find_end=_find_end,
+    ),
+)

@@ -1,0 +1,140 @@
+"""Secrets are found however they are written, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leslied.redact import Redactor
+
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+redact = Redactor(b"key").redact
+
+WRITTEN_FORMS = {
+    "alone": SECRET,
+    "in JSON": json.dumps({"a": SECRET}),
+    "as a key": json.dumps({SECRET: 1}),
+    "after an escaped line break": json.dumps(f"x\n{SECRET}"),
+    "in JSON in JSON": json.dumps(json.dumps({"a": json.dumps(f"\n{SECRET}")})),
+    "with an escaped first letter": "\\u0067" + SECRET[1:],
+    "with an escaped underscore": SECRET.replace("_", "\\u005f"),
+    "after an escaped equals sign": "token\\u003d" + SECRET,
+    "between escaped quotes": "\\u0022" + SECRET + "\\u0022",
+    "after an escaped bracket": "\\u003c" + SECRET + "\\u003e",
+    "after a percent escape": "token%3D" + SECRET,
+    "twice percent-encoded": quote(quote(f"token={SECRET}")),
+    "as HTML": escape(f'<a title="{SECRET}">'),
+    "coloured by grep": f"\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K{SECRET[4:]}",
+    "with an escaped colour code": json.dumps(f"\x1b[31m{SECRET[:9]}\x1b[0m{SECRET[9:]}"),
+    "in Markdown italics": f"_{SECRET}_",
+    "in Markdown bold": f"**{SECRET}**",
+    "with a zero-width space": SECRET[:10] + "\u200b" + SECRET[10:],
+    "after a character that grows in lower case": "\u0130" + f" {SECRET}",
+    "beside half a character": f"\ud800 {SECRET}",
+}
+
+
+@pytest.mark.fault("S4")
+@pytest.mark.parametrize("form", WRITTEN_FORMS)
+def test_a_secret_is_found_however_it_is_written(form: str):
+    redacted = redact(WRITTEN_FORMS[form])
+
+    assert "[REDACTED:github:" in redacted
+    assert SECRET[12:24] not in redacted
+
+
+def test_equal_secrets_have_equal_markers_in_every_form():
+    markers = {redact(text).partition("github:")[2][:4] for text in WRITTEN_FORMS.values()}
+
+    assert len(markers) == 1
+
+
+@pytest.mark.fault("S5")
+@given(st.recursive(st.text() | st.just(f"\n{SECRET}\\"), st.lists, max_leaves=5))
+def test_redacted_json_is_valid_json(value: object):
+    redacted = redact(json.dumps(value))
+
+    json.loads(redacted)
+    assert SECRET not in redacted
+
+
+@given(st.text(alphabet="ab\\n\"'%0dufe&#;:=\x1b[m_ \n", max_size=60), st.text())
+def test_a_secret_is_found_between_any_texts(before: str, after: str):
+    assert SECRET[4:] not in redact(f"{before} {SECRET} {after}")
+
+
+@given(st.text())
+def test_redacting_again_changes_nothing(text: str):
+    once = redact(f"{text} password: {SECRET} {text}")
+
+    assert redact(once) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"password = '{SECRET}' # set", ["password = '", "' # set"]),
+        ("postgres://app:s3/cr@et@db:5432/x", ["postgres://app:", "@db:5432/x"]),
+        ("curl -u me:s3cret https://a.example", ["curl -u me:", " https://a.example"]),
+    ],
+)
+def test_only_the_secret_is_replaced(text: str, kept: list[str]):
+    redacted = redact(text)
+
+    assert [redacted.startswith(kept[0]), redacted.endswith(kept[1])] == [True, True]
+    assert redacted != text
+
+
+def test_a_private_key_is_redacted_with_its_last_line():
+    lines = ["A" * 64, "b" * 20 + "=="]
+    key = ["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"]
+
+    redacted = redact("\n".join(["before", *key, "after"]))
+
+    assert redacted.startswith("before\n[REDACTED:private-key:")
+    assert redacted.endswith("]\nafter")
+
+
+KEY_LINES = ["MIIEowIBAAKCAQEA" + letter * 48 for letter in "abcdef"]
+TRUNCATED_KEYS = {
+    "end is missing": ["-----BEGIN RSA PRIVATE KEY-----", *KEY_LINES],
+    "start is missing": [*KEY_LINES, "-----END RSA PRIVATE KEY-----"],
+    "lines are numbered": [
+        f"{number:6}\t{line}"
+        for number, line in enumerate(["-----BEGIN PRIVATE KEY-----", *KEY_LINES], 1)
+    ],
+    "lines have diff marks": [
+        f"+{line}" for line in ["-----BEGIN PRIVATE KEY-----", *KEY_LINES]
+    ],
+    "lines come from grep": [
+        f"keys/id_rsa:{number}:{line}"
+        for number, line in enumerate(["-----BEGIN PRIVATE KEY-----", *KEY_LINES], 1)
+    ],
+    "lines end with CRLF": [
+        f"{line}\r" for line in ["-----BEGIN PRIVATE KEY-----", *KEY_LINES]
+    ],
+}
+
+
+@pytest.mark.parametrize("form", TRUNCATED_KEYS)
+def test_every_line_of_a_private_key_is_redacted(form: str):
+    for text in ("\n".join(TRUNCATED_KEYS[form]), json.dumps("\n".join(TRUNCATED_KEYS[form]))):
+        redacted = redact(text)
+
+        assert not [line for line in KEY_LINES if line[16:] in redacted]
+
+
+@pytest.mark.fault("S6")
+@pytest.mark.parametrize(
+    "text",
+    ["://" * 50_000, "sk-" * 50_000, "-----END " * 20_000, "password=" * 20_000]
+    + ["a:" * 80_000, "eyJ." * 40_000, "\\u0041" * 30_000, "key=\"" * 30_000],
+    ids=lambda text: text[:9],
+)
+def test_text_of_anchors_is_searched_with_bounded_work(text: str):
+    assert len(redact(text)) > 0
