@@ -221,8 +221,7 @@ class ScriptQueries:
         if redact is None:
             return row
         return tuple(
-            redact(value) if isinstance(value, str) else value
-            for value in row
+            redact(value) if isinstance(value, str) else value for value in row
         )
 
     def _iter_session_rows(self) -> Iterator[tuple[Any, ...]]:

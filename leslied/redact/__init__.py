@@ -31,10 +31,11 @@ class Redactor:
         secrets = load_finder().find(text)
         if not secrets:
             return text
-        parts = []
+        parts: list[str] = []
         position = 0
         for secret in secrets:
-            parts += (text[position : secret.start], self._make_marker(secret.kind, secret.value))
+            marker = self._make_marker(secret.kind, secret.value)
+            parts += (text[position : secret.start], marker)
             position = secret.end
         return "".join([*parts, text[position:]])
 

@@ -1,7 +1,7 @@
 """Texts as they read without escapes, colour codes and entities.
 
-A secret may be written as `\\u0067hp_...`, `token%3D...` or with colour codes inside.
-Rules see the decoded text; what they find is mapped back to the original.
+A secret may be percent-encoded, in JSON in JSON, or have colour codes inside. Rules
+see the decoded text; what they find is mapped back to the original.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import html
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 
 _MAX_DEPTH = 4
 """Number of times that a text is decoded, for JSON in JSON in a URL."""
@@ -157,7 +158,7 @@ def _split(source: DecodedText, start: int, end: int) -> list[tuple[int, int]]:
     first = bisect_right(source.starts, start)
     last = bisect_right(source.starts, end - 1)
     cuts = [start, *source.starts[first:last], end]
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(pairwise(cuts))
 
 
 def _decode_escape(match: re.Match[str]) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ahocorasick_rs import AhoCorasick
 
 from leslied.redact.decoded_text import decode, has_escapes
+from leslied.redact.placeholders import is_placeholder
 from leslied.redact.rules import RULES
-from leslied.redact.rules.context import is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

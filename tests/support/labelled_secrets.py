@@ -113,7 +113,9 @@ def _fill(template: str, rng: Random) -> str:
         letters = _CLASSES.get(kind)
         return _text(rng, size, letters) if letters else _special(kind, size, rng)
 
-    return re.sub(r"\{([A-Za-z])(\d+)\}", expand, template.replace("\\n", "\n").replace("¦", ""))
+    return re.sub(
+        r"\{([A-Za-z])(\d+)\}", expand, template.replace("\\n", "\n").replace("¦", "")
+    )
 
 
 def _maker(template: str) -> Maker:
@@ -200,7 +202,15 @@ _KEY_KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "pkcs8": ("PRIVATE", "MIIEvQIBADAN", ()),
     "pkcs8_encrypted": ("ENCRYPTED PRIVATE", "MIIFHDBOBgkq", ()),
     "dsa": ("DSA PRIVATE", "MIIBuwIBAAKB", ()),
-    "rsa_encrypted": ("RSA PRIVATE", "", ("Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0A1B2C3D4E5F60718293A4B5C6D7E8F9", "")),
+    "rsa_encrypted": (
+        "RSA PRIVATE",
+        "",
+        (
+            "Proc-Type: 4,ENCRYPTED",
+            "DEK-Info: AES-128-CBC,0A1B2C3D4E5F60718293A4B5C6D7E8F9",
+            "",
+        ),
+    ),
     "pgp": ("PGP PRIVATE", "lQOYBGXx", ("Version: GnuPG v2", "")),
 }
 _KEY_SHAPES: dict[str, Callable[[list[str]], str]] = {
@@ -209,16 +219,26 @@ _KEY_SHAPES: dict[str, Callable[[list[str]], str]] = {
     "cut_end": lambda key: "\n".join([*key[:5], key[5][:30]]),
     "cat_n": lambda key: "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(key, 1)),
     "arrow_n": lambda key: "\n".join(f"{n:6d}→{line}" for n, line in enumerate(key, 1)),
-    "grep_n": lambda key: "\n".join(f"deploy/id_rsa:{n}:{line}" for n, line in enumerate(key, 1)),
-    "diff_add": lambda key: "@@ -0,0 +1,14 @@\n" + "\n".join("+" + line for line in key),
+    "grep_n": lambda key: "\n".join(
+        f"deploy/id_rsa:{n}:{line}" for n, line in enumerate(key, 1)
+    ),
+    "diff_add": lambda key: (
+        "@@ -0,0 +1,14 @@\n" + "\n".join("+" + line for line in key)
+    ),
     "diff_remove": lambda key: "\n".join("-" + line for line in key),
     "crlf": "\r\n".join,
     "yaml": lambda key: "tls.key: |\n" + "\n".join("    " + line for line in key),
     "mail_quote": lambda key: "\n".join("> " + line for line in key),
-    "json": lambda key: json.dumps({"type": "service_account", "private_key": "\n".join(key) + "\n"}),
+    "json": lambda key: json.dumps(
+        {"type": "service_account", "private_key": "\n".join(key) + "\n"}
+    ),
     "env": lambda key: 'DEPLOY_KEY="' + "\\n".join(key) + '"',
-    "python": lambda key: "KEY = (\n" + "\n".join(f'    "{line}\\n"' for line in key) + "\n)",
-    "cut_both_cat_n": lambda key: "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(key[3:], 4)),
+    "python": lambda key: (
+        "KEY = (\n" + "\n".join(f'    "{line}\\n"' for line in key) + "\n)"
+    ),
+    "cut_both_cat_n": lambda key: "\n".join(
+        f"{n:6d}\t{line}" for n, line in enumerate(key[3:], 4)
+    ),
 }
 
 
@@ -240,7 +260,11 @@ def _key_maker(kind: str, shape: str) -> Maker:
 
 
 DEFINITE |= {f"key_{kind}": _key_maker(kind, "whole") for kind in _KEY_KINDS}
-DEFINITE |= {f"key_{k}_{s}": _key_maker(k, s) for k in ("rsa", "openssh") for s in [*_KEY_SHAPES][1:]}
+DEFINITE |= {
+    f"key_{k}_{s}": _key_maker(k, s)
+    for k in ("rsa", "openssh")
+    for s in [*_KEY_SHAPES][1:]
+}
 
 CONTEXTUAL: dict[str, Maker] = _table(r"""
 env_password DB_PASSWORD=«{P3}» ;; env_quoted SMTP_PASSWORD="«{P3}»" ;; env_api_key INTERNAL_API_KEY=«{A32}» ;; env_client_secret OAUTH_CLIENT_SECRET='«{W40}»' ;; env_token SERVICE_TOKEN=«{h40}» ;; env_short ADMIN_PASS=«{Q10}»
@@ -275,7 +299,9 @@ log_line 2024-05-01T10:00:00Z DEBUG connecting with user=app password=«{Q14}» 
 
 def _each(form: Callable[[str], str]) -> Callable[[str], str]:
     """Treat each line that is not blank by itself."""
-    return lambda text: "\n".join(form(x) if x.strip() else x for x in text.splitlines())
+    return lambda text: "\n".join(
+        form(x) if x.strip() else x for x in text.splitlines()
+    )
 
 
 def _escaped(text: str) -> str:
@@ -289,7 +315,11 @@ def _escaped(text: str) -> str:
 _RED, _OFF = "\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"
 POSITIONS: dict[str, Callable[[str], str]] = {
     "alone": lambda t: t,
-    "sentence": lambda t: f"I found {t} in the log, please rotate it." if "\n" not in t else f"I found:\n{t}\nin the log.",
+    "sentence": lambda t: (
+        f"I found {t} in the log, please rotate it."
+        if "\n" not in t
+        else f"I found:\n{t}\nin the log."
+    ),
     "line_end": lambda t: f"The first line.\nThe leaked value was: {t}\nThe last line.",
     "full_stop": lambda t: f"Do not use {t}.",
     "parentheses": lambda t: f"see the old value ({t}), which is gone",
@@ -302,17 +332,25 @@ POSITIONS: dict[str, Callable[[str], str]] = {
     "json_value": lambda t: json.dumps({"type": "text", "text": t}),
     "json_in_json": lambda t: json.dumps({"line": json.dumps({"content": t})}),
     "json_escapes": _escaped,
-    "json_first_char": lambda t: f'{{"text": "\\u{ord(t[0]):04x}{json.dumps(t[1:])[1:-1]}"}}',
+    "json_first_char": lambda t: (
+        f'{{"text": "\\u{ord(t[0]):04x}{json.dumps(t[1:])[1:-1]}"}}'
+    ),
     "percent": lambda t: urllib.parse.quote(t, safe=""),
     "html": lambda t: f"<p>{html.escape(t)}</p>",
     "ansi_before": _each(lambda x: f"{_RED}{x}{_OFF}"),
     "ansi_inside": _each(lambda x: f"{_RED}{x[:4]}{_OFF}{x[4:]}"),
     "diff": _each(lambda x: "+" + x),
-    "cat_n": lambda t: "\n".join(f"{n:6d}\t{x}" for n, x in enumerate(t.splitlines(), 9)),
-    "grep_n": lambda t: "\n".join(f"app/conf.d/x.env:{n}:{x}" for n, x in enumerate(t.splitlines(), 9)),
+    "cat_n": lambda t: "\n".join(
+        f"{n:6d}\t{x}" for n, x in enumerate(t.splitlines(), 9)
+    ),
+    "grep_n": lambda t: "\n".join(
+        f"app/conf.d/x.env:{n}:{x}" for n, x in enumerate(t.splitlines(), 9)
+    ),
     "shell": lambda t: f"echo {shlex.quote(t)} > /tmp/out",
     "python_repr": lambda t: f"config = {{'value': {t!r}}}",
-    "url_query": lambda t: f"https://example.com/search?q={urllib.parse.quote(t, safe='')}&page=1",
+    "url_query": lambda t: (
+        f"https://example.com/search?q={urllib.parse.quote(t, safe='')}&page=1"
+    ),
     "markdown_table": _each(lambda x: f"| name | {x} | yes |"),
     "crlf": lambda t: f"before\r\n{t}\r\nafter\r\n",
 }
@@ -354,7 +392,9 @@ def survives(secret: str, output: str) -> bool:
 
 
 _NEGATIVE_RNG = Random(2024)
-NEGATIVES: list[str] = [_fill(entry, _NEGATIVE_RNG) for entry in _entries(r"""
+NEGATIVES: list[str] = [
+    _fill(entry, _NEGATIVE_RNG)
+    for entry in _entries(r"""
 id: {G0} ;; request_id={G0} ;; {"traceId": "{h32}", "spanId": "{h16}"} ;; commit {h40} ;; Merge: {h7} {h7} ;; index {h7}..{h7} 100644 ;; HEAD is now at {h7} Fix the token parser ;; "gitHead": "{h40}", ;; uses: actions/checkout@{h40} # v4.1.1
 {h64}  dist/app-1.2.0.tar.gz ;; sha256:{h64} ;; FROM python:3.11-slim@sha256:{h64} ;; MD5 (a.iso) = {h32} ;; "integrity": "sha512-{B86}==", ;; resolved "https://registry.yarnpkg.com/lodash/-/lodash-4.17.21.tgz#{h40}" ;; checksum = "{h64}" ;; --hash=sha256:{h64}
     {file = "idna-3.7-py3-none-any.whl", hash = "sha256:{h64}"}, ;; golang.org/x/crypto v0.21.0 h1:{B43}= ;; golang.org/x/crypto v0.21.0/go.mod h1:{B43}= ;; <script src="a.js" integrity="sha384-{B64}" crossorigin="anonymous"></script> ;; "contentHash": "{h32}", ;; ETag: "{h32}"
@@ -388,8 +428,11 @@ ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{B43} me@host ;; ssh-rsa AAAAB3NzaC1yc2EAAA
 arn:aws:iam::123456789012:role/DeployRole ;; arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db/password-AbCdEf ;; arn:aws:kms:eu-west-1:123456789012:key/{G0} ;; pk¦_live_{A24} ;; pk¦_test_51{A97} ;; ami-0{h16} subnet-0{h16} sg-0{h16} ;; i-0{h16} ;; projects/acme/secrets/db-password/versions/3 ;; price_1{A23} ;; cus_{A14} ;; req_{A14} ;; msg_01{A22} ;; toolu_01{A22}
 https://docs.example.com/guides/authentication/api-keys#rotate-a-secret-key ;; https://www.youtube.com/watch?v={W11} ;; https://docs.google.com/document/d/1{W43}/edit ;; /usr/lib/python3.11/site-packages/keyring/backends/SecretService.py ;; "client_id": "{D12}-{l32}.apps.googleusercontent.com", ;; VITE_SENTRY_DSN=https://{h32}@o12345.ingest.sentry.io/678 ;; G-{U10} UA-{D8}-1 GTM-{U7} ;; phc_{A43}
 const ACTION_TYPES = { SET_TOKEN: 'auth/SET_TOKEN', CLEAR_TOKEN: 'auth/CLEAR_TOKEN' }; ;; TOKEN_STORAGE_KEY = "app.session.token" ;; localStorage.removeItem('access_token'); ;; if password == confirm_password: ;; assert token is not None ;; return jsonify({"error": "invalid token"}), 401 ;; case TokenKind.StringLiteral: return parseString(token); ;; secretsDir: ./config/secrets ;; passwordless: true ;; use_token_auth=True ;; password_reset_timeout: 259200
-""")]
+""")
+]
 
 
 if __name__ == "__main__":
-    print(f"definite {len(DEFINITE)}, contextual {len(CONTEXTUAL)}, positions {len(POSITIONS)}, negatives {len(NEGATIVES)}")
+    print(
+        f"definite {len(DEFINITE)}, contextual {len(CONTEXTUAL)}, positions {len(POSITIONS)}, negatives {len(NEGATIVES)}"
+    )

@@ -302,7 +302,7 @@ STRUCTURES = {
     "jwk": '"kty":"EC","d":"{w43}"',
     "kubernetes-key": "client-key-data: {b88}",
     "new-relic-license": "{h36}NRAL",
-    "private-key": "-----BEGIN RSA PRIVATE KEY-----\n{pem}\n-----END RSA PRIVATE KEY-----",
+    "private-key": "-----BEGIN PRIVATE KEY-----\n{pem}\n-----END PRIVATE KEY-----",
     "putty-key": "Private-Lines: 6\n{pem}\nPrivate-MAC: {h40}",
     "jwt": "eyJ{a30}.eyJ{a60}.{w43}",
     "terraform": "{a14}.atlasv1.{w60}",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Tier = Literal["definite", "contextual"]
 
@@ -28,8 +30,8 @@ class Rule:
     anchors: tuple[str, ...]
     """Lower-case strings, one of which is part of every match."""
     regex: str
-    """Matches from the anchor on. The group `secret` is replaced, or if there is no such
-    group, the whole match with its lead."""
+    """Matches from the anchor on. Its group `secret` is replaced, or if there is none,
+    the whole match with its lead."""
     lead: str | Callable[[str], tuple[int, int] | None] = ""
     """Pattern that the text before the anchor must end with; it may have the group
     `secret`, too. Or a function that returns where that text has the lead."""
@@ -53,7 +55,9 @@ class Rule:
             return self.lead
         pattern = re.compile(rf"(?:{self.lead})\Z", re.ASCII)
         group = self._get_group(pattern)
-        return lambda text: match.span(group) if (match := pattern.search(text)) else None
+        return lambda text: (
+            match.span(group) if (match := pattern.search(text)) else None
+        )
 
     @cached_property
     def group(self) -> str | int:

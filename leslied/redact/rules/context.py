@@ -1,12 +1,11 @@
 """Values that are secret because of the name they are assigned to.
 
 Source code is full of names such as `token`, so that the value decides, too: it must be
-a literal, and not a placeholder, a type, a call or a reference (`is_placeholder`).
+a literal, and not a placeholder, a type, a call or a reference (`placeholders.py`).
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from leslied.redact.rules._rule import WORD_END, WORD_START, Rule
@@ -24,7 +23,7 @@ _WEAK_NAMES = (
     *("subscription_key", "storage_key", "jwt_key", "admin_key", "application_key"),
 )
 """Names that are also common for what is not secret: the value must look random."""
-_NOT_SECRET_NAMES = (
+_HARMLESS_NAMES = (
     r"(?!s?[_.-]?(?i:count|type|limit|length|len|budget|usage|name|id|ids|url|uri|path|"
     r"file|field|form|input|label|hint|min|max|reset|policy|expir\w*|ttl|age|class|"
     r"prompt|regex|pattern|manager|mgr|store|ref|arn|version|used|size|per|rate|cost|"
@@ -57,6 +56,7 @@ def _spell(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.replace(" ", "") for name in spellings))
 
 
+_SPOKEN_KEYS = ("api key", "access key", "secret key")
 _STRONG = _spell(_STRONG_NAMES)
 _WEAK = _spell(_WEAK_NAMES)
 _ANY_STRONG = f"(?i:{'|'.join(sorted(_STRONG, key=len, reverse=True))})"
@@ -72,23 +72,23 @@ _ASSIGNMENTS = (
     _make_rule(
         "password",
         _STRONG,
-        rf"{_ANY_STRONG}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}(?:{_QUOTED})",
+        rf"{_ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}(?:{_QUOTED})",
     ),
     _make_rule(
         "password",
         _STRONG,
-        rf"{_ANY_STRONG}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}{_SHELL_QUOTES}{_BARE}",
+        rf"{_ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}{_SHELL_QUOTES}{_BARE}",
     ),
     _make_rule(
         "secret",
         _WEAK,
-        rf"{_ANY_WEAK}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}"
+        rf"{_ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
         rf"(?=.{{0,60}}\d)(?=.{{0,60}}[A-Za-z]){_QUOTED}",
     ),
     _make_rule(
         "secret",
         _WEAK,
-        rf"{_ANY_WEAK}{_NOT_SECRET_NAMES}{_NAME_END}{_OPERATOR}"
+        rf"{_ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
         rf"{_SHELL_QUOTES}{_RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
     ),
     _make_rule(
@@ -126,10 +126,9 @@ _ASSIGNMENTS = (
     ),
     _make_rule(
         "said-secret",
-        ("password is", "passphrase is", "token is", "secret is")
-        + ("api key", "access key", "secret key"),
-        r"(?i:password|passphrase|token|secret|(?:api|access|secret) key)(?: is|:)\s{1,3}"
-        rf"[\"'`]?(?P<secret>{_RANDOM}{_ASCII_VALUE}{{8,300}})",
+        ("password is", "passphrase is", "token is", "secret is", *_SPOKEN_KEYS),
+        rf"(?i:password|passphrase|token|secret|{'|'.join(_SPOKEN_KEYS)})(?: is|:)"
+        rf"\s{{1,3}}[\"'`]?(?P<secret>{_RANDOM}{_ASCII_VALUE}{{8,300}})",
     ),
 )
 _HEADERS = (
@@ -159,8 +158,8 @@ _HEADERS = (
         "cookie",
         ("cookie",),
         r"(?i:cookie)[\"'`]?\s{0,2}:\s{0,2}[\"'`]?"
-        r"(?P<secret>[\w.-]{1,60}=[^\s;\"'`]{6,1000}(?:; ?[\w.-]{1,60}=[^\s;\"'`]{0,1000})"
-        r"{0,30})",
+        r"(?P<secret>[\w.-]{1,60}=[^\s;\"'`]{6,1000}"
+        r"(?:; ?[\w.-]{1,60}=[^\s;\"'`]{0,1000}){0,30})",
         after=4000,
     ),
     _make_rule(
@@ -172,7 +171,13 @@ _HEADERS = (
     ),
     _make_rule(
         "api-header",
-        ("x-api-key", "x-auth-token", "x-access-token", "private-token", "x-vault-token"),
+        (
+            "x-api-key",
+            "x-auth-token",
+            "x-access-token",
+            "private-token",
+            "x-vault-token",
+        ),
         r"(?i:x-(?:api-key|auth-token|access-token|vault-token)|private-token)[\"'`]?"
         rf"\s{{0,2}}[:=,]\s{{0,2}}[\"'`]?(?P<secret>{_ASCII_VALUE}{{8,500}})",
     ),
@@ -195,8 +200,8 @@ _COMMANDS = (
         "command-password",
         (" -p", " -a", " -w"),
         r" -[pPaw][ =][\"']?(?P<secret>[^\s\"'=-][^\s\"']{2,100})",
-        lead=r"(?:mongo\w{0,6}|sshpass|redis-cli|docker login|podman login|unzip|unrar|zip|"
-        r"sqlcmd|bcp|ldap\w{3,8})(?: [^\n|;&]{0,80})?",
+        lead=r"(?:mongo\w{0,6}|sshpass|redis-cli|docker login|podman login|unzip|unrar|"
+        r"zip|sqlcmd|bcp|ldap\w{3,8})(?: [^\n|;&]{0,80})?",
         before=100,
     ),
     _make_rule(
@@ -210,8 +215,9 @@ _COMMANDS = (
     _make_rule(
         "command-password",
         ("echo ", "printf "),
-        r"(?:echo|printf)(?: -n)? \s?[\"']?(?:[\w-]{1,40}:)?(?P<secret>[^\s\"'|$]{4,200})"
-        r"\s?[\"']?\s{0,3}\|\s{0,3}(?:sudo\b[^\n|]{0,30}? -S|chpasswd|docker login|passwd)",
+        r"(?:echo|printf)(?: -n)? \s?[\"']?(?:[\w-]{1,40}:)?"
+        r"(?P<secret>[^\s\"'|$]{4,200})\s?[\"']?\s{0,3}\|\s{0,3}"
+        r"(?:sudo\b[^\n|]{0,30}? -S|chpasswd|docker login|passwd)",
     ),
     _make_rule(
         "flag-secret",
@@ -224,7 +230,8 @@ _COMMANDS = (
     _make_rule(
         "command-password",
         ("htpasswd",),
-        r"htpasswd -\w{0,4}b\w{0,3} \S{1,80} \S{1,60} [\"']?(?P<secret>[^\s\"']{3,200})",
+        r"htpasswd -\w{0,4}b\w{0,3} \S{1,80} \S{1,60} [\"']?"
+        r"(?P<secret>[^\s\"']{3,200})",
     ),
     _make_rule(
         "environment-password",
@@ -289,7 +296,18 @@ _FILES = (
     ),
     _make_rule(
         "password-hash",
-        ("$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "{sha}"),
+        (
+            "$2a$",
+            "$2b$",
+            "$2y$",
+            "$1$",
+            "$5$",
+            "$6$",
+            "$y$",
+            "$apr1$",
+            "$argon2",
+            "{sha}",
+        ),
         r"(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:[156]|y|apr1)\$[^\s$:\"']{1,40}\$"
         r"(?:[^\s$:\"']{1,40}\$)?[./A-Za-z0-9]{20,100}|\$argon2(?:id|i|d)\$[^\s:\"']{40,300}"
         r"|\{SHA\}[A-Za-z0-9+/]{27}=)",
@@ -329,41 +347,3 @@ _FILES = (
 )
 
 RULES = _ASSIGNMENTS + _HEADERS + _COMMANDS + _FILES
-
-_TEMPLATE = re.compile(
-    r"^(?:\$[\w{(]|!|%[\w{(]|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
-    r"ENV\[|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w+\(|\w+\.\w+\()"
-)
-_PLACEHOLDERS = re.compile(
-    r"(?i)^(?:changeme|change[_-]?(?:me|this|it)\w*|your[_\- ]?\w*|my[_-]?\w*|example\w*|"
-    r"placeholder|redacted|none|null|nil|undefined|true|false|string|str|bool|int|"
-    r"optional\w*|any|text|bytes|object|number|required|hidden|password\d{0,3}|passwd|"
-    r"secret\w{0,4}|token|pass|test|dummy|fake\w*|sample\w*|foo|bar|baz|todo|tbd|empty|"
-    r"default|value|unset|insert\w*|enter\w*|replace\w*|some[_-]?\w*|the[_-]\w*|"
-    r"(?:api|access)[_-]?key|x+|\*+|\.+|-+|_+|0+|1234?5?6?7?8?9?0?|abc\w{0,3})$"
-)
-_REFERENCE = re.compile(
-    r"^(?:[A-Za-z_][\w-]*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$"
-)
-_PROSE = re.compile(r"^(?:[^\d]* [^\d]*|[^A-Za-z0-9]*)$")
-"""Words with spaces, or no letter of the Latin alphabet."""
-_WORDS = re.compile(r"^[A-Za-z]+(?:[ _-][A-Za-z]+)*[.:!?…]?$")
-
-
-def is_placeholder(value: str, kind: str) -> bool:
-    """Return whether a value is not a secret: a template, a reference, a type."""
-    if _TEMPLATE.match(value) or _PLACEHOLDERS.match(value) or "[REDACTED:" in value:
-        return True
-    if _REFERENCE.match(value) or _PROSE.match(value):
-        return True
-    # A password may be a word; what a program calls a token or a key has digits.
-    return kind not in _WORD_KINDS and bool(_WORDS.match(value))
-
-
-_WORD_KINDS = frozenset(
-    [
-        *("url-password", "netrc", "pgpass", "mnemonic", "kubernetes-secret"),
-        *("command-password", "environment-password", "connection-string"),
-        *("sql-password", "wifi-password"),
-    ]
-)

@@ -132,7 +132,10 @@ _WEBHOOKS = tuple(
         ("open.larksuite.com", r"open-apis/bot/v2/hook/[\w-]{20,60}"),
         ("oapi.dingtalk.com", r"robot/send\?access_token=[a-f0-9]{40,80}"),
         ("qyapi.weixin.qq.com", r"cgi-bin/webhook/send\?key=[\w-]{30,40}"),
-        ("chat.googleapis.com", r"v1/spaces/[\w-]{5,30}/messages\?key=[\w%&=-]{40,200}"),
+        (
+            "chat.googleapis.com",
+            r"v1/spaces/[\w-]{5,30}/messages\?key=[\w%&=-]{40,200}",
+        ),
         ("api.telegram.org", r"bot\d{8,10}:[\w-]{35}"),
         ("hooks.teams.com", r"[\w@/-]{40,300}"),
         ("mattermost.com", r"hooks/[a-z0-9]{26}"),

@@ -92,7 +92,7 @@ _PACKAGES = (
     ("cloudsmith", "csa_", f"{_HEX}{{30}}{_ALNUM}{{6}}"),
     ("crates-io", "cio", f"{_DIGIT}{_ALNUM}{{32}}{_END}"),
     ("docker", "dckr_pat_ dckr_oat_", f"{_ANY}{{24,40}}"),
-    ("docker-swarm", "SWMTKN-1- SWMKEY-1-", f"[A-Za-z0-9+/-]{{40,100}}"),
+    ("docker-swarm", "SWMTKN-1- SWMKEY-1-", "[A-Za-z0-9+/-]{40,100}"),
     ("npm", "npm_", f"{_ALNUM}{{36}}{_END}"),
     ("nuget", "oy2", f"[a-z0-9]{{43}}{_END}"),
     ("packagist", "packagist_ack_ packagist_uut_", f"{_HEX}{{40,80}}"),
@@ -111,7 +111,7 @@ _CLOUDS = (
     ("databricks", "dapi dose", f"{_HEX}{{32}}(?:-\\d)?{_END}"),
     ("digitalocean", "doo_v1_ dop_v1_ dor_v1_", f"{_HEX}{{64}}"),
     ("exoscale", "EXO", f"{_HEX}{{24,30}}{_END}"),
-    ("fly", "fo1_ fm1a_ fm1r_ fm2_", f"[A-Za-z0-9+/_=,-]{{40,1000}}"),
+    ("fly", "fo1_ fm1a_ fm1r_ fm2_", "[A-Za-z0-9+/_=,-]{40,1000}"),
     ("google", "AIza", f"{_ANY}{{35}}{_END}"),
     ("google-oauth", "GOCSPX-", f"{_ANY}{{28}}"),
     ("google-access", "ya29.", f"{_ANY}{{30,1000}}"),
@@ -153,7 +153,7 @@ _MESSAGING = (
     ("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", r"(?=\w{1,100}[%=])[\w%=]{60,140}"),
 )
 _PAYMENTS = (
-    ("asaas", "$aact_", f"[A-Za-z0-9_:-]{{20,200}}"),
+    ("asaas", "$aact_", "[A-Za-z0-9_:-]{20,200}"),
     ("duffel", "duffel_test_ duffel_live_", f"{_DOTTED}{{40,50}}"),
     ("easypost", "EZAK EZTK", f"{_ALNUM}{{54}}"),
     ("flutterwave", "FLWSECK- FLWSECK_TEST-", f"{_HEX}{{12,40}}(?:-X)?"),
@@ -164,7 +164,7 @@ _PAYMENTS = (
     ("midtrans", "Mid-server- SB-Mid-server-", f"{_ANY}{{20,40}}"),
     ("mollie", "live_ test_", f"{_ALNUM}{{30}}{_END}"),
     ("paddle", "pdl_live_apikey_ pdl_sdbx_apikey_", f"{_ANY}{{40,70}}"),
-    ("paypal", "access_token$production$", rf"[a-z0-9]{{16}}\$[0-9a-f]{{32}}"),
+    ("paypal", "access_token$production$", r"[a-z0-9]{16}\$[0-9a-f]{32}"),
     ("plaid", "access-sandbox- access-development- access-production-", UUID),
     ("polar", "polar_at_ polar_oat_ polar_pat_", f"{_ANY}{{20,100}}"),
     ("ramp", "ramp_sec_", f"{_ALNUM}{{40,60}}"),
@@ -178,11 +178,11 @@ _PAYMENTS = (
         "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_",
         f"{_ALNUM}{{16,250}}",
     ),
-    ("stripe-webhook", "whsec_", f"[A-Za-z0-9+/]{{24,64}}={{0,2}}"),
+    ("stripe-webhook", "whsec_", "[A-Za-z0-9+/]{24,64}={0,2}"),
 )
 _OBSERVABILITY = (
     ("datadog", "ddapp_", f"{_ALNUM}{{30,50}}"),
-    ("dynatrace", "dt0c01. dt0s01. dt0s02.", rf"[A-Z0-9]{{8,24}}\.[A-Z0-9]{{64}}"),
+    ("dynatrace", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
     ("grafana", "glc_", f"{_BASE64}{{32,400}}={{0,3}}"),
     ("grafana-account", "glsa_", f"{_ALNUM}{{32}}_{_HEX}{{8}}"),
     ("grafana-legacy", "eyJrIjoi", f"{_BASE64}{{60,400}}={{0,3}}"),
@@ -190,7 +190,7 @@ _OBSERVABILITY = (
     ("new-relic", "NRAK- NRII- NRJS- NRRA- NRAA-", f"{_ANY}{{19,48}}"),
     ("posthog", "phx_ phs_", f"{_ANY}{{40,60}}"),
     ("rootly", "rootly_", f"{_HEX}{{60,68}}"),
-    ("sentry-org", "sntrys_", f"[A-Za-z0-9+/=_-]{{60,400}}"),
+    ("sentry-org", "sntrys_", "[A-Za-z0-9+/=_-]{60,400}"),
     ("sentry-user", "sntryu_ sntrya_", f"{_HEX}{{64}}"),
     ("statsig", "secret-", f"{_DIGIT}{_ALNUM}{{40,50}}{_END}"),
 )
