@@ -81,31 +81,29 @@ def has_escapes(text: str) -> bool:
     return _SIGN.search(text) is not None
 
 
-def decode(text: str) -> list[DecodedText]:
-    """Return the forms of a text in which all its secrets can be read.
+def flatten(text: str) -> DecodedText:
+    """Return the text with a space for the backslash of each simple escape."""
+    if "\\" not in text:
+        return DecodedText(text)
+    for escape, character in _SAME_LENGTH_ESCAPES:
+        text = text.replace(escape, character)
+    return DecodedText(text)
 
-    These are the text with its backslash escapes replaced, and if it has other escapes,
-    also the text without any.
-    """
-    flat = DecodedText(_flatten(text))
-    if not _OTHER_ESCAPE.search(text):
-        return [flat]
+
+def hides_letters(text: str) -> bool:
+    """Return whether a text has escapes that may stand for a letter or for nothing."""
+    return _OTHER_ESCAPE.search(text) is not None
+
+
+def decode(text: str) -> DecodedText:
+    """Return the text without any escapes, also nested ones."""
     current = DecodedText(text)
     for _ in range(_MAX_DEPTH):
         following = _decode_once(current)
         if following is None:
             break
         current = following
-    return [flat, current]
-
-
-def _flatten(text: str) -> str:
-    """Replace backslash escapes by characters that take the same room."""
-    if "\\" not in text:
-        return text
-    for escape, character in _SAME_LENGTH_ESCAPES:
-        text = text.replace(escape, character)
-    return text
+    return current
 
 
 def _decode_once(source: DecodedText) -> DecodedText | None:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
-from leslied.redact.decoded_text import decode, has_escapes
+from leslied.redact.decoded_text import (
+    decode,
+    flatten,
+    has_escapes,
+    hides_letters,
+)
 from leslied.redact.placeholders import is_placeholder
 from leslied.redact.rules import RULES
 
@@ -54,10 +59,13 @@ class SecretFinder:
         if not has_escapes(text):
             secrets = list(self._find_written(text))
             return _merge(secrets) if secrets else secrets
-        secrets = []
-        for form in decode(text):
-            for secret in self._find_written(form.text):
-                start, end = form.find_original(secret.start, secret.end)
+        flat = flatten(text)
+        anchors = self._find_anchors(flat.text)
+        secrets = list(self._find_at(anchors, flat.text))
+        if hides_letters(text) or (anchors and "\\" in text):
+            decoded = decode(text)
+            for secret in self._find_written(decoded.text):
+                start, end = decoded.find_original(secret.start, secret.end)
                 secrets.append(secret._replace(start=start, end=end))
         if secrets and "\\" in text:
             # A quote or a backslash may be part of the secret itself.
@@ -77,8 +85,14 @@ class SecretFinder:
 
     def _find_written(self, text: str) -> Iterator[Secret]:
         """Yield the secrets that are written without escapes."""
+        return self._find_at(self._find_anchors(text), text)
+
+    def _find_at(
+        self, anchors: list[tuple[int, int, int]], text: str
+    ) -> Iterator[Secret]:
+        """Yield the secrets at these anchors."""
         searched: dict[int, int] = {}
-        for anchor, position, _ in self._find_anchors(text):
+        for anchor, position, _ in anchors:
             for rule in self._rules[anchor]:
                 done = searched.get(id(rule), 0)
                 if position < done:

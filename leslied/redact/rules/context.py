@@ -6,6 +6,7 @@ a literal, and not a placeholder, a type, a call or a reference (`placeholders.p
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from leslied.redact.rules._rule import WORD_END, WORD_START, Rule
@@ -42,9 +43,11 @@ _QUOTED = (
     r"(?:b|r|u|f|@)?\s?(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n\\]|\\.){4,400})"
     r"(?P=quote)"
 )
-_BARE = r"(?P<secret>[^\s\"'`,;<>(){}\[\]$\\]{4,400}+)(?=[\s\"'`,;<\\&)\]}]|$)"
+_BARE = r"(?P<secret>(?!\$)[^\s\"'`,;<>(){}\[\]\\]{4,400}+)(?=[\s\"'`,;<\\&)\]}]|$)"
 _RANDOM = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[A-Za-z])"
 """Requires a letter and a digit soon."""
+_BLOCK = r"(?:[>|]-?\s{1,12})?"
+"""The start of a block scalar in YAML."""
 _SHELL_QUOTES = r"(?:'\"'\"')?"
 """A quote inside a quoted argument of a shell command."""
 _ASCII_VALUE = r"[^\s\"'`,<>(){}\[\]$\\\x80-\U0010ffff]"
@@ -77,7 +80,7 @@ _ASSIGNMENTS = (
     _make_rule(
         "password",
         _STRONG,
-        rf"{_ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}{_SHELL_QUOTES}{_BARE}",
+        rf"{_ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}{_BLOCK}{_SHELL_QUOTES}{_BARE}",
     ),
     _make_rule(
         "secret",
@@ -89,7 +92,7 @@ _ASSIGNMENTS = (
         "secret",
         _WEAK,
         rf"{_ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
-        rf"{_SHELL_QUOTES}{_RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
+        rf"{_BLOCK}{_SHELL_QUOTES}{_RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
     ),
     _make_rule(
         "xml-secret",
@@ -120,8 +123,8 @@ _ASSIGNMENTS = (
     ),
     _make_rule(
         "sql-password",
-        ("password '", 'password "', "identified by"),
-        r"(?i:password|identified by)\s{1,3}(?:(?i:as|by)\s{1,3})?(?P<quote>[\"'])"
+        ("password '", 'password "', "password('", "identified by"),
+        r"(?i:password|identified by)[\s(]{1,3}(?:(?i:as|by)\s{1,3})?(?P<quote>[\"'])"
         r"(?P<secret>[^\"'\n]{4,200})(?P=quote)",
     ),
     _make_rule(
@@ -136,7 +139,7 @@ _HEADERS = (
         "authorization",
         ("authorization",),
         r"(?i:authorization)[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`f]{0,2}"
-        r"(?P<secret>(?i:(?:basic|bearer|token|digest|apikey|bot|negotiate|key)\s{1,3})?"
+        r"(?P<secret>(?i:(?:\w{3,12})\s{1,3})?"
         rf"{_ASCII_VALUE}{{8,2000}})",
         after=2100,
     ),
@@ -180,6 +183,46 @@ _HEADERS = (
         ),
         r"(?i:x-(?:api-key|auth-token|access-token|vault-token)|private-token)[\"'`]?"
         rf"\s{{0,2}}[:=,]\s{{0,2}}[\"'`]?(?P<secret>{_ASCII_VALUE}{{8,500}})",
+    ),
+)
+_CALL_NAMES = (
+    *("setpassword(", "basic_auth(", "basicauth(", "networkcredential(", "login("),
+    *("auth=(", "getconnection(", "pdo(", "withcredentials(", "httpbasicauth("),
+)
+"""Calls whose last argument is a password."""
+_CALLS = (
+    _make_rule(
+        "call-secret",
+        _CALL_NAMES,
+        rf"(?i:{'|'.join(map(re.escape, _CALL_NAMES))})"
+        r"(?:[^()\n\"']{0,80}[\"'][^\"'\n]{0,120}[\"'],\s?|[\w.]{1,40},\s?){0,3}(?:Some\()?"
+        r"(?P<quote>[\"'])(?P<secret>[^\"'\n]{4,200})(?P=quote)\)",
+        after=500,
+    ),
+    _make_rule(
+        "call-secret",
+        ("securestring ", "jwt.sign(", "jwt.verify(", "jwt.encode("),
+        r"(?:[Ss]ecure[Ss]tring |jwt\.(?:sign|verify|encode)\([\w.]{1,40},\s?)"
+        r"(?P<quote>[\"'])(?P<secret>[^\"'\n]{4,200})(?P=quote)",
+    ),
+    _make_rule(
+        "default-secret",
+        (*_STRONG, *_WEAK),
+        rf"{_ANY_NAME}[\w.]{{0,20}}[\"'\])]{{0,3}}\s?(?:\|\||\?\?|or)\s?"
+        rf"(?P<quote>[\"'])(?P<secret>[^\"'\n]{{6,200}})(?P=quote)",
+    ),
+    _make_rule(
+        "said-secret",
+        ("password", "passwort", "passphrase", "mot de passe"),
+        r"(?i:\*{0,2}(?:password|passwort|passphrase|mot de passe))"
+        r"(?:\*{0,2}:\*{0,2}| \|| (?:for|to|of|für) [\w @.-]{1,40}?(?: is|:| to)?| to)?"
+        rf"\s{{1,3}}[\"'`]?(?P<secret>{_RANDOM}(?=[^\s]{{0,40}}[!?$#%&*@^]|[^\s]{{0,40}}[a-z][^\s]{{0,20}}[A-Z])"
+        r"[^\s\"'`<>|]{8,100})",
+    ),
+    _make_rule(
+        "password",
+        ("requirepass ", "masterauth "),
+        r"(?:requirepass|masterauth)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
     ),
 )
 _COMMANDS = (
@@ -241,9 +284,10 @@ _COMMANDS = (
     ),
     _make_rule(
         "password",
-        ("pass =", "pass=", "psk="),
-        rf"(?:pass|psk)\s?=\s?[\"']?(?P<secret>{_RANDOM}{_ASCII_VALUE}{{6,200}})",
-        lead=r"(?:^|[\s_;&?-])",
+        ("pass =", "pass=", "psk=", "pass:", 'pass"', "pass'", "pw:"),
+        rf"(?i:pass|psk|pw)[\"']?\s?[=:]\s{{0,2}}[\"']?"
+        rf"(?P<secret>{_RANDOM}[^\s\"'`,<>(){{}}\[\]\\]{{6,200}})",
+        lead=r"(?:^|[\s_;&?\"'+-]|[a-z](?=\Z))",
         before=1,
     ),
     _make_rule(
@@ -346,4 +390,4 @@ _FILES = (
     ),
 )
 
-RULES = _ASSIGNMENTS + _HEADERS + _COMMANDS + _FILES
+RULES = _ASSIGNMENTS + _HEADERS + _CALLS + _COMMANDS + _FILES

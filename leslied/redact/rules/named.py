@@ -25,11 +25,13 @@ _ROWS = (
     ("braintree", "braintree", "[a-f0-9]{32}"),
     ("civo", "civo", "[A-Za-z0-9]{50}"),
     ("cloudflare-key", "cloudflare cf_api", "(?:[a-f0-9]{37}|[\\w-]{40})"),
+    ("calendly", "calendly", r"[\w-]{43}"),
     ("cloudinary", "cloudinary", r"[\w-]{27}"),
     ("codecov", "codecov", f"(?:{UUID}|[a-z0-9]{{32}})"),
     ("cohere", "cohere co_api", "[A-Za-z0-9]{40}"),
     ("coinbase", "coinbase", r"[\w-]{64}"),
     ("confluent", "confluent", "[A-Za-z0-9+/]{64}"),
+    ("convex", "convex", r"(?:prod|dev|preview):[\w-]{1,60}\|[\w=+/-]{30,200}"),
     ("coveralls", "coveralls", "[A-Za-z0-9-]{33,37}"),
     ("datadog-key", "datadog dd_api dd_app", "(?:[a-f0-9]{40}|[a-f0-9]{32})"),
     ("deepgram", "deepgram", "[a-f0-9]{40}"),
@@ -102,7 +104,7 @@ _ROWS = (
 def _make_rule(kind: str, names: str, value: str) -> Rule:
     """Return the rule of values that are assigned to something of a vendor's name."""
     alternatives = "|".join(names.split())
-    digit = r"(?=[A-Za-z_.+/-]{0,40}\d)"
+    digit = r"(?=[A-Za-z_.:|+/-]{0,40}\d)"
     regex = f"(?i:{alternatives}){_ASSIGNMENT}(?P<secret>{digit}{value}){WORD_END}"
     return Rule(kind, tuple(names.split()), regex, after=200)
 

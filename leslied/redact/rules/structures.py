@@ -44,8 +44,8 @@ _TOKENS = (
     Rule("new-relic-license", ("nral",), f"NRAL{WORD_END}", lead="[a-f0-9]{36}"),
     Rule(
         "jwk",
-        ('"d"', "'d'"),
-        r"[\"']d[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{40,700})",
+        ('"d', "'d", '"k', "'k"),
+        r"[\"'][dk]\s?[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{40,700})",
         after=800,
     ),
     Rule(
@@ -53,6 +53,22 @@ _TOKENS = (
         ("client-key-data", "client_key_data"),
         r"client[_-]key[_-]data[\"']?\s?[:=]\s{0,3}[\"']?(?P<secret>[\w+/]{40,8000}={0,2})",
         after=9000,
+    ),
+    Rule(
+        "azure-registry",
+        ("+acr",),
+        r"\+ACR[A-Za-z0-9]{6,10}",
+        lead="[A-Za-z0-9+/]{36,46}",
+    ),
+    Rule(
+        "minisign",
+        ("minisign encrypted secret key",),
+        r"minisign encrypted secret key\s{1,3}(?P<secret>[A-Za-z0-9+/=]{60,400})",
+    ),
+    Rule(
+        "vault-unseal",
+        ("unseal key",),
+        r"(?i:unseal key)(?: \d{1,2})?:\s{1,3}(?P<secret>[A-Za-z0-9+/]{40,80}={0,2})",
     ),
     Rule("salesforce", ("00d",), r"00D[A-Za-z0-9]{9,15}![\w.-]{60,260}"),
     Rule("tableau", ("==:",), r"==:[A-Za-z0-9]{32}", lead="[A-Za-z0-9+/]{22}"),

@@ -119,7 +119,7 @@ _CLOUDS = (
     ("scaleway", "SCW", f"[A-Z0-9]{{17}}{_END}"),
     ("tencent", "AKID", f"{_ALNUM}{{32}}{_END}"),
     ("upcloud", "ucat_", f"{_ALNUM}{{24,32}}"),
-    ("yandex", "AQVN YCAJE YCM YCO YCP", f"{_ANY}{{33,40}}{_END}"),
+    ("yandex", "AQVN YC", f"{_DIGIT}{_ANY}{{33,40}}{_END}"),
     ("yandex-iam", "t1.", rf"{_ANY}{{40,300}}={{0,2}}\.{_ANY}{{80,90}}={{0,2}}"),
 )
 _DATABASES = (
@@ -137,6 +137,7 @@ _DATABASES = (
 )
 _MESSAGING = (
     ("facebook", "EAA", f"(?<![A-Za-z0-9][+/]EAA){_DIGIT}{_ALNUM}{{80,300}}"),
+    ("firebase-messaging", "AAAA", r"[\w-]{7}:APA91b[\w-]{100,200}"),
     ("instagram", "IGQV IGAA", f"{_ANY}{{80,300}}"),
     ("mailersend", "mlsn.", f"{_ALNUM}{{60,100}}"),
     ("mailgun", "key-", f"{_HEX}{{32}}{_END}"),
@@ -145,7 +146,11 @@ _MESSAGING = (
     ("resend", "re_", f"{_DIGIT}{_ALNUM}{{8}}_{_ALNUM}{{20,28}}{_END}"),
     ("sendgrid", "SG.", rf"{_ANY}{{20,24}}\.{_ANY}{{39,50}}"),
     ("sendinblue", "xkeysib- xsmtpsib-", f"{_HEX}{{64}}-{_ALNUM}{{16}}"),
-    ("slack", "xoxa- xoxb- xoxc- xoxo- xoxp- xoxr- xoxs-", "[A-Za-z0-9-]{10,250}"),
+    (
+        "slack",
+        "xoxa- xoxb- xoxc- xoxo- xoxp- xoxr- xoxs-",
+        rf"{_DIGIT}[A-Za-z0-9-]{{10,250}}",
+    ),
     ("slack-app", "xapp-", r"\d-[A-Za-z0-9-]{20,250}"),
     ("slack-config", "xoxe- xoxe.", "[A-Za-z0-9-]{40,250}"),
     ("slack-cookie", "xoxd-", "[A-Za-z0-9%+/_-]{40,400}={0,2}"),
@@ -153,6 +158,11 @@ _MESSAGING = (
     ("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", r"(?=\w{1,100}[%=])[\w%=]{60,140}"),
 )
 _PAYMENTS = (
+    (
+        "adyen",
+        "AQE",
+        r"(?<![A-Za-z0-9][+/]AQE)[\w+/-]{60,300}={0,2}-[^\s\"']{20,100}",
+    ),
     ("asaas", "$aact_", "[A-Za-z0-9_:-]{20,200}"),
     ("duffel", "duffel_test_ duffel_live_", f"{_DOTTED}{{40,50}}"),
     ("easypost", "EZAK EZTK", f"{_ALNUM}{{54}}"),
@@ -181,6 +191,7 @@ _PAYMENTS = (
     ("stripe-webhook", "whsec_", "[A-Za-z0-9+/]{24,64}={0,2}"),
 )
 _OBSERVABILITY = (
+    ("axiom", "xaat- xapt-", UUID),
     ("datadog", "ddapp_", f"{_ALNUM}{{30,50}}"),
     ("dynatrace", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
     ("grafana", "glc_", f"{_BASE64}{{32,400}}={{0,3}}"),
@@ -219,8 +230,12 @@ _SECRETS_AND_IDENTITY = (
 _OTHER = (
     ("adafruit", "aio_", f"{_DIGIT}{_ALNUM}{{28}}{_END}"),
     ("airtable-token", "pat", rf"{_ALNUM}{{14}}\.{_HEX}{{64}}"),
+    ("amazon-mws", "amzn.mws.", UUID),
     ("apify", "apify_api_", f"{_ALNUM}{{34,40}}"),
+    ("beamer", "b_", f"{_DIGIT}[A-Za-z0-9_=-]{{44}}(?![A-Za-z0-9])"),
+    ("bip32", "xprv9 yprv zprv tprv", f"{_ALNUM}{{90,120}}"),
     ("canva", "cnvca", f"{_ANY}{{48,54}}"),
+    ("clickup", "pk_", "\\d{6,10}_[A-Z0-9]{32}"),
     ("contentful", "CFPAT-", f"{_ANY}{{40,50}}"),
     ("devcycle", "dvc_server_", f"{_DIGIT}{_ANY}{{8,50}}"),
     ("dropbox", "sl.", f"{_DOTTED}{{120,1500}}"),
@@ -230,6 +245,7 @@ _OTHER = (
     ("intra42", "s-s4t2ud- s-s4t2af-", f"{_HEX}{{64}}"),
     ("ionic", "ion_", f"{_DIGIT}{_ALNUM}{{42}}{_END}"),
     ("launchdarkly", "sdk- mob- api-", UUID),
+    ("linkedin-secret", "WPL_AP1.", rf"{_ALNUM}{{12,20}}\.[A-Za-z0-9+/=]{{6,16}}"),
     ("lichess", "lip_", f"{_DIGIT}{_ALNUM}{{20,60}}"),
     ("linear", "lin_api_ lin_oauth_ lin_wh_", f"{_ALNUM}{{32,70}}"),
     ("mapbox", "sk.eyJ", rf"{_ANY}{{40,200}}\.{_ANY}{{20,30}}"),
