@@ -25,6 +25,14 @@ _UUID = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
 _PEM_LINES = "\n".join(["{b64}"] * 5 + ["{b30}=="])
 
 TOKENS = {
+    "amazon-mws": "amzn.mws.{uuid}",
+    "axiom": "xaat-{uuid}",
+    "beamer": "b_{a44}",
+    "bip32": "xprv9{a106}",
+    "clickup": "pk_{98}_{U32}",
+    "linkedin-secret": "WPL_AP1.{a16}.{a8}==",
+    "firebase-messaging": "AAAA{a7}:APA91b{w134}",
+    "adyen": "AQE{a80}-{a60}",
     "anthropic": "sk-ant-api03-{w93}AA",
     "aws-bedrock": "ABSK{b48}",
     "brave-search": "BSA{w29}",
@@ -217,6 +225,8 @@ TOKENS = {
     "zuplo": "zpka_{a32}_{h8}",
 }
 NAMED = {
+    "calendly": "CALENDLY_KEY={w43}",
+    "convex": "CONVEX_DEPLOY_KEY=prod:acme-1|{a60}",
     "azure-devops-token": "AZURE_DEVOPS_EXT_PAT={z52}",
     "airtable": "AIRTABLE_KEY=key{a14}",
     "algolia": "ALGOLIA_KEY={h32}",
@@ -299,6 +309,9 @@ NAMED = {
     "zhipu": "ZHIPU_KEY={h32}.{a16}",
 }
 STRUCTURES = {
+    "azure-registry": "{a42}+ACR{a8}",
+    "minisign": "minisign encrypted secret key\n{b120}",
+    "vault-unseal": "Unseal Key 1: {b44}",
     "jwk": '"kty":"EC","d":"{w43}"',
     "kubernetes-key": "client-key-data: {b88}",
     "new-relic-license": "{h36}NRAL",
@@ -321,6 +334,8 @@ STRUCTURES = {
     "webhook": "https://hooks.slack.com/services/T{U8}/B{U8}/{a24}",
 }
 CONTEXTUAL = {
+    "call-secret": 'smtp.login("me", "{a12}")',
+    "default-secret": 'env.JWT_SECRET || "{a32}"',
     "declared-secret": "ENV SECRET_KEY {a32}",
     "said-secret": "the api key is {a32}",
     "sql-password": "ALTER ROLE app WITH PASSWORD '{a12}'",

@@ -59,6 +59,7 @@ _TOKENS = (
         ("+acr",),
         r"\+ACR[A-Za-z0-9]{6,10}",
         lead="[A-Za-z0-9+/]{36,46}",
+        before=50,
     ),
     Rule(
         "minisign",
