@@ -196,20 +196,20 @@ def _sanitize_markdown(text: str) -> Iterator[str]:
             has_pairs = not line.strip() or (
                 has_pairs and "`" not in _CODE_SPAN.sub("", line)
             )
-            yield _sanitize_line(line, has_code_spans=has_pairs)
+            yield _sanitize_line(line, keeps_code_spans=has_pairs)
     if fence:
         yield fence
 
 
-def _sanitize_line(line: str, *, has_code_spans: bool) -> str:
+def _sanitize_line(line: str, *, keeps_code_spans: bool) -> str:
     """Escape HTML and images in a line outside fences, and demote headings.
 
-    The contents of code spans are not escaped if `has_code_spans` is set.
+    With `keeps_code_spans`, text between paired backticks is not escaped.
     """
     if _HEADING_UNDERLINE.fullmatch(line):
         return "***" if "---" in line else f"\\{line.strip()}"
     line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)
-    if not has_code_spans:
+    if not keeps_code_spans:
         return _ACTIVE_MARKUP.sub(_escape_match, line)
     parts = _CODE_SPAN.split(line)
     # split() returns text, code span, the span's backticks, text, …

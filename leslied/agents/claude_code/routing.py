@@ -44,7 +44,7 @@ _make_key = lru_cache(maxsize=64)(SessionKey)
 
 
 def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
-    """Return the session of a file, by its path and, for an old subagent, the line."""
+    """Return the session of a file. Old versions named it in subagents' lines only."""
     parts = tuple(map(printable_name, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
     if "subagents" in parts[2:]:

@@ -121,7 +121,7 @@ def _decode_user(
         )
     if state.get("facts", {}).get("mode") == "plan":
         metadata["permission_mode"] = "plan"
-    # A turn starts with its prompt; later ones were typed while the agent worked.
+    # The first prompt starts the turn; later prompts were typed while the agent worked.
     if state.get("turn") == "asked":
         return (
             (_make_user_message(context, author.text, "queued", **metadata),),

@@ -178,7 +178,7 @@ class AssetIndex(Stage):
         session: SessionSummary,
         report: AssetIndexReport,
     ) -> bool:
-        """Call `work(session, report)` unless it is paused; return if it succeeded."""
+        """Call `work(session, report)`, if it may be retried; return its success."""
         name, bound_work = session.key.session_id, partial(work, session, report)
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 

@@ -95,7 +95,7 @@ class ThreadAssets:
     """Returns the text of a plan that an agent stored at a path, or None."""
     _old_fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
-    _files_written: int = 0
+    _files_changed: int = 0
 
     def run(self, fingerprints_json: str) -> ThreadAssetsReport:
         """Write the thread's index if it changed, and return it in a report.
@@ -125,7 +125,7 @@ class ThreadAssets:
         self._write_if_changed(name, render_json(index), old_text)
         stamp = compute_thread_stamp(self.roots, self.session.thread_id)
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
-        return ThreadAssetsReport(index, stamp, fingerprints, self._files_written)
+        return ThreadAssetsReport(index, stamp, fingerprints, self._files_changed)
 
     def record_changes(self) -> set[SessionKey]:
         """Save the file changes in new units of the session and its subagents.
@@ -255,7 +255,7 @@ class ThreadAssets:
                 assets.append(self._describe_collected(name, asset, data))
             elif old_text is not None:
                 sinks.remove_file(self.roots[0], name)
-                self._files_written += 1
+                self._files_changed += 1
         return assets
 
     def _describe_collected(
@@ -285,7 +285,7 @@ class ThreadAssets:
     def _write_if_changed(self, name: str, data: bytes, old_text: str | None) -> None:
         if old_text is None or old_text.encode(errors="replace") != data:
             sinks.write_file(self.roots[0], name, data)
-            self._files_written += 1
+            self._files_changed += 1
 
 
 def find_assets_in_roots(

@@ -164,6 +164,7 @@ def _sum_blocks(
     stats: UsageStats,
     selection: UsageSelection,
 ) -> Stats:
+    """Sum the usage of each five-hour block."""
     blocks, total = stats.sum_blocks(selection)
     rows = [
         _block_to_dict(block, context.now, context.redact)

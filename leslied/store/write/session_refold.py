@@ -216,7 +216,7 @@ class SessionRefold:
         row.is_dirty = 1
         self._mark_due(session, key)
         if any(getattr(before, name) != getattr(row, name) for name in _LINK_COLUMNS):
-            self._mark_parent_due(key)
+            self._mark_main_units_due(key)
 
     def _fold(
         self, key: SessionKey, before: SessionRow
@@ -298,8 +298,8 @@ class SessionRefold:
             f"UPDATE collected SET is_due = 1 WHERE session = {of_main}", main
         )
 
-    def _mark_parent_due(self, key: SessionKey) -> None:
-        """Make every unit of the main session due: another one may show a subagent."""
+    def _mark_main_units_due(self, key: SessionKey) -> None:
+        """Make all units of the main session due: a subagent may have changed unit."""
         self.db.execute(
             "UPDATE transcript SET newest = min(newest, ifnull((SELECT min(p.id) - 1 "
             "FROM placement p WHERE p.session = transcript.session "

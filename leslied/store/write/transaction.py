@@ -49,7 +49,7 @@ class Transaction:
         self._versions = RecordVersions(db, observed_us)
         self._pending: list[PendingRecord] = []
         self._placed_entries: set[tuple[int, int]] = set()
-        """(entry number, session) of placements that exist."""
+        """(entry number, session) of placements, stored or added here."""
         self._newly_placed_ids: set[bytes] = set()
         """Ids of entries, new or not, that this transaction places in a session."""
         self._placement_rows: list[tuple[Any, ...]] = []
