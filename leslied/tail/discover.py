@@ -181,7 +181,7 @@ def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
 
 
 def _is_first_visit(entry: os.DirEntry[str], visited: set[tuple[int, int]]) -> bool:
-    """Return whether no earlier link led to this folder. Add the folder to `visited`."""
+    """Return whether no earlier link led to this folder; add it to `visited`."""
     if not entry.is_symlink():
         return True
     status = entry.stat()
