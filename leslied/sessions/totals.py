@@ -73,7 +73,8 @@ class SessionTotals:
         """Add a record to the totals.
 
         If the record starts a new unit, return the first placement of the unit, else 0.
-        A record that continues an earlier unit does not answer a command.
+        A record that continues an earlier unit, which another process works on, neither
+        answers a command nor changes whether the turn of the current unit has ended.
         """
         kind = record.metadata.get("kind")
         if kind == "subagent_linked":
@@ -82,32 +83,36 @@ class SessionTotals:
         if record.metadata.get("is_side"):
             self.add_title(record.content, str(record.metadata.get("title_kind")))
             return 0
-        self.entries += 1
-        self.originals += not record.is_copy
+        self._count(record)
         self.stopped_us = None
         if created_us is not None:
             self._add_time(created_us)
         if record.model and record.type not in _TYPES_WITHOUT_SESSION_MODEL:
             self.model = record.model
-        if record.type == "tool_use" and record.is_copy:
-            self.copied_calls += 1
-        elif record.type == "tool_use":
-            self.tool_calls += 1
         if kind in ("opened", "context"):
             self.cwd = self.cwd or str(record.metadata.get("cwd") or "")
         elif kind == "title" and not record.metadata.get("leaf"):
             self.add_title(record.content, str(record.metadata.get("title_kind")))
-        unit_start = 0 if is_in_earlier_unit else self._add_unit(record, placement)
-        self._update_turn(record)
         if kind == "ended":
             self.stopped_us = self.seen_us
-        return unit_start
+        if is_in_earlier_unit:
+            return 0
+        self._update_turn(record)
+        return self._add_unit(record, placement)
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""
         rank = _TITLE_RANKS.get(kind, 0)
         if title and rank >= self.title_rank:
             self.title, self.title_rank = title, rank
+
+    def _count(self, record: Record) -> None:
+        self.entries += 1
+        self.originals += not record.is_copy
+        if record.type == "tool_use" and record.is_copy:
+            self.copied_calls += 1
+        elif record.type == "tool_use":
+            self.tool_calls += 1
 
     def _link_parent(self, record: Record) -> None:
         """Set how the subagent was started; empty values change nothing."""

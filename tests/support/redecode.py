@@ -87,7 +87,7 @@ def redecode(
     claude: ClaudeHome,
     change: Change = keep,
     *,
-    version: int = 2,
+    version: int | None = None,
     max_bytes: int = 10**9,
     **options: Any,
 ) -> RedecodeReport:

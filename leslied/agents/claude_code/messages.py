@@ -240,12 +240,9 @@ def _decode_user_text(
         record = Record(
             type="system_event", role="system", content=author.content, **base
         )
-        kind = author.kind or "notice"
-        is_output = is_command_output(text) or None
-        event = events.with_kind(
-            record, kind, note=author.note, is_command_output=is_output
-        )
-        return event, state
+        kind, is_output = author.kind or "notice", is_command_output(text) or None
+        facts = {"note": author.note, "is_command_output": is_output}
+        return events.with_kind(record, kind, **facts), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}
     if author.attached:

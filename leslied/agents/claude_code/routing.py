@@ -16,7 +16,7 @@ CONTEXT_BLOCK = 900
 """Block number of the record with a line's changed context."""
 _MAX_CHAINS = 12
 """Number of inline subagents in the decode state, which must stay small."""
-_MAX_SKIPPED = 6
+_MAX_SKIPPED = 4
 _MAX_UUID_LENGTH = 40
 """Number and length of ids of skipped lines in the decode state."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}

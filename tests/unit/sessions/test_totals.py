@@ -201,6 +201,14 @@ def test_a_session_without_a_turn_does_not_work():
     assert make_totals(make_event("opened"), command).has_turn_ended == 1
 
 
+def test_the_end_of_a_turn_in_an_earlier_unit_does_not_end_the_current_one():
+    totals = make_totals(make_prompt(), make_prompt())
+
+    totals.add_record(make_event("turn_ended"), 3, 3, is_in_earlier_unit=True)
+
+    assert totals.has_turn_ended == 0
+
+
 def test_what_a_resume_adds_ends_the_turn_that_was_killed():
     added = make_event("notice", metadata={"is_between_turns": True})
 
