@@ -284,7 +284,7 @@ UNIT_FIELDS = (
     ),
     Field(
         "ended_at",
-        "the latest time of its entries",
+        "the latest time of its own entries, without lines between turns",
         attrgetter("ended_at"),
         TIME_OR_NULL,
         encode_time,

@@ -115,25 +115,32 @@ class Unit(Struct, frozen=True, kw_only=True):
     subagents: tuple[Unit, ...] = ()
     transcript: str = ""
     """The path of the unit's transcript file; empty if it has none."""
+    between_turns: frozenset[int] = frozenset()
+    """`read_order` of its entries that were written while the agent waited."""
+
+    @property
+    def own_entries(self) -> tuple[PlacedRecord, ...]:
+        """The entries of its turns: without those that were written between turns."""
+        return tuple(
+            placed
+            for placed in self.entries
+            if placed.read_order not in self.between_turns
+        )
 
     @property
     def started_at(self) -> datetime | None:
         """The time of the first entry that has one."""
-        return next(iter(self._times()), None)
+        return next(iter(_list_times(self.entries)), None)
 
     @property
     def ended_at(self) -> datetime | None:
-        """The latest time of any entry; lines are not written in time order."""
-        return max(self._times(), default=None)
+        """The latest time of its own entries; lines are not written in time order."""
+        return max(_list_times(self.own_entries), default=None)
 
     @property
     def tool_calls(self) -> int:
         """Number of tool calls in this unit, without those of its subagents."""
         return sum(placed.record.type == "tool_use" for placed in self.entries)
-
-    def _times(self) -> list[datetime]:
-        times = (placed.record.created_at for placed in self.entries)
-        return [time for time in times if time]
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -146,3 +153,8 @@ class Session(Struct, frozen=True, kw_only=True):
     """None if the cost is unknown."""
     zone: tzinfo = UTC
     """The time zone of times shown to people."""
+
+
+def _list_times(entries: tuple[PlacedRecord, ...]) -> list[datetime]:
+    times = (placed.record.created_at for placed in entries)
+    return [time for time in times if time]

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 class CallResults:
     """The calls among some entries and their results.
 
-    If several calls and results share an id, they are joined in order.
+    If several calls and results share an id, they are joined in order. A result that
+    the client added when it resumed the session counts only if there is no other: the
+    tool may still run in another process.
     """
 
     def __init__(self, entries: Iterable[PlacedRecord]) -> None:
         self._entries = tuple(entries)
         self._calls = self._group_by_id("tool_use")
-        self._results = self._group_by_id("tool_result")
+        self._results = {
+            call_id: sorted(results, key=_is_added_at_resume)
+            for call_id, results in self._group_by_id("tool_result").items()
+        }
         # Keyed by `id()`, because records are not hashable.
         self._result_by_call = {
             id(call): result
@@ -73,6 +78,10 @@ class CallResults:
             if placed.record.type == record_type and placed.record.tool_call_id:
                 groups[placed.record.tool_call_id].append(placed)
         return dict(groups)
+
+
+def _is_added_at_resume(result: PlacedRecord) -> bool:
+    return bool(result.record.metadata.get("is_between_turns"))
 
 
 def link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:

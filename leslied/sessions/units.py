@@ -6,7 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from leslied.model.session import Unit
-from leslied.sessions.turns import find_agent_mode, find_stop_reason
+from leslied.sessions.turns import (
+    find_agent_mode,
+    find_own_positions,
+    find_stop_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,13 +51,19 @@ def make_unit(
     prompt = find_user_message(entries)
     starts_with_prompt = number > 0 or summary.is_subagent
     identifying_entry = get_identifying_entry(number, entries)
+    records = [placed.record for placed in entries]
+    own_entries = [entries[position] for position in find_own_positions(records)]
+    orders, own_orders = (
+        {placed.read_order for placed in some} for some in (entries, own_entries)
+    )
     return Unit(
         number=number,
         chat_id=make_chat_id(summary.key, identifying_entry.entry_id),
         summary=summary,
         entries=entries,
         prompt=prompt.record.content if prompt and starts_with_prompt else "",
-        stop_reason=find_stop_reason(entries),
-        agent_mode=find_agent_mode(entries),
+        stop_reason=find_stop_reason(own_entries),
+        agent_mode=find_agent_mode(own_entries),
         subagents=subagents,
+        between_turns=frozenset(orders - own_orders),
     )

@@ -12,7 +12,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.model.record import MAIN, PlacedRecord, Usage
-from leslied.model.session import LiveProcess, SessionSummary
+from leslied.model.session import LiveProcess, SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
@@ -78,6 +78,12 @@ class ClaudeStoreContents:
         return next(
             p.unit for p in self.records(session) if p.record.content == content
         )
+
+    def units(self, id_prefix: str = "") -> list[Unit]:
+        """Return the units after the first prompt, without subagents."""
+        main = self.main(id_prefix)
+        units = assemble(RecordStream(main, self.records(main)), [])
+        return [unit for unit in units if unit.number]
 
     def _mains(self) -> list[SessionSummary]:
         return [s for s in self.streams.values() if s.key.source == MAIN]
@@ -493,6 +499,82 @@ def test_a_killed_tool_leaves_a_call_without_a_result(read):
         len(contents.records_of_type("tool_result")),
     ) == (1, 0)
     assert not contents.main().has_turn_ended
+
+
+def test_a_killed_unit_ends_with_its_call_and_not_with_the_resume(read):
+    killed, resumed = read("resume-killed").units()
+
+    assert killed.ended_at == killed.own_entries[-1].record.created_at
+    assert killed.own_entries[-1].record.type == "tool_use"
+    assert (killed.stop_reason, resumed.stop_reason) == ("unknown", "end_turn")
+
+
+def test_what_a_resume_adds_stays_in_the_records_of_the_killed_unit(read):
+    killed, _ = read("resume-killed").units()
+
+    added = [
+        p.record.content
+        for p in killed.entries
+        if "is_between_turns" in p.record.metadata
+    ]
+    assert len(added) == 2
+    assert added[0].startswith("[Tool call interrupted")
+    assert added[1] == "No response requested."
+
+
+def test_a_mode_that_is_switched_between_turns_is_that_of_the_next_unit(read):
+    units = read("mode-switches").units()
+
+    assert [unit.agent_mode for unit in units] == ["agent", "plan", "agent"]
+
+
+def test_esc_at_a_permission_dialog_cancels_the_turn(read):
+    contents = read("esc-dialog")
+
+    assert contents.notes("turn_ended") == ["interrupt", "turn_duration"]
+    assert [unit.stop_reason for unit in contents.units()] == ["cancelled"]
+
+
+def test_a_notification_after_a_rename_continues_the_unit(read):
+    (unit,) = read("rename-notification").units()
+
+    assert unit.own_entries[-2].record.content == "The background job has finished."
+
+
+@pytest.mark.parametrize("id_prefix", ["8942add4", "5ec79056"])
+def test_a_rename_or_clear_in_an_idle_terminal_starts_no_turn(read, id_prefix: str):
+    main = read("idle-commands").main(id_prefix)
+
+    assert main.has_turn_ended
+
+
+def test_the_turns_of_two_processes_are_a_unit_each(read):
+    contents = read("two-processes")
+
+    _, unit_a, unit_b = contents.units()
+    texts = [
+        [p.record.content for p in unit.own_entries if p.record.role == "tool"]
+        for unit in (unit_a, unit_b)
+    ]
+    assert texts == [["A1", "A2"], ["1\treadme\n2\t", "B2"]]
+    for unit, answer in ((unit_a, "A is done."), (unit_b, "B is done.")):
+        assert unit.own_entries[-1].record.content == answer
+        assert unit.tool_calls == 2
+        assert unit.stop_reason == "end_turn"
+
+
+def test_an_answer_follows_the_prompt_before_lines_that_are_skipped(
+    read, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder()
+    snapshot = {"attachment": {"type": "prompt_snapshot"}}
+    prompt = builder.prompt("go")
+    skipped = [builder.line("attachment", **snapshot) for _ in range(2)]
+    claude.write(prompt, *skipped, builder.answer("Done."))
+
+    (answer,) = read().records_of_type("assistant_message")
+
+    assert answer.record.parent_id == prompt["uuid"]
 
 
 def test_a_synthetic_answer_does_not_set_the_model(read):

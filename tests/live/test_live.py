@@ -207,6 +207,23 @@ def test_a_resumed_session_gets_a_second_unit(harness: LiveHarness, client: str)
     assert session["units"] == 2
 
 
+@for_each_agent
+def test_a_resume_does_not_rewrite_a_settled_transcript(
+    harness: LiveHarness, client: str
+):
+    harness.run(client, "hello")
+    wait_until(harness.transcripts, QUIET_SECONDS + MAX_DELAY_SECONDS)
+    (path,) = harness.transcripts()
+    before = (path.stat().st_ino, path.read_text())
+    harness.run(client, "again", resume=True)
+
+    wait_until(
+        lambda: len(harness.transcripts()) == 2, QUIET_SECONDS + MAX_DELAY_SECONDS
+    )
+
+    assert (path.stat().st_ino, path.read_text()) == before
+
+
 @pytest.mark.parametrize(
     ("client", "scenario", "count"),
     [

@@ -31,6 +31,7 @@ _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
 _OUTPUT_TAG = re.compile(
     r"\s*<(local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>"
 )
+_COMMAND_OUTPUT_TAG = re.compile(r"\s*<local-command-(stdout|stderr)>")
 _INTERRUPT = re.compile(r"\[Request interrupted by user( for tool use)?\]")
 _MACHINE_ORIGINS = ("task-notification", "teammate", "agent", "hook", "system", "cron")
 _SUMMARY_PREFIX = "This session is being continued from a previous conversation"
@@ -57,6 +58,11 @@ def classify_author(
         or _classify_command(text)
         or _classify_person(text, is_subagent=is_subagent)
     )
+
+
+def is_command_output(text: str) -> bool:
+    """Return whether the client answered a `/name` command itself, with this text."""
+    return _COMMAND_OUTPUT_TAG.match(text) is not None
 
 
 def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:

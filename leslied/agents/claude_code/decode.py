@@ -11,7 +11,12 @@ from leslied.agents._parsing import (
     reject_entry,
 )
 from leslied.agents.claude_code import events, messages
-from leslied.agents.claude_code.routing import detect_context_change, route_line
+from leslied.agents.claude_code.routing import (
+    detect_context_change,
+    find_parent,
+    route_line,
+    skip_line,
+)
 from leslied.agents.claude_code.schema import (
     ClaudeLine,
     ProgressData,
@@ -50,11 +55,14 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if line.type in NOISE:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
+    line.parentUuid = find_parent(line, state)
     if line.type == "progress":
         return _decode_progress(line, key, state)
     context_records, state = detect_context_change(line, state)
     records, state, noise = _decode_by_type(entry.data, line, key, state)
-    if not records and not noise:
+    if noise:
+        state = skip_line(line, state)
+    elif not records:
         records = (events.make_unknown(entry, line, key),)
     return DecodeResult(
         records=(*context_records, *records),
@@ -123,7 +131,8 @@ def _decode_progress(
     inner_line = parse_struct(progress.message, ClaudeLine)
     is_message = progress.type == "agent_progress" and inner_line.message
     if not is_message or not progress.agentId:
-        return DecodeResult(state=state, noise=f"progress/{progress.type or 'unknown'}")
+        noise = f"progress/{progress.type or 'unknown'}"
+        return DecodeResult(state=skip_line(line, state), noise=noise)
     inner_line.uuid = inner_line.uuid or line.uuid
     inner_line.timestamp = inner_line.timestamp or line.timestamp
     inner_line.isSidechain = True
@@ -142,4 +151,4 @@ def _decode_progress(
                 child, native_id, facts, parse_time(line.timestamp)
             )
         )
-    return DecodeResult(records=tuple(records), state=state)
+    return DecodeResult(records=tuple(records), state=skip_line(line, state))

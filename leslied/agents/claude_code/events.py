@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from leslied.agents._parsing import parse_time, to_json
-from leslied.agents.claude_code.authorship import classify_author
+from leslied.agents.claude_code.authorship import classify_author, is_command_output
 from leslied.agents.claude_code.blocks import message_text
 from leslied.agents.claude_code.prompt_queue import (
     add_queued,
@@ -92,6 +92,7 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
     facts: dict[str, Any] = {"note": line.subtype, "level": line.level}
+    facts["is_command_output"] = is_command_output(text) or None
     if line.durationMs is not None:
         facts["duration_ms"] = line.durationMs
     if line.subtype == "compact_boundary":

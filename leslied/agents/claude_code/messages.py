@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import parse_time, to_json
 from leslied.agents.claude_code import events
-from leslied.agents.claude_code.authorship import classify_author
+from leslied.agents.claude_code.authorship import classify_author, is_command_output
 from leslied.agents.claude_code.blocks import (
     block_text,
     find_raw_block,
@@ -36,6 +36,11 @@ _USER_COMMENT_MARK = "the user said:\n"
 """Precedes a person's comment in the result of a call that the person rejected."""
 _SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that the client wrote itself."""
+_RESUME_RESULT_PREFIX = "[Tool call interrupted: the session ended before"
+_RESUME_ANSWER = "No response requested."
+"""When the client resumes a session that was killed, it adds these: a result for each
+call without one, and an answer.
+"""
 _USER_BLOCK_TYPES = ("text", "image", "document")
 
 
@@ -51,7 +56,12 @@ def decode_assistant(
     if message.model == _SYNTHETIC_MODEL:
         text = message_text(message)
         record = Record(type="system_event", role="system", content=text, **base)
-        return (events.with_kind(record, "notice", note="synthetic"),)
+        is_between_turns = text == _RESUME_ANSWER or None
+        return (
+            events.with_kind(
+                record, "notice", note="synthetic", is_between_turns=is_between_turns
+            ),
+        )
     usage = parse_usage(message.usage)
     records = []
     for number, block in enumerate(list_blocks(message) or [ContentBlock("text", "")]):
@@ -193,6 +203,8 @@ def _decode_result(
         metadata["spill"] = outcome.persistedOutputPath
     elif text.startswith("<persisted-output>") and "saved to: " in text:
         metadata["spill"] = text.partition("saved to: ")[2].split("\n", 1)[0].strip()
+    if line.toolDenialKind == "interrupted" and text.startswith(_RESUME_RESULT_PREFIX):
+        metadata["is_between_turns"] = True
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
     call_id = block.tool_use_id or ""
@@ -228,8 +240,9 @@ def _decode_user_text(
         record = Record(
             type="system_event", role="system", content=author.content, **base
         )
-        kind = author.kind or "notice"
-        return events.with_kind(record, kind, note=author.note), state
+        kind, is_output = author.kind or "notice", is_command_output(text) or None
+        facts = {"note": author.note, "is_command_output": is_output}
+        return events.with_kind(record, kind, **facts), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}
     if author.attached:

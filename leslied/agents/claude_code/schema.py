@@ -118,6 +118,7 @@ class ClaudeLine(msgspec.Struct):
     origin: PromptOrigin | None = None
     message: ClaudeMessage | None = None
     toolUseResult: ToolUseResult | str | list[Raw] | None = None
+    toolDenialKind: str | None = None
     attachment: Raw = EMPTY_RAW
     data: Raw = EMPTY_RAW
     parentToolUseID: str | None = None

@@ -93,7 +93,7 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
     children_by_call: dict[str, list[Unit]] = {}
     for child in unit.subagents:
         children_by_call.setdefault(child.summary.spawn_call_id, []).append(child)
-    for placed in unit.entries:
+    for placed in unit.own_entries:
         record = placed.record
         block = _make_block(record, options.limits)
         if block:

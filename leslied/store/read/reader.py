@@ -190,12 +190,15 @@ class StoreReader:
     def list_records(
         self, key: SessionKey, unit: int | None = None
     ) -> list[PlacedRecord]:
-        """List the current records of a stream or unit, with sequence numbers."""
+        """List the current records of a stream or unit, with sequence numbers.
+
+        Units come one after the other, also if two processes wrote them at once.
+        """
         session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
             f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
-            "ORDER BY p.id"
+            "ORDER BY p.unit, p.id"
         )
         rows = self._db.execute(query, (session,)).fetchall()
         first_sequence = 1

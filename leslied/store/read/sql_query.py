@@ -210,6 +210,7 @@ class SqlReader(StoreReader):
         db.create_function("call_of", 2, self._find_call_tool)
         db.create_function("answer_of", 2, self._find_first_result)
         db.create_function("chat_of", 2, self._find_chat_id)
+        db.create_function("end_of", 2, self._find_unit_end)
         columns = [column.name for column in SESSIONS.columns]
         db.execute(f"CREATE TEMP TABLE {SESSION_LIST_TABLE} ({', '.join(columns)})")
         db.execute(
@@ -260,6 +261,9 @@ class SqlReader(StoreReader):
 
     def _find_chat_id(self, session: int, unit: int) -> str | None:
         return self._get_order(session).chat_ids.get(unit)
+
+    def _find_unit_end(self, session: int, unit: int) -> int | None:
+        return self._get_order(session).unit_ends.get(unit)
 
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""

@@ -322,7 +322,7 @@ UNITS = View(
         Column(
             "ended_at",
             _UNIT_ABOUT["ended_at"],
-            _time_sql(f"(SELECT max(x.created_us) {_FROM_UNIT})"),
+            _time_sql("end_of(p.session, p.unit)"),
         ),
         Column(
             "prompt",

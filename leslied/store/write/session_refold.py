@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from leslied.model.record import MAIN, SessionKey
+from leslied.sessions.unit_index import UnitIndex, UnitPosition
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
@@ -229,18 +230,29 @@ class SessionRefold:
         row.seen_us = row.seen_us or self.observed_us
         units: dict[int, int] = {}
         ids: list[int] = []
+        index = UnitIndex()
         for placement, is_copy, entry_id, created_us, *values in self._iter_records(
             row.id
         ):
             record, *_ = unpack_record(values, key)
             if is_copy:
                 record = structs.replace(record, is_copy=True)
-            start = row.add_record(record, created_us, placement)
-            ids.append(placement)
-            units[placement] = row.units
+            earlier_unit = index.find_earlier_unit(record, row.units)
+            start = row.add_record(
+                record,
+                created_us,
+                placement,
+                is_in_earlier_unit=earlier_unit is not None,
+            )
             # A command starts a unit only once the agent replies.
             if start and start != placement:
-                units |= dict.fromkeys(ids[bisect_left(ids, start) :], row.units)
+                index.start_unit(UnitPosition(start, row.units))
+                since_start = ids[bisect_left(ids, start) :]
+                moved = [i for i in since_start if units[i] == row.units - 1]
+                units |= dict.fromkeys(moved, row.units)
+            ids.append(placement)
+            units[placement] = row.units if earlier_unit is None else earlier_unit
+            index.add(record, UnitPosition(placement, units[placement]))
             self.entry_ids.add(entry_id)
         if before.stopped_us is not None:
             row.stopped_us = before.stopped_us

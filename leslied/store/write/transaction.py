@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
+from leslied.sessions.unit_index import UnitIndex, UnitPosition
 from leslied.store.sql import make_insert, select_in_batches
 from leslied.store.write.record_versions import (
     RecordVersions,
@@ -20,6 +21,7 @@ from leslied.store.write.record_versions import (
 from leslied.store.write.session_rows import SessionRows
 from leslied.store.write.source_rows import SourceRows
 from leslied.store.write.tombstones import PRUNED, Tombstones
+from leslied.store.write.unit_positions import StoredUnitPositions
 from leslied.store.write.usage_rows import UsageRows
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class Transaction:
         self._placement_rows: list[tuple[Any, ...]] = []
         self._placement_moves: list[tuple[int, int, int, int]] = []
         """(unit, session, first placement, last placement) to move into the unit."""
+        self._unit_indexes: dict[int, UnitIndex] = {}
+        """The units of entries that were placed, by session."""
 
     def add(self, chunk: DecodedChunk) -> None:
         """Save the chunk's cursor, and gather its records, noise and rejections."""
@@ -126,19 +130,36 @@ class Transaction:
         placement = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
-        unit_start = row.add_record(item.record, created_us, placement)
+        index = self._get_unit_index(row)
+        earlier_unit = index.find_earlier_unit(item.record, row.units)
+        unit_start = row.add_record(
+            item.record,
+            created_us,
+            placement,
+            is_in_earlier_unit=earlier_unit is not None,
+        )
         row.is_dirty = 1
         # A command starts a unit only once the agent replies, so that the placements
         # since the command have to be moved into the new unit.
         if unit_start and unit_start != placement:
             self._placement_moves.append((row.units, row.id, unit_start, placement))
+            index.start_unit(UnitPosition(unit_start, row.units))
+        unit = row.units if earlier_unit is None else earlier_unit
+        index.add(item.record, UnitPosition(placement, unit))
         self._placed_entries.add((entry_number, row.id))
         self._newly_placed_ids.add(item.entry_id)
         location = (item.source, item.generation, item.offset, item.length)
         is_copy = int(item.record.is_copy)
         self._placement_rows.append(
-            (placement, row.id, entry_number, row.units, *location, is_copy)
+            (placement, row.id, entry_number, unit, *location, is_copy)
         )
+
+    def _get_unit_index(self, row: SessionRow) -> UnitIndex:
+        """Return the index of the session's entries and their units."""
+        if row.id not in self._unit_indexes:
+            stored = StoredUnitPositions(self._db, row.id)
+            self._unit_indexes[row.id] = UnitIndex(stored)
+        return self._unit_indexes[row.id]
 
     def _load_existing(self) -> None:
         """Load versions and placements of the gathered entries from the store."""
@@ -151,7 +172,8 @@ class Transaction:
         self._versions.write()
         executemany(_INSERT_PLACEMENT, self._placement_rows)
         executemany(
-            "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
+            "UPDATE placement SET unit = ?1 "
+            "WHERE session = ?2 AND unit = ?1 - 1 AND id BETWEEN ?3 AND ?4",
             self._placement_moves,
         )
         failpoint("commit.half")

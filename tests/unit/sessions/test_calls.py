@@ -63,6 +63,15 @@ def test_a_repeated_result_is_not_joined():
     assert [joined.is_joined(result) for result in (first, second)] == [True, False]
 
 
+def test_a_result_that_a_resume_added_counts_only_without_another():
+    call, result = make_entry("call", "a"), make_entry("result", "a")
+    metadata = {"is_between_turns": True}
+    added = make_placed(make_result("interrupted", "a", metadata=metadata))
+
+    assert CallResults([call, added]).find_result(call) is added
+    assert CallResults([call, added, result]).find_result(call) is result
+
+
 def test_calls_without_an_id_are_not_joined():
     call, result = make_entry("call", ""), make_entry("result", "")
 

@@ -81,6 +81,58 @@ def read_transcript(project: Path, number: int = 0, subfolder: str = "transcript
     )
 
 
+@pytest.fixture
+def settled(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+) -> bytes:
+    """Return the transcript of a settled unit."""
+    claude.write(builder.prompt("go"), builder.answer("Done."))
+    settle()
+    return read_bytes(project)
+
+
+def read_bytes(project: Path, number: int = 0) -> bytes:
+    folder = project / META_FOLDER / "transcripts"
+    return (folder / list_transcripts(project)[number]).read_bytes()
+
+
+def test_lines_between_turns_do_not_rewrite_a_settled_transcript(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    settled: bytes,
+):
+    rename = "<command-name>/rename</command-name>"
+    claude.write(
+        builder.line("permission-mode", permissionMode="plan"),
+        builder.line("system", subtype="local_command", content=rename),
+        builder.line("queue-operation", operation="enqueue", content="next"),
+    )
+
+    report = settle()
+
+    assert report.files_written == 0
+    assert read_bytes(project) == settled
+
+
+def test_a_notification_turn_rewrites_a_settled_transcript(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    settled: bytes,
+):
+    notification = "<task-notification>done</task-notification>"
+    claude.write(builder.prompt(notification), builder.answer("It has finished."))
+
+    report = settle()
+
+    assert report.files_written == 1
+    assert b"It has finished." in read_bytes(project)
+    assert b"It has finished." not in settled
+
+
 def test_a_unit_becomes_a_transcript_in_its_project(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
