@@ -121,7 +121,7 @@ def _lines(
             session.key.agent,
             format_time(session.ended_at),
             listed.status,
-            format_path(session.cwd, home).rpartition("/")[2] or "-",
+            format_path(session.project, home).rpartition("/")[2] or "-",
             _format_title(session),
             str(session.units),
             str(session.tool_calls),

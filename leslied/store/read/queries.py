@@ -140,8 +140,8 @@ class UsageProtocol(Protocol):
     def get_time_range(self) -> tuple[int, int]:
         """Return the times of the first and the last message; 0 if there is none."""
 
-    def list_folders(self) -> dict[SessionKey, str]:
-        """Return the working directory of every session and subagent."""
+    def list_projects(self) -> dict[SessionKey, str]:
+        """Return the project of every session and subagent."""
 
     def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
         """List every tool call with its outcome."""

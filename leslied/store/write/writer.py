@@ -35,6 +35,7 @@ from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.ledgers.metadata import MetadataLedger
+from leslied.store.ledgers.projects import ProjectLedger
 from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
@@ -282,6 +283,12 @@ class Store:
         """Yield the ledger of exports, in one transaction."""
         with self._commits.postponable():
             yield ExportLedger(self._db)
+
+    @contextmanager
+    def projects(self) -> Iterator[ProjectLedger]:
+        """Yield the ledger of projects, in one transaction."""
+        with self._commits.postponable():
+            yield ProjectLedger(self._db)
 
     @contextmanager
     def failures(self) -> Iterator[FailureLedger]:
