@@ -10,9 +10,10 @@
 7. Relations come after transcripts, because a thread exists since its first
    transcript. If Leslie gave a thread another id, the flow goes back to 6 and writes
    its transcripts under the new id.
-8. The asset index lists what threads consist of, transcripts included.
-9. Exports are written for stopped sessions that have all their transcripts.
-10. The archive copies logs of sessions that need nothing else.
+8. Left folders are cleared: the files of threads that moved to their project.
+9. The asset index lists what threads consist of, transcripts included.
+10. Exports are written for stopped sessions that have all their transcripts.
+11. The archive copies logs of sessions that need nothing else.
 
 A new stage is a module in `stages`, and a line in `make_stages` with its import.
 """
@@ -28,6 +29,7 @@ from leslied.pipeline.stages.archive import Archiver
 from leslied.pipeline.stages.asset_index import AssetIndex
 from leslied.pipeline.stages.exports import Exports
 from leslied.pipeline.stages.hook_events import HookEvents
+from leslied.pipeline.stages.left_folders import LeftFolders
 from leslied.pipeline.stages.projects import ProjectStage
 from leslied.pipeline.stages.redecode import RedecodeStage
 from leslied.pipeline.stages.relations import RelationsSync
@@ -60,6 +62,7 @@ def make_stages(context: StageContext) -> list[Stage]:
         ProjectStage.make(context),
         TranscriptStage.make(context),
         RelationsSync.make(context),
+        LeftFolders.make(context),
         AssetIndex.make(context),
         Exports.make(context),
         Archiver.make(context),

@@ -216,10 +216,9 @@ def _add_projects(connection: sqlite3.Connection) -> None:
         "walked INTEGER NOT NULL, linked_to TEXT NOT NULL) WITHOUT ROWID"
     )
     connection.execute("CREATE INDEX session_cwd ON session (cwd)")
-    # Files of a thread that moved to another folder, until they are deleted.
+    # The folder that a thread left, until its files there are deleted.
     connection.execute(
-        "CREATE TABLE folder_move (session INTEGER PRIMARY KEY, "
-        "folder BLOB NOT NULL, files TEXT NOT NULL)"
+        "CREATE TABLE left_folder (session INTEGER PRIMARY KEY, folder BLOB NOT NULL)"
     )
 
 

@@ -15,7 +15,7 @@ from leslied import sinks
 from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
-from leslied.pipeline.stage import Report
+from leslied.pipeline.stage import LogEvent, Report
 from leslied.sinks import leslie
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class SettleReport(Report):
     units: int = 0
     files_written: int = 0
     files_removed: int = 0
+    moved_threads: dict[str, str] = field(default_factory=dict)
+    """New folder of threads that moved, by thread id."""
 
     event = "transcripts.write"
 
@@ -51,6 +53,13 @@ class SettleReport(Report):
     def has_changes(self) -> bool:
         """Return whether later stages may have new work."""
         return self.units > 0
+
+    def list_events(self) -> Iterator[LogEvent]:
+        """Yield everything that the daemon logs, with each thread that moved."""
+        yield from Report.list_events(self)
+        for thread_id, folder in self.moved_threads.items():
+            fields = {"thread": thread_id, "folder": folder}
+            yield LogEvent("thread.folder", fields, is_warning=False)
 
 
 @dataclass(slots=True)
