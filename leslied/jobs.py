@@ -67,6 +67,13 @@ def sync(app: App, progress: StageProgress, *, stop_all: bool) -> SyncReport:
         # Sessions that ended before the store was created are many, and their
         # transcripts are rarely needed.
         report = flow.run(Budget(includes_backlog=stop_all), show_stage)
+        if any(each.needs_reload for each in report.reports):
+            flow = app.make_flow(
+                store, reader, is_final=stop_all, on_progress=progress.update
+            )
+            again = flow.run(Budget(includes_backlog=stop_all), show_stage)
+            report.reports += again.reports
+            report.failures |= again.failures
     ingest = report.sum_up(IngestReport)
     reasons = ingest.unreadable | ingest.waiting | ingest.failures
     return SyncReport(

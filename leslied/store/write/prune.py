@@ -32,6 +32,7 @@ _SESSION_TABLES = (
     "touch",
     "touched",
     "collected",
+    "left_folder",
     "published",
     "thread_due",
     "thread_move",

@@ -131,12 +131,13 @@ class Store:
     ) -> dict[bytes, FileStamp]:
         """Return the file stamps of the agent's sources, by path.
 
-        With `is_final`, omit sources that have an unread incomplete last line.
+        With `is_final`, omit sources that have an unread incomplete last line. Omit
+        sources that were gone, so that they are read if they are back.
         """
         complete_condition = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
             f"SELECT path, {list_columns(STAMP_COLUMNS)} FROM source "
-            f"WHERE agent = ? {complete_condition}",
+            f"WHERE agent = ? AND NOT is_gone {complete_condition}",
             (agent,),
         )
         return {path: unpack_stamp(stamp) or NO_STAMP for path, *stamp in rows}
