@@ -12,6 +12,7 @@ import msgspec
 
 from leslied.errors import UserError
 from leslied.fs import make_private_dir, replace_file
+from leslied.projects.identity import follow_links
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,33 @@ def load_links(path: Path) -> ProjectLinks:
             f"The links of projects in {path} cannot be read: {error}.",
             "Correct the file, or delete it to remove all links.",
         ) from error
+
+
+def add_link(links: ProjectLinks, old: str, new: str) -> None:
+    """Link a project to another; raise UserError if that would be a cycle."""
+    others = {path: target for path, target in links.links.items() if path != old}
+    if follow_links(new, others) == old:
+        hint = f"Remove the other link first: leslied projects unlink {new}"
+        raise UserError(
+            f"{new} is already part of {old}.",
+            hint if new != old else "Name two different projects.",
+        )
+    links.links = others | {old: new}
+    links.separate = [path for path in links.separate if path != old]
+
+
+def remove_link(links: ProjectLinks, old: str, *, is_automatic: bool) -> None:
+    """Remove the link of a project; raise UserError if it has none.
+
+    With `is_automatic`, the project is certainly moved; do not link it again.
+    """
+    if links.links.pop(old, None) is None and not is_automatic:
+        raise UserError(
+            f"{old} is not linked to another project.",
+            "See links with: leslied projects list",
+        )
+    if is_automatic and old not in links.separate:
+        links.separate.append(old)
 
 
 def save_links(path: Path, links: ProjectLinks) -> None:
