@@ -87,7 +87,7 @@ def read_remote(git_dir: Path) -> str:
     """
     urls: dict[str, str] = {}
     remote = ""
-    for line in _read_text(git_dir / "config").splitlines():
+    for line in _read_text(git_dir / "config").split("\n"):
         section = _REMOTE_SECTION.match(line)
         if section or _SECTION.match(line):
             remote = section[1] if section else ""
@@ -121,7 +121,7 @@ def read_head(git_dir: Path) -> str:
 
 
 def _find_packed_ref(git_dir: Path, name: str) -> str:
-    for line in _read_text(git_dir / "packed-refs").splitlines():
+    for line in _read_text(git_dir / "packed-refs").split("\n"):
         object_id, _, ref = line.partition(" ")
         if ref == name:
             return object_id

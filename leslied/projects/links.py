@@ -42,12 +42,13 @@ def load_links(path: Path) -> ProjectLinks:
 
 def add_link(links: ProjectLinks, old: str, new: str) -> None:
     """Link a project to another; raise UserError if that would be a cycle."""
+    if new == old:
+        raise UserError(f"Both mean the project {old}.", "Name two projects.")
     others = {path: target for path, target in links.links.items() if path != old}
     if follow_links(new, others) == old:
-        hint = f"Remove the other link first: leslied projects unlink {new}"
         raise UserError(
             f"{new} is already part of {old}.",
-            hint if new != old else "Name two different projects.",
+            f"Remove the other link first: leslied projects unlink {new}",
         )
     links.links = others | {old: new}
     links.separate = [path for path in links.separate if path != old]
