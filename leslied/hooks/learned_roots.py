@@ -8,10 +8,13 @@ being learned again.
 from __future__ import annotations
 
 from leslied.hooks.files import read_part, write_atomic
+from leslied.layout import LESLIE_FOLDER
 
 FILE = "learned-roots.txt"
 MAX_ROOTS = 50
 _MAX_BYTES = 500_000
+_FORBIDDEN_PARTS = frozenset(("", ".", "..", LESLIE_FOLDER))
+"""Parts of paths that are ambiguous, or that belong to leslied's own outputs."""
 _HEADER = (
     "# Folders of Claude Code that hooks named. Delete a line to forget a folder;\n"
     "# write ! before it to never read it.\n"
@@ -45,7 +48,7 @@ def find_config_folder(log: str) -> str:
     if not log.startswith("/") or not log.endswith(".jsonl"):
         return ""
     parts = log.split("/")
-    if not log.isprintable() or not {"", ".", "..", ".leslie"}.isdisjoint(parts[1:]):
+    if not log.isprintable() or not _FORBIDDEN_PARTS.isdisjoint(parts[1:]):
         return ""
     folder, separator, below = log.rpartition("/projects/")
     return folder if separator and "/" in below else ""

@@ -22,15 +22,23 @@ if TYPE_CHECKING:
     from leslied.queries.projects import ProjectState
 
 
-@click.group(cls=LesliedGroup, see_also=["list", "stats", "threads"])
-def command() -> None:
+@click.group(
+    cls=LesliedGroup,
+    invoke_without_command=True,
+    see_also=["list", "stats", "threads"],
+)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Show projects, and link those that are the same.
 
     A project is a Git repository with all its working trees; without Git, it is the
     folder in which a session worked. A repository that was moved is recognised if its
     old path is gone, and it has the same first commit and the same remote or the same
-    Git directory. Otherwise, link the old path to the new one.
+    Git directory. Otherwise, link the old path to the new one. Without a command,
+    projects are listed.
     """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_)
 
 
 @command.command(
@@ -43,7 +51,7 @@ def command() -> None:
 )
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool) -> None:
+def list_(ctx: click.Context, *, as_json: bool = False) -> None:
     """Show projects with their working trees and links, last active first."""
     app = get_app(ctx)
     with app.open_queries() as queries:

@@ -275,9 +275,9 @@ def _has_begun_before(main: SessionSummary, ledger: TranscriptLedger) -> bool:
 
 
 def _get_output_cwd(main: SessionSummary) -> str:
-    """Return the working directory, or the project if the working tree is gone."""
-    is_gone = main.worktree and not Path(main.worktree).exists()
-    return main.project if is_gone else main.cwd
+    """Return the working directory, or the project if that folder is gone."""
+    folder = Path(main.worktree or main.cwd)
+    return main.cwd if folder.exists() else main.project
 
 
 def _find_parent_units(
