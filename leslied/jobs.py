@@ -69,10 +69,11 @@ def sync(app: App, progress: StageProgress, *, stop_all: bool) -> SyncReport:
         # transcripts are rarely needed.
         report = flow.run(Budget(includes_backlog=stop_all), show_stage)
         if any(each.needs_reload for each in report.reports):
-            flow = app.make_flow(
+            new_flow = app.make_flow(
                 store, reader, is_final=stop_all, on_progress=progress.update
             )
-            again = flow.run(Budget(includes_backlog=stop_all), show_stage)
+            new_flow.adopt(flow)
+            again = new_flow.run(Budget(includes_backlog=stop_all), show_stage)
             report.reports += again.reports
             report.failures |= again.failures
     ingest = report.sum_up(IngestReport)
