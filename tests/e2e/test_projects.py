@@ -244,6 +244,23 @@ def test_a_session_that_goes_on_leaves_the_central_tree(
     assert "thread-11111111" in json.loads(relations)["threads"]
 
 
+def test_threads_of_all_projects_are_listed_by_time(
+    leslied: LesliedRunner, claude: ClaudeHome, home: Path
+):
+    for name, session_id in (("a", SESSION), ("b", TREE_SESSION)):
+        write_session(claude, make_repository(home / name), session_id)
+        leslied("sync", "--stop-all")
+
+    table = leslied("threads", "list").out.splitlines()
+    projects = leslied("threads", "list", "--json").json["data"]["projects"]
+
+    assert [line.split()[0] for line in table[1:]] == [
+        "thread-22222222",
+        "thread-11111111",
+    ]
+    assert [Path(each["project"]).name for each in projects] == ["b", "a"]
+
+
 def write_hook_event(home: Path, log: Path, session_id: str = SESSION) -> None:
     folder = home / ".local/share/leslied/hooks/spool"
     folder.mkdir(parents=True, exist_ok=True)

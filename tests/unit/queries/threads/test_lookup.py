@@ -8,7 +8,6 @@ import pytest
 
 from leslied.errors import LesliedError, UserError
 from leslied.queries.context import QueryContext
-from leslied.queries.threads import lookup
 from leslied.queries.threads.lookup import (
     get_latest_thread,
     get_thread,
@@ -71,20 +70,3 @@ def test_the_latest_thread_of_a_project_is_found(queries: QueryContext, project:
 def test_a_folder_without_threads_is_an_error(queries: QueryContext, tmp_path: Path):
     with pytest.raises(UserError, match="There is no thread"):
         get_latest_thread(queries, tmp_path)
-
-
-def test_the_project_that_changed_last_comes_first(
-    queries: QueryContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    bases = []
-    for name, time in (("a", "2026-01-01T00:00:00Z"), ("b", "2026-02-01T00:00:00Z")):
-        builder = ProjectBuilder(tmp_path / name)
-        builder.add(f"thread-{name}", "plan.md")
-        builder.data["threads"][f"thread-{name}"]["updated_at"] = time
-        builder.build(f"thread-{name}")
-        bases.append(builder.base)
-    monkeypatch.setattr(lookup, "list_base_folders", lambda *_: bases)
-
-    listed = list_threads(queries, None)
-
-    assert [project.base.name for project in listed.projects] == ["b", "a"]
