@@ -9,7 +9,7 @@ from __future__ import annotations
 from leslied.hooks import learned_roots
 from leslied.hooks.files import read_part, write_atomic
 
-_FOLDER, _NAME = "hooks", "scope.txt"
+_FOLDER, _NAME = "hooks", "scope"
 _ROOT, _EXCLUDE = "root ", "exclude "
 _MAX_BYTES = 500_000
 

@@ -40,9 +40,11 @@ class RootLearner:
         if not self.is_enabled:
             return None
         try:
-            real_log = log.resolve(strict=True)
+            return self._learn(log.resolve(strict=True))
         except (OSError, ValueError, RuntimeError):
             return None
+
+    def _learn(self, real_log: Path) -> Path | None:
         text = learned_roots.find_config_folder(str(real_log))
         folder = Path(text)
         if not text or not self._is_trusted(folder, real_log):

@@ -63,12 +63,10 @@ def find_repository(folder: str) -> Repository | None:
 
 def find_git_dir(main: Path) -> Path | None:
     """Return the folder with the objects and refs of a repository, or None."""
-    entry = main / ".git"
-    if entry.is_dir():
-        return entry
-    if entry.is_file():
-        return _read_git_file(entry)
-    return main if (main / "objects").is_dir() else None
+    if _exists(main / ".git" / "objects"):
+        return main / ".git"
+    git_dir = _read_git_file(main / ".git")
+    return git_dir or (main if _exists(main / "objects") else None)
 
 
 def get_directory_id(git_dir: Path) -> str:

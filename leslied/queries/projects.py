@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,7 +99,7 @@ def _make_state(
     worktrees = {f.worktree for f in folders if f.worktree not in ("", f.repository)}
     return ProjectState(
         path=path,
-        exists=Path(path).exists(),
+        exists=os.path.lexists(path),
         sessions=sum(activity.sessions for activity in activities),
         last_active_at=from_us(max(each.last_active_us for each in activities)),
         folders=[folder.path for folder in folders],

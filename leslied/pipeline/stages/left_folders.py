@@ -18,7 +18,7 @@ from leslied.layout import assets_file
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
 from leslied.threads.operations import remove_thread
-from leslied.threads.relations_file import RelationsFile
+from leslied.threads.relations_file import LockBusyError, RelationsFile
 
 if TYPE_CHECKING:
     from leslied.clock import Clock
@@ -56,25 +56,34 @@ class LeftFolders(Stage):
         with self.store.relations() as ledger:
             left_folders = ledger.list_left_folders()
         for left in left_folders:
-            work = partial(self._clear, left)
+            work = partial(self._clear, left, report)
             self.failures.attempt("thread", left.thread_id, work, report.errors)
         return report
 
-    def _clear(self, left: LeftFolder) -> None:
+    def _clear(self, left: LeftFolder, report: Report) -> None:
+        """Clear one folder; leave it to the next run if its lock is held."""
         base = Path(os.fsdecode(left.folder))
         if base.is_relative_to(self.central):
             self._keep_file_histories(base, left)
-            # Delete the files even if the relations file cannot be written.
-            with suppress(SinkError):
-                RelationsFile(
-                    base=base,
-                    clock=self.clock,
-                    read=sinks.read_file,
-                    write=sinks.write_file,
-                ).update(lambda data, _: remove_thread(data, left.thread_id))
+            try:
+                self._remove_relations(base, left.thread_id)
+            except LockBusyError:
+                report.has_more = True
+                return
+            except SinkError:
+                pass  # Delete the files even if the relations cannot be written.
             sinks.remove_central_thread(base, left.thread_id)
         with self.store.relations() as ledger:
             ledger.mark_left(left)
+
+    def _remove_relations(self, base: Path, thread_id: str) -> None:
+        RelationsFile(
+            base=base,
+            clock=self.clock,
+            read=sinks.read_file,
+            write=sinks.write_file,
+            retry_delays=(),
+        ).update(lambda data, _: remove_thread(data, thread_id))
 
     def _keep_file_histories(self, base: Path, left: LeftFolder) -> None:
         """Copy the index of a thread's assets, which has the histories of its files."""

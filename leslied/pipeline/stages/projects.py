@@ -158,7 +158,7 @@ class ProjectStage(Stage):
         if found and found.worktree in (self.home, Path("/")):
             found = None
         if previous and previous.worktree:
-            is_removed = not Path(previous.worktree).exists()
+            is_removed = not os.path.lexists(previous.worktree)
             if is_removed or found is None:
                 return previous
         if found is None:
@@ -175,12 +175,12 @@ class ProjectStage(Stage):
         self, repositories: Mapping[str, Repository], report: ProjectsReport
     ) -> dict[str, Repository]:
         """Return the repositories, each with the path to which it was moved."""
-        moves = find_moves(repositories.values(), os.path.exists)
+        moves = find_moves(repositories.values(), os.path.lexists)
         linked = {}
         for path, repository in repositories.items():
             target = moves.get(path, "")
             # A repository that was moved on stays linked while both paths are gone.
-            if not target and not Path(path).exists():
+            if not target and not os.path.lexists(path):
                 target = repository.linked_to
             if target and target != repository.linked_to:
                 report.moved[path] = target

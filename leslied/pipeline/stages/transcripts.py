@@ -234,7 +234,7 @@ class TranscriptStage(Stage):
         """
         folder = Path(main.folder)
         is_central = folder.is_relative_to(self.policy.central)
-        if not main.folder or (folder.exists() and not is_central):
+        if not main.folder or (os.path.lexists(folder) and not is_central):
             return
         is_continued = _has_begun_before(main, ledger) and not _is_old(main, ledger)
         if is_central and not is_continued:
@@ -276,8 +276,8 @@ def _has_begun_before(main: SessionSummary, ledger: TranscriptLedger) -> bool:
 
 def _get_output_cwd(main: SessionSummary) -> str:
     """Return the working directory, or the project if that folder is gone."""
-    folder = Path(main.worktree or main.cwd)
-    return main.cwd if folder.exists() else main.project
+    folder = main.worktree or main.cwd
+    return main.cwd if os.path.lexists(folder) else main.project
 
 
 def _find_parent_units(

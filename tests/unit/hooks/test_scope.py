@@ -54,7 +54,7 @@ def test_nothing_is_read_if_the_agent_is_disabled(tmp_path: Path):
 
 
 def test_an_unchanged_scope_is_not_written_again(data: str):
-    file = Path(data) / "hooks" / "scope.txt"
+    file = Path(data) / "hooks" / "scope"
     before = file.stat().st_ino
 
     scope.save(data, ["/h/.claude/projects"], ["/secret/*"])

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from leslied.layout import RELATIONS_FILE, assets_file, thread_folder
+from leslied.layout import (
+    LESLIE_FOLDER,
+    RELATIONS_FILE,
+    RELATIONS_LOCK_NAME,
+    assets_file,
+    thread_folder,
+)
 from leslied.model.record import SessionKey
+from leslied.pipeline import Report
 from leslied.pipeline.stages.left_folders import LeftFolders
 from leslied.store import Store, StoreReader
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
@@ -30,7 +37,7 @@ def project(home: Path) -> Path:
     return home / "app"
 
 
-def leave(claude: ClaudeHome, old: Path, new: Path) -> None:
+def leave(claude: ClaudeHome, old: Path, new: Path) -> Report:
     """Move the thread of a session from one folder to another; run the stage."""
     claude.write(ClaudeLogBuilder(cwd=str(new)).prompt("one"))
     central = claude.store_path.parent / "central"
@@ -43,9 +50,11 @@ def leave(claude: ClaudeHome, old: Path, new: Path) -> None:
             stage = LeftFolders(
                 store=store, reader=reader, central=central, clock=claude.clock
             )
-            assert stage.run().errors == {}
+            report = stage.run()
         with store.relations() as ledger:
-            assert ledger.list_left_folders() == []
+            assert bool(ledger.list_left_folders()) == report.has_more
+    assert report.errors == {}
+    return report
 
 
 def make_base(base: Path, *threads: str) -> Path:
@@ -99,6 +108,18 @@ def test_the_histories_of_files_are_kept(
     leave(claude, base, project)
 
     assert (project / assets_file(THREAD)).read_bytes() == before
+
+
+def test_a_folder_whose_lock_is_held_is_left_to_the_next_run(
+    claude: ClaudeHome, central: Path, project: Path
+):
+    base = make_base(central / "app-1", THREAD)
+    (base / LESLIE_FOLDER / RELATIONS_LOCK_NAME).mkdir()
+
+    report = leave(claude, base, project)
+
+    assert report.has_more
+    assert (base / assets_file(THREAD)).exists()
 
 
 def test_a_project_that_a_thread_left_is_not_touched(
