@@ -129,6 +129,10 @@ def remove_thread(data: RelationsData, thread_id: str) -> None:
     for thread in data["threads"].values():
         if thread.get("parent_id") == thread_id:
             thread["parent_id"] = None
+    for operation in data["operations"]:
+        # The operations of its children stay, but without the parent.
+        if operation["params"].get("parent_id") == thread_id:
+            operation["params"]["parent_id"] = None
     data["operations"] = [
         operation
         for operation in data["operations"]
