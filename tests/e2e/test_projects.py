@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from tests.support.claude import (
     ClaudeLogBuilder,
 )
 from tests.support.cli import LesliedRunner
+from tests.support.daemon import Daemon
 from tests.support.git import git, make_repository
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -183,6 +186,20 @@ def test_a_link_joins_projects_until_it_is_removed(grouped: LesliedRunner, home:
     assert "~/app: includes ~/notes (linked by you)" in listed
     assert unlinked.out == "~/notes is now its own project.\n"
     assert list_ids(grouped, "app") == {SESSION, TREE_SESSION}
+
+
+def test_a_running_daemon_applies_a_link(grouped: LesliedRunner, home: Path):
+    daemon = Daemon(home)
+    try:
+        wait_until(
+            lambda: grouped("status", "--json").json["data"]["daemon"]["running"]
+        )
+        linked = grouped("projects", "link", "notes", "app")
+
+        wait_until(lambda: len(list_ids(grouped, "app")) == 3)
+    finally:
+        daemon.end(signal.SIGTERM)
+    assert linked.out.endswith("The daemon applies this within a second.\n")
 
 
 def test_a_link_survives_a_rebuild(grouped: LesliedRunner, home: Path):

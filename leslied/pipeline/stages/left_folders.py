@@ -22,6 +22,7 @@ from leslied.threads.relations_file import LockBusyError, RelationsFile
 
 if TYPE_CHECKING:
     from leslied.clock import Clock
+    from leslied.model.session import SessionSummary
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import LeftFolder, Store, StoreReader
 
@@ -63,8 +64,11 @@ class LeftFolders(Stage):
     def _clear(self, left: LeftFolder, report: Report) -> None:
         """Clear one folder; leave it to the next run if its lock is held."""
         base = Path(os.fsdecode(left.folder))
-        if base.is_relative_to(self.central):
-            self._keep_file_histories(base, left)
+        session = self.reader.find_session(left.key)
+        # A thread returns if its project cannot be written to after all.
+        has_left = session is not None and Path(session.folder) != base
+        if session and has_left and base.is_relative_to(self.central):
+            self._keep_file_histories(base, left, session)
             try:
                 self._remove_relations(base, left.thread_id)
             except LockBusyError:
@@ -85,11 +89,12 @@ class LeftFolders(Stage):
             retry_delays=(),
         ).update(lambda data, _: remove_thread(data, thread_id))
 
-    def _keep_file_histories(self, base: Path, left: LeftFolder) -> None:
+    def _keep_file_histories(
+        self, base: Path, left: LeftFolder, session: SessionSummary
+    ) -> None:
         """Copy the index of a thread's assets, which has the histories of its files."""
-        session = self.reader.find_session(left.key)
-        name = assets_file(left.thread_id)
+        new_base, name = Path(session.folder), assets_file(left.thread_id)
         data = sinks.read_file(base, name)
-        if session and data and sinks.read_file(Path(session.folder), name) is None:
+        if data and sinks.read_file(new_base, name) is None:
             with suppress(SinkError):
-                sinks.write_file(Path(session.folder), name, data)
+                sinks.write_file(new_base, name, data)

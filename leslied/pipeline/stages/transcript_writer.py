@@ -153,8 +153,7 @@ class TranscriptWriter:
         """Write a file below the base; create the folder's `.gitignore` if missing."""
         if self._base.is_relative_to(self.central):
             sinks.make_folder(self._base)
-        if sinks.read_file(self._base, GITIGNORE_FILE) is None:
-            sinks.write_file(self._base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
+        write_gitignore(self._base)
         sinks.write_file(self._base, name, data)
         self.report.files_written += 1
 
@@ -185,6 +184,12 @@ class TranscriptWriter:
 
     def _get_reserved(self, unit: Unit) -> Transcript:
         return self.reserved[unit.summary.key, unit.number]
+
+
+def write_gitignore(base: Path) -> None:
+    """Create the folder's `.gitignore` if missing; raise SinkError if that fails."""
+    if sinks.read_file(base, GITIGNORE_FILE) is None:
+        sinks.write_file(base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
 
 
 def _iter_units(units: Iterable[Unit]) -> Iterator[Unit]:

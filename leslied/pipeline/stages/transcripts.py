@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from leslied.pipeline.stages.transcript_writer import (
     MAX_TRANSCRIPTS,
     SettleReport,
     TranscriptWriter,
+    write_gitignore,
 )
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
@@ -240,7 +242,11 @@ class TranscriptStage(Stage):
         if is_central and not is_continued:
             return
         location = self.policy.choose(_get_output_cwd(main))
-        if not location.reason and location.folder != folder:
+        if location.reason or location.folder == folder:
+            return
+        # A thread must not be split between two folders, so test the new one first.
+        with suppress(SinkError):
+            write_gitignore(location.folder)
             ledger.change_folder(main.key, os.fsencode(location.folder))
             report.moved_threads[main.thread_id] = str(location.folder)
 

@@ -122,6 +122,16 @@ def test_a_folder_whose_lock_is_held_is_left_to_the_next_run(
     assert (base / assets_file(THREAD)).exists()
 
 
+def test_a_thread_that_returned_keeps_its_files(
+    claude: ClaudeHome, central: Path, project: Path
+):
+    base = make_base(central / "app-1", THREAD)
+
+    leave(claude, base, base)
+
+    assert (base / assets_file(THREAD)).exists()
+
+
 def test_a_project_that_a_thread_left_is_not_touched(
     claude: ClaudeHome, home: Path, project: Path
 ):

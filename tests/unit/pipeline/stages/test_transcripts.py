@@ -581,6 +581,21 @@ def test_a_thread_moves_to_its_project_only_once(
     assert report.files_written == 1
 
 
+def test_an_old_session_that_goes_on_stays_if_its_project_cannot_be_written(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    (project / ".leslie").write_text("not a folder")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+
+    report = settle(backfill="central")
+
+    assert (report.moved_threads, report.errors) == ({}, {})
+    assert len(list_central(claude)) == 2
+
+
 def test_an_old_session_that_goes_on_stays_where_its_project_is_refused(
     claude: ClaudeHome, settle: SettleHarness
 ):
