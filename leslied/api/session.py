@@ -72,7 +72,7 @@ def make_session_view(summary: SessionSummary, queries: ScriptQueries) -> Sessio
         id=listed.id,
         parent=key.session_id if summary.is_subagent else None,
         agent=key.agent,
-        project=shown.cwd or None,
+        project=shown.project or None,
         title=shown.title or None,
         description=shown.description or None,
         status=listed.status,

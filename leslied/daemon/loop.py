@@ -158,6 +158,8 @@ class Loop:
         """Run the stages and log what they did."""
         report = self.flow.run(budget)
         self._log_failures(report.failures)
+        if any(each.needs_reload for each in report.reports):
+            self._next_scan = 0.0
         for event in (e for each in report.reports for e in each.list_events()):
             if event.is_warning:
                 self._warn(event)

@@ -196,7 +196,13 @@ SESSION_FIELDS = (
     Field("agent", "the agent's name", attrgetter("summary.key.agent")),
     Field(
         "project",
-        "the session's working directory",
+        "the Git repository it worked in; without Git, its working directory",
+        get_or_none("summary.project"),
+        TEXT_OR_NULL,
+    ),
+    Field(
+        "cwd",
+        "its working directory",
         get_or_none("summary.cwd"),
         TEXT_OR_NULL,
     ),

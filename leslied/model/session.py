@@ -31,6 +31,12 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     thread_id: str
     title: str
     cwd: str
+    project: str = ""
+    """The Git repository of the working directory, or the working directory itself."""
+    worktree: str = ""
+    """The Git top level that contains the working directory; empty without Git."""
+    has_project: bool = False
+    """Whether the project of the working directory was looked up."""
     model: str
     started_at: datetime | None
     ended_at: datetime | None

@@ -134,6 +134,11 @@ class Report:
         return False
 
     @property
+    def needs_reload(self) -> bool:
+        """Return whether the flow must be made again to use what was learned."""
+        return False
+
+    @property
     def restart_from(self) -> str:
         """Return the name of an earlier stage that has new work, or ""."""
         return ""

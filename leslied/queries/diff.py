@@ -123,7 +123,7 @@ def _collect_metadata(side: DiffSide) -> dict[str, Any]:
         "title": session.title or None,
         "agent": session.key.agent,
         "model": session.model or None,
-        "project": session.cwd or None,
+        "project": session.project or None,
         "started_at": session.started_at,
         "duration_seconds": _measure_duration(session),
         "units": session.units,

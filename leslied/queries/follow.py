@@ -163,7 +163,7 @@ class _SessionFilter:
     def _is_decided(self, group: SessionGroup) -> bool:
         # A session's folder may be unknown until after its first entry.
         session = self.reader.find_session(SessionKey(*group))
-        return group in self.matching_sessions or bool(session and session.cwd)
+        return group in self.matching_sessions or bool(session and session.has_project)
 
     def includes(self, key: SessionKey) -> bool:
         """Return whether the session is followed; call `update` or `refresh` first."""

@@ -24,7 +24,12 @@ from leslied.store.read.usage_queries import UsageFilter, UsageQueries
 
 if TYPE_CHECKING:
     from leslied.store.ledgers.exports import DueSession, ExportLedger
-    from leslied.store.ledgers.relations import DueThread, RelationsLedger, ThreadMove
+    from leslied.store.ledgers.relations import (
+        DueThread,
+        LeftFolder,
+        RelationsLedger,
+        ThreadMove,
+    )
     from leslied.store.ledgers.transcripts import TranscriptLedger
     from leslied.store.read.queries import Queries
     from leslied.store.read.record_pages import RecordFilter
@@ -42,6 +47,7 @@ __all__ = [
     "DueSession",
     "DueThread",
     "ExportLedger",
+    "LeftFolder",
     "Match",
     "Queries",
     "RecordFilter",
@@ -66,6 +72,7 @@ _LAZY_IMPORTS = {
     "DueSession": "ledgers.exports",
     "DueThread": "ledgers.relations",
     "ExportLedger": "ledgers.exports",
+    "LeftFolder": "ledgers.relations",
     "Queries": "read.queries",
     "RecordFilter": "read.record_pages",
     "RelationsLedger": "ledgers.relations",

@@ -343,3 +343,20 @@ def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookH
     log_text = (harness.home / "log").read_text()
     assert '"event": "hooks.events"' in log_text
     print(log_text)
+
+
+def test_another_config_dir_is_read_by_a_running_daemon(harness: HookHarness):
+    elsewhere = str(harness.home / "elsewhere")
+    runner = LesliedRunner(harness.home)
+    assert runner("hooks", "install", CLAUDE_CONFIG_DIR=elsewhere).code == 0
+    with (harness.home / "log").open("w") as log:
+        daemon = runner.start("run", "--log-json", stderr=log)
+    try:
+        wait_until((harness.data / "store.db").exists, 20)
+        harness.run("hello", env={"CLAUDE_CONFIG_DIR": elsewhere})
+        seconds = wait_until(harness.has_stopped_session, 10)
+        print(f"\nread {seconds:.2f} s after the agent exited")
+    finally:
+        daemon.terminate()
+        daemon.wait(10)
+    assert f"{elsewhere}\n" in (harness.data / "learned-roots.txt").read_text()

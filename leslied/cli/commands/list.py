@@ -40,7 +40,7 @@ _COLUMNS = (
     cls=LesliedCommand,
     examples=[
         ("leslied list", "the latest sessions"),
-        ("leslied list --project . --since 7d", "this folder, last 7 days"),
+        ("leslied list --project . --since 7d", "this project, last 7 days"),
         ("leslied list --sort cost -n 5", "the five most expensive sessions"),
         ("leslied list --status active", "sessions that are active now"),
         ("leslied list --json | jq .data.sessions[0]", "the newest one, with its cost"),
@@ -121,7 +121,7 @@ def _lines(
             session.key.agent,
             format_time(session.ended_at),
             listed.status,
-            format_path(session.cwd, home).rpartition("/")[2] or "-",
+            format_path(session.project, home).rpartition("/")[2] or "-",
             _format_title(session),
             str(session.units),
             str(session.tool_calls),

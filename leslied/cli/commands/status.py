@@ -17,6 +17,7 @@ from leslied.cli.render.output import (
     parse_time,
     sanitize,
 )
+from leslied.hooks import learned_roots
 from leslied.queries.operations.status import load_status
 from leslied.rendering.humanize import (
     format_ago,
@@ -96,6 +97,7 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
     yield ""
     yield from _agent_lines(status.agents, app.clock.now())
     yield from _outdated_lines(status.agents)
+    yield from _learned_lines(status.agents, app)
     for entry in status.rejected or ():
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
@@ -109,6 +111,20 @@ def _format_daemon(daemon: DaemonState) -> str:
     if daemon.paused:
         return f"paused (continue with: leslied unpause); {state}"
     return state
+
+
+def _learned_lines(agents: list[AgentState], app: App) -> Iterator[str]:
+    """Yield a line for each folder that was learned from a hook event."""
+    home = str(app.home)
+    file = format_path(str(app.paths.data_dir / learned_roots.FILE), home)
+    for agent in agents:
+        for root in agent.roots:
+            if root.is_learned:
+                path = format_path(root.path, home)
+                yield sanitize(
+                    f"{agent.name}: also reads {path}, which a hook named; "
+                    f"to forget it, edit {file}"
+                )
 
 
 def _outdated_lines(agents: list[AgentState]) -> Iterator[str]:

@@ -31,7 +31,7 @@ class SessionLabels:
         """Format id and folder of a session, or parent id and task of a subagent."""
         short_id = self._shorten_id(key.session_id)
         if summary is None or not summary.is_subagent:
-            folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
+            folder = summary.project.rstrip("/").rpartition("/")[2] if summary else ""
             return _fit_label(f"{short_id} {folder or key.agent}")
         # The type alone is ambiguous: several subagents of one type may run at once.
         name = summary.description or summary.agent_type

@@ -140,6 +140,11 @@ class Rebuild:
             created_us, metadata = self._load_metadata(old, manifest, report)
             self._restore_metadata(store, created_us, metadata)
             if old:
+                with store.projects() as projects:
+                    projects.save_folders(
+                        activity.folder for activity in old.projects.list_folders()
+                    )
+                    projects.save_repositories(old.projects.list_repositories())
                 with store.metadata() as ledger:
                     ledger.restore_observed_times(old.iter_observed_times())
                 with RebuildReader(self._new_path) as new:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import StoreUnusable
-from leslied.hooks import AGENT_NAME, inbox, injection_state, spool
+from leslied.hooks import AGENT_NAME, inbox, injection_state, scope, spool
 from leslied.hooks.files import remove_file
-from leslied.model.source import Root, WatchDepth
+from leslied.model.source import Environment, Root, WatchDepth
 from leslied.model.times import to_ns
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import IngestReport
+from leslied.pipeline.root_learning import RootLearner
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class HookEventsReport(Report):
     ingest: IngestReport = field(default_factory=IngestReport)
     unknown_folders: set[Path] = field(default_factory=set)
     """Folders of named logs that are not below any agent's root."""
+    learned_roots: set[Path] = field(default_factory=set)
+    """Folders of the agent that were learned from named logs."""
 
     event = "hooks.events"
 
@@ -52,6 +56,17 @@ class HookEventsReport(Report):
     def has_changes(self) -> bool:
         """Return whether later stages may have new work."""
         return self.stopped > 0
+
+    @property
+    def needs_reload(self) -> bool:
+        """Return whether there are new folders to read."""
+        return bool(self.learned_roots)
+
+    def list_events(self) -> Iterator[LogEvent]:
+        """Yield everything that the daemon logs, with each learned folder."""
+        yield from Report.list_events(self)
+        for folder in self.learned_roots:
+            yield LogEvent("hooks.learn", {"path": str(folder)}, is_warning=False)
 
     def list_warnings(self) -> Iterator[LogEvent]:
         """Yield a log event for everything that could not be used."""
@@ -73,6 +88,9 @@ class HookEvents(Stage):
     stop_detection: StopDetection
     clock: Clock
     failures: Failures = field(default_factory=Failures)
+    learner: RootLearner | None = None
+    exclude: tuple[str, ...] = ()
+    """Globs of the folders whose sessions are not stored."""
     name = "hook events"
 
     @classmethod
@@ -89,6 +107,8 @@ class HookEvents(Stage):
             stop_detection,
             context.clock,
             context.failures,
+            _make_learner(context),
+            context.settings.projects.exclude,
         )
 
     @property
@@ -101,12 +121,14 @@ class HookEvents(Stage):
         """Return the folder of pending hook events."""
         return self.data_dir / spool.FOLDER
 
-    def run(self, budget: Budget = FULL_BUDGET) -> HookEventsReport:  # noqa: ARG002
+    def run(self, budget: Budget = FULL_BUDGET) -> HookEventsReport:
         """Read the logs that hooks named, and mark ended sessions as stopped.
 
         A file whose event fails unexpectedly stays in the spool until it succeeds or
         has failed too often. No entry is lost then: the next scan reads the log.
         """
+        if budget.is_scan:
+            self._save_scope()
         now_ns = to_ns(self.clock.now())
         spooled = spool.read_events(str(self.data_dir), now_ns)
         report = HookEventsReport(dropped=spooled.dropped)
@@ -171,13 +193,51 @@ class HookEvents(Stage):
         keys = ("transcript_path", "agent_transcript_path")
         logs = {event.get(key, "") for event in events for key in keys}
         paths = [Path(log) for log in sorted(logs) if _is_absolute_path(log)]
-        roots = [root.path for ingest in self.ingests for root in ingest.roots]
         for path in paths:
-            if not any(path.is_relative_to(root) for root in roots):
-                report.unknown_folders.add(path.parent)
+            if not self._is_below_root(path):
+                self._learn_root(path, report)
         for ingest in self.ingests:
             if ingest.adapter.name == AGENT_NAME:
                 report.ingest += ingest.ingest_files(paths)
+
+    def _is_below_root(self, path: Path) -> bool:
+        roots = [root.path for ingest in self.ingests for root in ingest.roots]
+        return any(path.is_relative_to(root) for root in roots)
+
+    def _learn_root(self, log: Path, report: HookEventsReport) -> None:
+        """Learn the folder of a log that is not below any root, if it is safe."""
+        with suppress(OSError):
+            if self._is_below_root(log.resolve()):
+                return
+        folder = self.learner.learn(log) if self.learner else None
+        if folder:
+            report.learned_roots.add(folder)
+        else:
+            report.unknown_folders.add(log.parent)
+
+    def _save_scope(self) -> None:
+        """Tell hooks which logs are read; none if the agent is disabled."""
+        is_enabled = self.learner is None or self.learner.is_enabled
+        roots = [
+            str(root.path)
+            for ingest in self.ingests
+            for root in ingest.roots
+            if is_enabled and ingest.adapter.name == AGENT_NAME
+        ]
+        with suppress(OSError):
+            scope.save(str(self.data_dir), roots, list(self.exclude))
+
+
+def _make_learner(context: StageContext) -> RootLearner:
+    (adapter,) = (each for each, _ in context.agents if each.name == AGENT_NAME)
+    environment = Environment(home=context.home, environ={}, platform="")
+    return RootLearner(
+        agent=AGENT_NAME,
+        data_dir=context.paths.data_dir,
+        own_folders=(context.paths.data_dir, context.paths.state_dir),
+        make_roots=lambda folder: list(adapter.roots(environment, [folder])),
+        is_enabled=context.settings.agent(AGENT_NAME).enabled,
+    )
 
 
 def _is_absolute_path(text: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
@@ -21,6 +23,7 @@ from leslied.pipeline.stages.transcript_writer import (
     MAX_TRANSCRIPTS,
     SettleReport,
     TranscriptWriter,
+    write_gitignore,
 )
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
@@ -127,7 +130,7 @@ class TranscriptStage(Stage):
         if main is not None:
             with self.store.transcripts() as ledger:
                 if not ledger.has_files(key):
-                    folder = self.policy.choose_central(main.cwd).folder
+                    folder = self.policy.choose_central(_get_output_cwd(main)).folder
                     ledger.move_unwritten_thread(key, os.fsencode(folder))
         try:
             self._settle_session(key, report)
@@ -144,6 +147,7 @@ class TranscriptStage(Stage):
             return
         children = self.reader.list_subagents(key)
         with self.store.transcripts() as ledger:
+            self._move_thread(main, ledger, report)
             unit_by_child = _find_parent_units(main, children, ledger)
             # Do not write files that would be removed at once as surplus.
             last_surplus = main.units - MAX_TRANSCRIPTS
@@ -205,14 +209,13 @@ class TranscriptStage(Stage):
         saved_folder = ledger.get_folder(main.key)
         if saved_folder:
             return structs.replace(main, folder=os.fsdecode(saved_folder))
-        location = self.policy.choose(main.cwd)
-        is_old = main.ended_at is not None and (
-            to_us(main.ended_at) < ledger.get_created_us()
-        )
+        is_old = _is_old(main, ledger)
         if is_old and self.backfill == "none":
             return structs.replace(main, folder="")
         if is_old and self.backfill == "central":
-            location = self.policy.choose_central(main.cwd)
+            location = self.policy.choose_central(_get_output_cwd(main))
+        else:
+            location = self.policy.choose(_get_output_cwd(main))
         ledger.set_folder(main.key, os.fsencode(location.folder))
         main = structs.replace(main, folder=str(location.folder))
         claimed_id = find_claiming_thread(
@@ -221,6 +224,31 @@ class TranscriptStage(Stage):
         if claimed_id and ledger.claim_thread_id(main.key, claimed_id):
             return structs.replace(main, thread_id=claimed_id)
         return main
+
+    def _move_thread(
+        self, main: SessionSummary, ledger: TranscriptLedger, report: SettleReport
+    ) -> None:
+        """Move a thread to its project, if it may be written to, in two cases.
+
+        The session began before the store was created, so that its files are in the
+        central tree, and goes on now; or the folder with its files is gone, because a
+        working tree was removed or a repository was moved.
+        """
+        folder = Path(main.folder)
+        is_central = folder.is_relative_to(self.policy.central)
+        if not main.folder or (os.path.lexists(folder) and not is_central):
+            return
+        is_continued = _has_begun_before(main, ledger) and not _is_old(main, ledger)
+        if is_central and not is_continued:
+            return
+        location = self.policy.choose(_get_output_cwd(main))
+        if location.reason or location.folder == folder:
+            return
+        # A thread must not be split between two folders, so test the new one first.
+        with suppress(SinkError):
+            write_gitignore(location.folder)
+            ledger.change_folder(main.key, os.fsencode(location.folder))
+            report.moved_threads[main.thread_id] = str(location.folder)
 
     def _load_session(
         self, main: SessionSummary, number: int, children: list[SessionSummary]
@@ -236,6 +264,26 @@ class TranscriptStage(Stage):
             status=compute_status(main, self.clock.now()),
         )
         return redact_session(session, self.redact)
+
+
+def _is_old(main: SessionSummary, ledger: TranscriptLedger) -> bool:
+    """Return whether the session ended before the store was created."""
+    if main.ended_at is None or main.is_live:
+        return False
+    return to_us(main.ended_at) < ledger.get_created_us()
+
+
+def _has_begun_before(main: SessionSummary, ledger: TranscriptLedger) -> bool:
+    """Return whether the session began before the store was created."""
+    if main.started_at is None:
+        return False
+    return to_us(main.started_at) < ledger.get_created_us()
+
+
+def _get_output_cwd(main: SessionSummary) -> str:
+    """Return the working directory, or the project if that folder is gone."""
+    folder = main.worktree or main.cwd
+    return main.cwd if os.path.lexists(folder) else main.project
 
 
 def _find_parent_units(

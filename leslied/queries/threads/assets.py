@@ -104,13 +104,11 @@ def _select_sessions(
     if thread_id:
         return [resolve_id(context.reader, thread_id).session]
     sessions = [s for s in list_sessions(context.reader) if s.folder]
-    project = find_project(str(folder))
-    project_sessions = [s for s in sessions if project and _is_in_project(s, project)]
+    project = str(find_project(str(folder)) or "")
+    project_sessions = [
+        s for s in sessions if project and project in (s.folder, s.worktree, s.project)
+    ]
     return (project_sessions or sessions)[:_MAX_THREADS]
-
-
-def _is_in_project(session: SessionSummary, project: Path) -> bool:
-    return Path(session.folder) == project or find_project(session.cwd) == project
 
 
 def _load_index(

@@ -173,7 +173,10 @@ def load_thread_trees(context: QueryContext, project: Path | None) -> ThreadList
 
 
 def list_threads(context: QueryContext, project: Path | None) -> ThreadList:
-    """Return the same threads as flat lists, most recently changed first."""
+    """Return the same threads as flat lists, most recently changed first.
+
+    The project with the most recently changed thread comes first.
+    """
     projects = [
         ProjectThreads(
             tree.base,
@@ -185,6 +188,7 @@ def list_threads(context: QueryContext, project: Path | None) -> ThreadList:
         )
         for tree in load_thread_trees(context, project).projects
     ]
+    projects.sort(key=lambda each: each.threads[0].updated_at, reverse=True)
     return ThreadList(projects, is_flat=True)
 
 

@@ -245,7 +245,7 @@ def _sum_to_dict(
 def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
     return {
         "title": redact(session.title) or None,
-        "project": redact(session.cwd) or None,
+        "project": redact(session.project) or None,
         "units": session.units,
         "tool_calls": session.tool_calls,
         "subagents": session.subagents,

@@ -202,14 +202,14 @@ class UsageStats:
 
     @cached_property
     def projects(self) -> Mapping[SessionName, str]:
-        """Working directory of each session.
+        """Project of each session.
 
-        If the main log is missing, it is the directory of a subagent.
+        If the main log is missing, it is the project of a subagent.
         """
         projects: dict[SessionName, str] = {}
-        for stream, cwd in self._queries.list_folders().items():
+        for stream, project in self._queries.list_projects().items():
             if stream.source == MAIN or get_session(stream) not in projects:
-                projects[get_session(stream)] = cwd
+                projects[get_session(stream)] = project
         return projects
 
     def list_unpriced_models(self, total: UsageSummary) -> list[str]:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.output import Transcript
-from leslied.model.record import SessionKey
+from leslied.model.record import MAIN, SessionKey
 from leslied.store.read.spawn_lookup import StoredSpawnLookup
 from leslied.store.sql import fetch_value, list_columns, make_insert
 from leslied.store.streams import IS_STREAM, find_stream
@@ -209,6 +209,32 @@ class TranscriptLedger:
         )
         self.set_folder(session, folder)
 
+    def change_folder(self, session: SessionKey, folder: bytes) -> None:
+        """Change the folder of a thread with files, and make all of them due.
+
+        The old folder is stored until `RelationsLedger.mark_left`.
+        """
+        values = {"agent": session.agent, "id": session.session_id, "folder": folder}
+        streams = "SELECT id FROM session WHERE agent = :agent AND session_id = :id"
+        self._db.execute(
+            "INSERT OR REPLACE INTO left_folder SELECT id, folder FROM session "
+            f"WHERE id IN ({streams}) AND source = '{MAIN}'",
+            values,
+        )
+        self._db.execute(
+            "UPDATE transcript SET folder = :folder, digest = x'', "
+            "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
+            f"WHERE session IN ({streams})",
+            values,
+        )
+        # The relations file of the new folder must get the thread.
+        self._db.execute(
+            "INSERT OR REPLACE INTO thread_due (session) SELECT session "
+            f"FROM left_folder WHERE session IN ({streams})",
+            values,
+        )
+        self.set_folder(session, folder)
+
     def mark_settled(self, agent: str, session_id: str) -> None:
         """Mark the session as settled, and its thread as due for indexing."""
         self._db.execute(
@@ -225,7 +251,8 @@ class TranscriptLedger:
     def mark_old_settled(self) -> None:
         """Mark as settled all sessions that ended before the store was created."""
         self._db.execute(
-            "UPDATE session SET is_dirty = 0 WHERE is_dirty AND ended_us < ?",
+            "UPDATE session SET is_dirty = 0 "
+            "WHERE is_dirty AND ended_us < ? AND NOT is_live",
             (self.get_created_us(),),
         )
 

@@ -161,22 +161,56 @@ def _and(left: Condition, right: Condition) -> Condition:
     return f"{left_sql} AND {right_sql}", [*left_values, *right_values]
 
 
-def _compile_project(project: str) -> Condition:
-    """Match a folder and all folders below it, or all folders with a name.
+def make_project_sql(session: str) -> str:
+    """Return SQL for the project of a session, by the alias of its table."""
+    return (
+        f"ifnull((SELECT project FROM project_folder WHERE path = {session}.cwd), "
+        f"{session}.cwd)"
+    )
 
-    An absolute path selects one folder; any other text is a name.
-    """
+
+def _compile_project(project: str) -> Condition:
+    """Match the projects with a name, or those that belong to an absolute path."""
     if project.startswith("/"):
-        folder = project.rstrip("/")
-        return "(m.cwd = ? OR substr(m.cwd, 1, ?) = ?)", [
-            folder,
-            len(folder) + 1,
-            folder + "/",
-        ]
-    return f"(m.cwd {_LIKE} OR m.cwd {_LIKE})", [
-        f"%/{escape_like(project)}",
-        escape_like(project),
-    ]
+        return _compile_project_path(project.rstrip("/"))
+    is_named = " OR ".join(
+        f"{column} {_LIKE} OR {column} {_LIKE}"
+        for column in ("project", "repository", "worktree")
+    )
+    patterns = [f"%/{escape_like(project)}", escape_like(project)]
+    # A working directory that is not looked up yet counts as a project.
+    condition = (
+        "(m.cwd IN (SELECT path FROM project_folder WHERE project IN "
+        f"(SELECT project FROM project_folder WHERE {is_named})) "
+        f"OR (m.cwd {_LIKE} OR m.cwd {_LIKE}) "
+        "AND m.cwd NOT IN (SELECT path FROM project_folder))"
+    )
+    return condition, patterns * 4
+
+
+def _compile_project_path(path: str) -> Condition:
+    """Match the project that contains the path, and everything at or below the path.
+
+    The path may be in any working tree, and in a folder that no longer exists.
+    """
+    # All folders that contain the path are prefixes of it; the last is the innermost.
+    innermost = (
+        "(SELECT max(folder) FROM (SELECT worktree AS folder FROM project_folder "
+        "UNION SELECT repository FROM project_folder WHERE worktree <> '') "
+        "WHERE folder <> '' AND substr(?, 1, length(folder) + 1) = folder || '/')"
+    )
+    projects = (
+        "SELECT project FROM project_folder WHERE project = ? "
+        f"OR substr(project, 1, ?) = ? OR worktree = {innermost} "
+        f"OR worktree <> '' AND repository = {innermost}"
+    )
+    prefix = path + "/"
+    below = [path, len(prefix), prefix]
+    condition = (
+        f"(m.cwd IN (SELECT path FROM project_folder WHERE project IN ({projects})) "
+        "OR m.cwd = ? OR substr(m.cwd, 1, ?) = ?)"
+    )
+    return condition, [*below, prefix, prefix, *below]
 
 
 def _compile_thread(thread: str) -> Condition:

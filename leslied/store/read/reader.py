@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from leslied.model.failure import Failure
     from leslied.model.query import Query, Selection
     from leslied.model.session import SessionSummary, Unit
+    from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SizeQueries
     from leslied.store.read.unit_ids import UnitId
@@ -139,6 +140,13 @@ class StoreReader:
     def change_feed(self) -> ChangeFeed:
         """Feed of new records and stopped sessions."""
         return ChangeFeed(self._db, self.path)
+
+    @property
+    def projects(self) -> ProjectQueries:
+        """Queries over projects."""
+        from leslied.store.read.project_queries import ProjectQueries  # noqa: PLC0415
+
+        return ProjectQueries(self._db, self.path)
 
     @property
     def sizes(self) -> SizeQueries:

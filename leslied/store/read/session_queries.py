@@ -9,6 +9,7 @@ from leslied.model.record import SessionKey
 from leslied.store.read.filter_sql import (
     SESSION_GROUPS_WITH_MAIN,
     compile_session_list_filters,
+    make_project_sql,
 )
 from leslied.store.read.record_query import IS_VISIBLE
 
@@ -22,7 +23,7 @@ _ORDERS = {
     "recent": f"{_LAST_ACTIVE} DESC",
     "started": "ifnull(m.started_us, 0) DESC",
     "title": f"{_TITLE} = '', {_TITLE}",
-    "project": f"m.cwd = '', m.cwd, {_LAST_ACTIVE} DESC",
+    "project": f"m.cwd = '', {make_project_sql('m')}, {_LAST_ACTIVE} DESC",
     "units": "m.units DESC",
     "tools": "m.tool_calls DESC",
 }

@@ -39,12 +39,14 @@ class SummaryRow(NamedTuple):
     seen_us: int
     folder: bytes
     is_live: int
+    project: str | None
+    worktree: str | None
 
 
 _SQL = {"tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END"}
 SELECT_SUMMARIES = (
     f"SELECT {', '.join(_SQL.get(name, name) for name in SummaryRow._fields)} "
-    "FROM session WHERE entries > 0"
+    "FROM session LEFT JOIN project_folder ON path = cwd WHERE entries > 0"
 )
 """Selects sessions and subagents that have entries; conditions can be appended."""
 
@@ -58,6 +60,9 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
             title=row.title, first_prompt=row.first_prompt, description=row.description
         ),
         cwd=row.cwd,
+        project=row.project or row.cwd,
+        worktree=row.worktree or "",
+        has_project=row.project is not None,
         model=row.model,
         started_at=from_us(row.started_us) if row.started_us is not None else None,
         ended_at=from_us(row.ended_us) if row.ended_us is not None else None,

@@ -17,6 +17,7 @@ from leslied.model.field_tables import (
     UNIT_FIELDS,
     USAGE_FIELDS,
 )
+from leslied.store.read.filter_sql import make_project_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,7 +101,7 @@ _ENTRY_SQL = {
     "unit": "p.unit",
     "chat_id": "chat_of(p.session, p.unit)",
     "thread_id": "nullif(s.thread_id, '')",
-    "project": "nullif(s.cwd, '')",
+    "project": f"nullif({make_project_sql('s')}, '')",
     "type": "r.type",
     "role": "r.role",
     "created_at": _time_sql("r.created_us"),
@@ -120,7 +121,7 @@ _PLACEMENT_ABOUT = {
     "unit": "the number of the unit; 0 before the first prompt",
     "chat_id": "the unit's id, for `show`",
     "thread_id": "the session's thread",
-    "project": "the session's working directory",
+    "project": "the session's project",
     "log_path": "the file or database it was read from",
 }
 """Descriptions of the columns that are not fields of a record."""

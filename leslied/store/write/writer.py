@@ -35,6 +35,7 @@ from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.ledgers.metadata import MetadataLedger
+from leslied.store.ledgers.projects import ProjectLedger
 from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
@@ -130,12 +131,13 @@ class Store:
     ) -> dict[bytes, FileStamp]:
         """Return the file stamps of the agent's sources, by path.
 
-        With `is_final`, omit sources that have an unread incomplete last line.
+        With `is_final`, omit sources that have an unread incomplete last line. Omit
+        sources that were gone, so that they are read if they are back.
         """
         complete_condition = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
             f"SELECT path, {list_columns(STAMP_COLUMNS)} FROM source "
-            f"WHERE agent = ? {complete_condition}",
+            f"WHERE agent = ? AND NOT is_gone {complete_condition}",
             (agent,),
         )
         return {path: unpack_stamp(stamp) or NO_STAMP for path, *stamp in rows}
@@ -282,6 +284,12 @@ class Store:
         """Yield the ledger of exports, in one transaction."""
         with self._commits.postponable():
             yield ExportLedger(self._db)
+
+    @contextmanager
+    def projects(self) -> Iterator[ProjectLedger]:
+        """Yield the ledger of projects, in one transaction."""
+        with self._commits.postponable():
+            yield ProjectLedger(self._db)
 
     @contextmanager
     def failures(self) -> Iterator[FailureLedger]:

@@ -183,6 +183,27 @@ def test_a_failing_stage_is_logged_once(
     assert event["name"] == "exports"
 
 
+def test_a_folder_that_a_hook_named_is_read_at_once(
+    daemon: LoopHarness, claude: ClaudeHome, builder: ClaudeLogBuilder, home: Path
+):
+    daemon.iterate(1)
+    claude.projects = home / "elsewhere" / "projects"
+    log = claude.write(builder.prompt("fix it"), builder.answer("Done."))
+    spool = daemon.loop.flow.get_stage(HookEvents).spool_dir
+    event = {"hook_event_name": "Stop", "transcript_path": str(log)}
+    spool.mkdir(parents=True)
+    (spool / "1.json").write_text(json.dumps(event))
+
+    for _ in range(3):
+        daemon.loop.watcher.wake()
+        daemon.loop._run_once()
+        daemon.clock.advance(3)
+
+    watched = [root.path for root in daemon.loop.flow.watched_roots]
+    assert claude.projects in watched
+    assert len(daemon.transcripts()) == 1
+
+
 class BellStage(Stage):
     """A stage that only the test knows."""
 

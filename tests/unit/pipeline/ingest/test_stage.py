@@ -113,3 +113,23 @@ def test_a_failing_commit_affects_only_its_source_and_moves_no_cursor(
     assert report.added.records > 0
     assert again.entries == 2
     assert again.failures == {}
+
+
+def count_gone(claude: ClaudeHome) -> int:
+    with StoreReader(claude.store_path) as reader:
+        return int(reader.summarize_agents()[0]["gone"])
+
+
+def test_a_log_that_comes_back_unchanged_is_no_longer_gone(claude: ClaudeHome):
+    log = claude.write(ClaudeLogBuilder().prompt("one"))
+    claude.sync()
+    log.rename(claude.home / "away")
+    claude.sync()
+    gone_before = count_gone(claude)
+    (claude.home / "away").rename(log)
+
+    report = claude.sync()
+
+    assert (gone_before, count_gone(claude)) == (1, 0)
+    assert report.added.records == 0
+    assert claude.sync().commits == 0

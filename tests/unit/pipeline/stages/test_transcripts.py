@@ -24,6 +24,7 @@ from leslied.sinks.leslie import (
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import (
+    AFTER_STORE_CREATION,
     SESSION,
     ClaudeHome,
     ClaudeLogBuilder,
@@ -565,6 +566,101 @@ def test_an_old_session_is_written_to_the_central_tree(
 
     assert not (project / ".leslie").exists()
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
+
+
+def mark_live(claude: ClaudeHome) -> None:
+    """Record that a process works on the session, as stop detection does."""
+    with Store(claude.store_path, claude.clock) as store:
+        claude.sync(store)
+        store.mark_live("claude-code", [SESSION])
+
+
+def list_central(claude: ClaudeHome) -> list[Path]:
+    return list(claude.store_path.parent.rglob("central/**/*.txt"))
+
+
+def test_a_session_that_is_open_when_the_store_is_created_is_not_old(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    mark_live(claude)
+
+    settle(backfill="central")
+
+    assert len(list_transcripts(project)) == 1
+    assert not list_central(claude)
+
+
+def test_an_open_session_is_written_if_old_sessions_are_not(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    mark_live(claude)
+
+    settle(backfill="none")
+
+    assert len(list_transcripts(project)) == 1
+
+
+def test_an_old_session_that_goes_on_moves_to_its_project(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    settle(backfill="central")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"), builder.answer("2"))
+
+    report = settle(backfill="central")
+
+    names = ["20261116-1000-one.txt", "21000101-0000-two.txt"]
+    assert list_transcripts(project) == names
+    assert report.moved_threads == {"thread-11111111": str(project)}
+
+
+def test_a_thread_moves_to_its_project_only_once(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+    settle(backfill="central")
+    claude.write(builder.answer("2"))
+
+    report = settle(backfill="central")
+
+    assert report.moved_threads == {}
+    assert report.files_written == 1
+
+
+def test_an_old_session_that_goes_on_stays_if_its_project_cannot_be_written(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    (project / ".leslie").write_text("not a folder")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+
+    report = settle(backfill="central")
+
+    assert (report.moved_threads, report.errors) == ({}, {})
+    assert len(list_central(claude)) == 2
+
+
+def test_an_old_session_that_goes_on_stays_where_its_project_is_refused(
+    claude: ClaudeHome, settle: SettleHarness
+):
+    builder = ClaudeLogBuilder(cwd="/etc")
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+
+    report = settle(backfill="central")
+
+    assert report.moved_threads == {}
+    assert len(list_central(claude)) == 2
 
 
 @pytest.mark.fault("P1")

@@ -33,6 +33,8 @@ ROW = SummaryRow(
     seen_us=0,
     folder=b"/app",
     is_live=1,
+    project=None,
+    worktree=None,
 )
 
 
@@ -69,3 +71,16 @@ def test_the_title_is_the_agents_title_else_the_prompt_else_the_description(
     columns: dict[str, str], title: str
 ):
     assert unpack(**columns).title == title
+
+
+def test_the_project_is_the_working_directory_until_it_is_looked_up():
+    summary = unpack()
+
+    assert (summary.project, summary.has_project) == ("/app", False)
+
+
+def test_the_project_and_working_tree_of_the_working_directory_are_known():
+    summary = unpack(project="/repo", worktree="/tree")
+
+    assert (summary.project, summary.worktree) == ("/repo", "/tree")
+    assert summary.has_project
