@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
+from leslied.sessions.rewinds import count_current, update_forks
 from leslied.sessions.turns import AGENT_OUTPUT_TYPES, TURN_TYPES, ends_turn
 
 if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
+    from leslied.sessions.rewinds import EntryLookup
 
 _TITLE_RANKS = {"summary": 1, "ai": 2, "agent": 3, "custom": 4}
 _FIRST_PROMPT_CHARACTERS = 200
@@ -55,6 +57,8 @@ class SessionTotals:
     is_finished: int = 0
     seen_us: int = 0
     """Time at which its newest entry was read."""
+    forks: str = ""
+    """Units that do not continue the one before them: see `sessions/rewinds.py`."""
 
     def add_record(self, record: Record, created_us: int | None, placement: int) -> int:
         """Add a record to the totals.
@@ -88,6 +92,17 @@ class SessionTotals:
         if kind == "ended":
             self.stopped_us = self.seen_us
         return unit_start
+
+    def add_rewind(self, record: Record, lookup: EntryLookup) -> None:
+        """Update the forks, before the record is added."""
+        if self.source != MAIN:
+            return
+        forks = update_forks(self.forks, self.units, record, lookup)
+        if forks != self.forks:
+            self.forks = forks
+            if not count_current(forks, self.units):
+                # The title of a new conversation is its own first prompt.
+                self.first_prompt = ""
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""

@@ -87,7 +87,9 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "local_command":
         author = classify_author(line, text, is_subagent=key.source != MAIN)
         if author.origin == "command":
-            metadata = {"origin": "command"}
+            metadata: dict[str, Any] = {"origin": "command"}
+            if line.parentUuid is None:
+                metadata["is_root"] = True
             message = replace(record, type="user_message", role="user")
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")

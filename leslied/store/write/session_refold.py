@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from leslied.model.record import MAIN, SessionKey
+from leslied.sessions.rewinds import list_changed, list_rewound
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
 from leslied.store.sql import list_columns, make_insert
+from leslied.store.write.entry_places import EntryPlaces
 from leslied.store.write.placement_merge import (
     assign_ids,
     merge_entries,
@@ -213,6 +215,8 @@ class SessionRefold:
         self._move_units(
             session, old, new, are_all_changed=are_all_changed or has_other_visibility
         )
+        rewound = [list_rewound(r.forks, r.units) for r in (before, row)]
+        TranscriptLedger(self.db).mark_due(session, list_changed(*rewound))
         row.is_dirty = 1
         self._mark_due(session, key)
         if any(getattr(before, name) != getattr(row, name) for name in _LINK_COLUMNS):
@@ -227,6 +231,7 @@ class SessionRefold:
         """
         row = self.sessions.reset(key)
         row.seen_us = row.seen_us or self.observed_us
+        places = EntryPlaces(row)
         units: dict[int, int] = {}
         ids: list[int] = []
         for placement, is_copy, entry_id, created_us, *values in self._iter_records(
@@ -235,7 +240,9 @@ class SessionRefold:
             record, *_ = unpack_record(values, key)
             if is_copy:
                 record = structs.replace(record, is_copy=True)
+            row.add_rewind(record, places)
             start = row.add_record(record, created_us, placement)
+            places.add(record, placement, start)
             ids.append(placement)
             units[placement] = row.units
             # A command starts a unit only once the agent replies.

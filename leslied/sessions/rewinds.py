@@ -1,0 +1,189 @@
+"""Rewinds: which units of a session the user took back.
+
+A unit continues the one before it, unless the user returned to an earlier point of the
+conversation. Such a unit is a *fork*. The forks of a session are stored as text: in
+"4:1 5:0", unit 4 continues unit 1, and unit 5 continues none. The units that lead to
+the newest one are current; the others are rewound. After a rewind, the last fork is
+that of the next unit, which does not exist yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from leslied.sessions.turns import AGENT_OUTPUT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.model.record import Record
+
+_PARALLEL = "parallel"
+"""Forks of a session on which several processes worked: none of them is a rewind."""
+_USER_ACTS = ("prompt", "command", "shell")
+"""Origins of messages that follow the point to which the user returned."""
+_OUTPUT_TYPES = AGENT_OUTPUT_TYPES | {"tool_result"}
+
+
+class EntryPlace(NamedTuple):
+    """Position of an entry in its session."""
+
+    unit: int
+    starts_unit: bool
+    """Whether it is the first entry of its unit."""
+
+
+class EntryLookup(Protocol):
+    """The entries of a session, by the ids that the agent gave them."""
+
+    def find_unit_after(self, parent_id: str) -> int:
+        """Return a unit whose first entry follows the one with this id, or 0."""
+
+    def find_place(self, native_id: str, scope: str) -> EntryPlace | None:
+        """Return the place of the entry with this id, or None."""
+
+
+def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) -> str:
+    """Return the forks of a session with `units` units when a record is added.
+
+    A fork is added only if it is certain, because rewound units are left out of context
+    and briefings.
+    """
+    if not units or forks == _PARALLEL:
+        return forks
+    branches = _Branches.parse(forks, units)
+    if record.type in _OUTPUT_TYPES:
+        is_parallel = forks and branches.is_parallel_output(record, lookup)
+        return _PARALLEL if is_parallel else forks
+    if record.metadata.get("kind") == "rewound":
+        target = branches.find_event_target(record, lookup)
+    elif record.metadata.get("origin") in _USER_ACTS:
+        target = branches.find_linked_target(record, lookup)
+    else:
+        return forks
+    if target is None or target == branches.tip:
+        return forks
+    branches.forks[units + 1] = target
+    # Two processes return to their own branch again and again.
+    return _PARALLEL if branches.count_returns() > 1 else branches.format()
+
+
+def list_rewound(forks: str, units: int) -> tuple[range, ...]:
+    """Return the numbers of a session's rewound units as ranges, in order."""
+    if not forks or forks == _PARALLEL:
+        return ()
+    rewound, end = [], units
+    for current in _Branches.parse(forks, units).iter_current():
+        rewound.append(range(current.stop, end + 1))
+        end = min(end, current.start - 1)
+    rewound.append(range(1, end + 1))
+    return tuple(numbers for numbers in reversed(rewound) if numbers)
+
+
+def list_changed(before: tuple[range, ...], after: tuple[range, ...]) -> list[int]:
+    """Return the numbers that are in only one of two lists of rewound units."""
+    return sorted(set(chain(*before)).symmetric_difference(chain(*after)))
+
+
+def count_current(forks: str, units: int) -> int:
+    """Return the number of a session's units that are not rewound."""
+    return units - sum(map(len, list_rewound(forks, units)))
+
+
+@dataclass(slots=True)
+class _Branches:
+    """The units of a session and what each of them continues."""
+
+    units: int
+    """Number of the newest unit."""
+    forks: dict[int, int]
+    """What a fork continues, by number, in order; 0 stands for no unit."""
+
+    @classmethod
+    def parse(cls, text: str, units: int) -> _Branches:
+        pairs = (fork.split(":") for fork in text.split())
+        return cls(units, {int(unit): int(target) for unit, target in pairs})
+
+    def format(self) -> str:
+        return " ".join(f"{unit}:{target}" for unit, target in self.forks.items())
+
+    @property
+    def tip(self) -> int:
+        """The unit that the next one continues."""
+        return self.get_previous(self.units + 1)
+
+    def get_previous(self, unit: int) -> int:
+        """Return the unit that this one continues, or 0."""
+        return self.forks.get(unit, unit - 1)
+
+    def iter_current(self) -> Iterator[range]:
+        """Yield the numbers of the units that lead to the tip, newest first."""
+        end = self.tip
+        while end > 0:
+            start = max((unit for unit in self.forks if unit <= end), default=1)
+            yield range(start, end + 1)
+            end = self.get_previous(start)
+
+    def is_rewound(self, unit: int) -> bool:
+        return unit > 0 and not any(unit in numbers for numbers in self.iter_current())
+
+    def find_event_target(self, record: Record, lookup: EntryLookup) -> int | None:
+        """Return the unit to which an event returned, or None if that is uncertain.
+
+        The event has the number of units or the first entry that the user took back, or
+        it follows the last entry that remains.
+        """
+        turns, first_id = record.metadata.get("turns"), record.metadata.get("to")
+        if isinstance(turns, int):
+            target = self.tip
+            for _ in range(min(turns, target)):
+                target = self.get_previous(target) if target else 0
+            return target
+        if isinstance(first_id, str) and first_id:
+            place = lookup.find_place(first_id, record.scope)
+            if place is None or self.is_rewound(place.unit):
+                return None
+            # A unit of which the user took back only the end is not rewound.
+            return self.get_previous(place.unit) if place.starts_unit else place.unit
+        return self.find_linked_target(record, lookup)
+
+    def find_linked_target(self, record: Record, lookup: EntryLookup) -> int | None:
+        """Return the unit that a user's message continues, unless it is the tip.
+
+        After a rewind, the message follows the same entry as the first unit that was
+        taken back. Or it follows an entry of a rewound unit, which is current again.
+        """
+        if record.metadata.get("is_root"):
+            return 0
+        if record.parent_id and (unit := lookup.find_unit_after(record.parent_id)):
+            return self.get_previous(unit)
+        # Until the next unit starts, entries after a rewind are stored in a unit that
+        # was taken back.
+        if self.forks and self.units + 1 not in self.forks:
+            return self._find_rewound_parent(record, lookup)
+        return None
+
+    def is_parallel_output(self, record: Record, lookup: EntryLookup) -> bool:
+        """Return whether output in a fork continues a unit that was taken back."""
+        return (
+            self.units in self.forks
+            and self._find_rewound_parent(record, lookup) is not None
+        )
+
+    def _find_rewound_parent(self, record: Record, lookup: EntryLookup) -> int | None:
+        """Return the unit of the entry that the record follows, if it is rewound."""
+        if not record.parent_id:
+            return None
+        place = lookup.find_place(record.parent_id, record.scope)
+        return place.unit if place and self.is_rewound(place.unit) else None
+
+    def count_returns(self) -> int:
+        """Return how many forks continue a unit that had been taken back before."""
+        return sum(
+            _Branches(
+                unit - 1, {n: t for n, t in self.forks.items() if n < unit}
+            ).is_rewound(target)
+            for unit, target in self.forks.items()
+        )
