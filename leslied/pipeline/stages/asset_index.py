@@ -316,7 +316,7 @@ def _summarize_thread(
         "status": status,
         "started_at": encode_time(session.started_at),
         "ended_at": encode_time(session.ended_at),
-        "prompts": session.units,
+        "prompts": session.current_units,
         "tool_calls": session.tool_calls,
         "assets": [_summarize_asset(asset) for asset in index["assets"]],
         "progress": index["progress"],

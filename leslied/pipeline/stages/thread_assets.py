@@ -239,7 +239,11 @@ class ThreadAssets:
         earlier copy if its type is skipped or the session no longer has the asset.
         """
         with self.store.assets() as ledger:
-            changes = ledger.list_file_changes(self.session.key)
+            changes = [
+                change
+                for change in ledger.list_file_changes(self.session.key)
+                if not self.session.is_rewound(change.unit)
+            ]
         collected = {
             asset.type: asset
             for asset in collect_assets(changes, self.is_plan_file, self.read_plan)
