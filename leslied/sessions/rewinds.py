@@ -4,7 +4,8 @@ A unit continues the one before it, unless the user returned to an earlier point
 conversation. Such a unit is a *fork*. The forks of a session are stored as text: in
 "4:1 5:0", unit 4 continues unit 1, and unit 5 continues none. The units that lead to
 the newest one are current; the others are rewound. After a rewind, the last fork is
-that of the next unit, which does not exist yet.
+that of the next unit, which does not exist yet. A fork with a question mark counts only
+once an event confirms it.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ class EntryLookup(Protocol):
     def find_place(self, native_id: str, scope: str) -> EntryPlace | None:
         """Return the place of the entry with this id, or None."""
 
+    def find_prompt(self, unit: int) -> str:
+        """Return the text of the unit's first entry, or ""."""
+
+    def count_user_messages(self, unit: int) -> int:
+        """Return the number of user messages in a unit."""
+
 
 def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) -> str:
     """Return the forks of a session with `units` units when a record is added.
@@ -58,14 +65,9 @@ def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) ->
         is_parallel = forks and branches.is_parallel_output(record, lookup)
         return _PARALLEL if is_parallel else forks
     if record.metadata.get("kind") == "rewound":
-        target = branches.find_event_target(record, lookup)
+        branches.add_event(record, lookup)
     elif record.metadata.get("origin") in _USER_ACTS:
-        target = branches.find_linked_target(record, lookup)
-    else:
-        return forks
-    if target is None or target == branches.tip:
-        return forks
-    branches.forks[units + 1] = target
+        branches.add_user_act(record, lookup)
     # Two processes return to their own branch again and again.
     return _PARALLEL if branches.count_returns() > 1 else branches.format()
 
@@ -82,14 +84,16 @@ def list_rewound(forks: str, units: int) -> tuple[range, ...]:
     return tuple(numbers for numbers in reversed(rewound) if numbers)
 
 
+def find_first_current(forks: str, units: int) -> int:
+    """Return the number of a session's first unit that is not rewound, or 0."""
+    rewound = list_rewound(forks, units)
+    first = rewound[0].stop if rewound and rewound[0].start == 1 else 1
+    return first if first <= units else 0
+
+
 def list_changed(before: tuple[range, ...], after: tuple[range, ...]) -> list[int]:
     """Return the numbers that are in only one of two lists of rewound units."""
     return sorted(set(chain(*before)).symmetric_difference(chain(*after)))
-
-
-def count_current(forks: str, units: int) -> int:
-    """Return the number of a session's units that are not rewound."""
-    return units - sum(map(len, list_rewound(forks, units)))
 
 
 @dataclass(slots=True)
@@ -100,14 +104,51 @@ class _Branches:
     """Number of the newest unit."""
     forks: dict[int, int]
     """What a fork continues, by number, in order; 0 stands for no unit."""
+    candidate: tuple[int, int] | None = None
+    """A fork that is not confirmed yet, and what it continues."""
 
     @classmethod
     def parse(cls, text: str, units: int) -> _Branches:
-        pairs = (fork.split(":") for fork in text.split())
-        return cls(units, {int(unit): int(target) for unit, target in pairs})
+        branches = cls(units, {})
+        for fork in text.split():
+            unit, target = map(int, fork.rstrip("?").split(":"))
+            if fork.endswith("?"):
+                branches.candidate = (unit, target)
+            else:
+                branches.forks[unit] = target
+        return branches
 
     def format(self) -> str:
-        return " ".join(f"{unit}:{target}" for unit, target in self.forks.items())
+        forks = [f"{unit}:{target}" for unit, target in self.forks.items()]
+        if self.candidate:
+            forks.append("{}:{}?".format(*self.candidate))
+        return " ".join(forks)
+
+    def add_event(self, record: Record, lookup: EntryLookup) -> None:
+        """Add the fork that an event reports, or confirm the candidate."""
+        target = self._find_event_target(record, lookup)
+        if target is not None:
+            self._add_fork(self.units + 1, target)
+        elif self.candidate:
+            self._add_fork(*self.candidate)
+        self.candidate = None
+
+    def add_user_act(self, record: Record, lookup: EntryLookup) -> None:
+        """Add a fork if the message does not continue the tip."""
+        unit = self.units + 1
+        if self.candidate and self.candidate[0] != unit:
+            self.candidate = None
+        target = self._find_linked_target(record, lookup)
+        if target is None:
+            return
+        if record.metadata.get("has_rewind_events"):
+            self.candidate = (unit, target)
+        else:
+            self._add_fork(unit, target)
+
+    def _add_fork(self, unit: int, target: int) -> None:
+        if target != self.get_previous(unit):
+            self.forks[unit] = target
 
     @property
     def tip(self) -> int:
@@ -129,27 +170,34 @@ class _Branches:
     def is_rewound(self, unit: int) -> bool:
         return unit > 0 and not any(unit in numbers for numbers in self.iter_current())
 
-    def find_event_target(self, record: Record, lookup: EntryLookup) -> int | None:
+    def _find_event_target(self, record: Record, lookup: EntryLookup) -> int | None:
         """Return the unit to which an event returned, or None if that is uncertain.
 
-        The event has the number of units or the first entry that the user took back, or
-        it follows the last entry that remains.
+        The event has the number of user messages or the first entry that were taken
+        back, or it follows the last entry that remains.
         """
         turns, first_id = record.metadata.get("turns"), record.metadata.get("to")
         if isinstance(turns, int):
-            target = self.tip
-            for _ in range(min(turns, target)):
-                target = self.get_previous(target) if target else 0
-            return target
+            return self._count_back(turns, lookup)
         if isinstance(first_id, str) and first_id:
             place = lookup.find_place(first_id, record.scope)
             if place is None or self.is_rewound(place.unit):
                 return None
             # A unit of which the user took back only the end is not rewound.
             return self.get_previous(place.unit) if place.starts_unit else place.unit
-        return self.find_linked_target(record, lookup)
+        return self._find_linked_target(record, lookup)
 
-    def find_linked_target(self, record: Record, lookup: EntryLookup) -> int | None:
+    def _count_back(self, user_messages: int, lookup: EntryLookup) -> int:
+        """Return the unit before these last user messages.
+
+        A unit has several if the user typed while the agent worked.
+        """
+        target = self.tip
+        while target and (count := lookup.count_user_messages(target)) <= user_messages:
+            target, user_messages = self.get_previous(target), user_messages - count
+        return target
+
+    def _find_linked_target(self, record: Record, lookup: EntryLookup) -> int | None:
         """Return the unit that a user's message continues, unless it is the tip.
 
         After a rewind, the message follows the same entry as the first unit that was

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
-from leslied.sessions.rewinds import count_current, update_forks
+from leslied.sessions.rewinds import find_first_current, update_forks
 from leslied.sessions.turns import AGENT_OUTPUT_TYPES, TURN_TYPES, ends_turn
 
 if TYPE_CHECKING:
@@ -99,10 +99,13 @@ class SessionTotals:
             return
         forks = update_forks(self.forks, self.units, record, lookup)
         if forks != self.forks:
+            first_before = find_first_current(self.forks, self.units)
+            first = find_first_current(forks, self.units)
             self.forks = forks
-            if not count_current(forks, self.units):
-                # The title of a new conversation is its own first prompt.
-                self.first_prompt = ""
+            if first != first_before:
+                # The title is the first prompt of the current conversation.
+                prompt = lookup.find_prompt(first) if first else ""
+                self.first_prompt = prompt[:_FIRST_PROMPT_CHARACTERS]
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""

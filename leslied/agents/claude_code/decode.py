@@ -47,7 +47,8 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     line = parse_line(entry.data)
     if entry.is_fragment and not _is_entry(line):
         reject_entry("a fragment that is not an entry")
-    if line.type in NOISE:
+    is_rewind = line.type == "last-prompt" and line.explicit
+    if line.type in NOISE and not is_rewind:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
     if line.type == "progress":
@@ -108,6 +109,8 @@ def _decode_by_type(
             return *events.decode_queue(line, key, state), ""
         case "system":
             return events.decode_system(line, key), state, ""
+        case "last-prompt":
+            return (events.decode_rewind(line, key),), state, ""
         case _:
             return events.decode_setting(line, key), state, ""
 

@@ -45,6 +45,8 @@ _SYSTEM_KINDS: dict[str, EventKind] = {
     "turn_duration": "turn_ended",
     "stop_hook_summary": "turn_ended",
 }
+_FIRST_VERSION_WITH_REWIND_EVENTS = (2, 1, 325)
+"""An earlier version may write them, too; 2.1.197 does not."""
 _NOISE_ATTACHMENTS = frozenset({"prompt_snapshot", "deferred_tools_record"})
 
 
@@ -87,9 +89,7 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "local_command":
         author = classify_author(line, text, is_subagent=key.source != MAIN)
         if author.origin == "command":
-            metadata: dict[str, Any] = {"origin": "command"}
-            if line.parentUuid is None:
-                metadata["is_root"] = True
+            metadata = {"origin": "command", **link_facts(line)}
             message = replace(record, type="user_message", role="user")
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
@@ -102,6 +102,21 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "microcompact_boundary":
         facts["compaction"] = parse_raw(line.microcompactMetadata)
     return (with_kind(record, kind, **facts),)
+
+
+def link_facts(line: ClaudeLine) -> dict[str, Any]:
+    """Return what tells whether a user's message is the first after a rewind."""
+    facts: dict[str, Any] = {"is_root": True} if line.parentUuid is None else {}
+    version = (line.version or "").split(".")
+    if all(part.isdecimal() for part in version):
+        has_events = tuple(map(int, version)) >= _FIRST_VERSION_WITH_REWIND_EVENTS
+        facts |= {"has_rewind_events": True} if has_events else {}
+    return facts
+
+
+def decode_rewind(line: ClaudeLine, key: SessionKey) -> Record:
+    """Decode the line that follows the first message after a rewind."""
+    return with_kind(_make_event(line, key, ""), "rewound", note="rewind")
 
 
 def _decode_retry(line: ClaudeLine, record: Record) -> Record:

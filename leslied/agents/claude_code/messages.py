@@ -239,8 +239,7 @@ def _decode_user_text(
         metadata["is_handoff"] = True
     if line.permissionMode:
         metadata["permission_mode"] = line.permissionMode
-    if line.parentUuid is None:
-        metadata["is_root"] = True
+    metadata |= events.link_facts(line)
     if line.promptSource == "sdk":
         # A program sent the prompt through the SDK.
         metadata["is_program"] = True

@@ -130,6 +130,7 @@ class ClaudeLine(msgspec.Struct):
     customTitle: str | None = None
     agentName: str | None = None
     leafUuid: str | None = None
+    explicit: bool | None = None
     messageId: str | None = None
     mode: str | None = None
     error: Raw = EMPTY_RAW

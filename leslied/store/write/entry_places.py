@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import make_record_id
 from leslied.sessions.rewinds import EntryPlace
+from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,6 +31,18 @@ _SELECT_PLACE = (
 )
 
 
+_SELECT_PROMPT = (
+    "SELECT r.content FROM placement p "
+    "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+    "WHERE p.session = ? AND p.unit = ? ORDER BY p.id LIMIT 1"
+)
+_COUNT_USER_MESSAGES = (
+    "SELECT count(*) FROM placement p "
+    "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
+    "WHERE p.session = ? AND p.unit = ? AND r.type = 'user_message'"
+)
+
+
 class EntryPlaces:
     """Places of a session's entries: those added here, and those in the store."""
 
@@ -40,8 +53,10 @@ class EntryPlaces:
         self._units_before = row.units
         self._placements: dict[str, int] = {}
         """Placement of each added entry, by native id."""
-        self._user_parents: dict[int, str] = {}
-        """Id of the entry that an added user message follows, by placement."""
+        self._user_messages: dict[int, Record] = {}
+        """Added user messages, by placement."""
+        self._prompts: dict[int, str] = {}
+        """Text of the first entry of each added unit."""
         self._unit_starts: list[int] = []
         """First placements of added units; the newest unit is the last one."""
         self._units_after: dict[str, int] = {}
@@ -51,19 +66,20 @@ class EntryPlaces:
         if record.native_id:
             self._placements[record.native_id] = placement
         if record.type == "user_message":
-            self._user_parents[placement] = record.parent_id
+            self._user_messages[placement] = record
         if unit_start:
             self._unit_starts.append(unit_start)
-            parent_id = self._user_parents.get(unit_start, "")
-            self._units_after[parent_id] = self._row.units
+            if first := self._user_messages.get(unit_start):
+                self._units_after[first.parent_id] = self._row.units
+                self._prompts[self._row.units] = first.content
 
     def find_unit_after(self, parent_id: str) -> int:
         """Return a unit whose first entry follows the one with this id, or 0."""
         unit = self._units_after.get(parent_id, 0)
         if unit or self._db is None:
             return unit
-        row = self._db.execute(_SELECT_UNIT_AFTER, (self._row.id, parent_id)).fetchone()
-        return row[0] or 0
+        values = (self._row.id, parent_id)
+        return int(fetch_value(self._db, _SELECT_UNIT_AFTER, values) or 0)
 
     def find_place(self, native_id: str, scope: str) -> EntryPlace | None:
         """Return the place of the entry with this id, or None."""
@@ -77,6 +93,24 @@ class EntryPlaces:
         if row is None:
             return None
         return self._make_place(*row)
+
+    def find_prompt(self, unit: int) -> str:
+        """Return the text of the unit's first entry, or ""."""
+        if unit in self._prompts or self._db is None:
+            return self._prompts.get(unit, "")
+        values = (self._row.id, unit)
+        return str(fetch_value(self._db, _SELECT_PROMPT, values, default=""))
+
+    def count_user_messages(self, unit: int) -> int:
+        """Return the number of user messages in a unit."""
+        added = sum(
+            self._make_place(placement, self._units_before, 0).unit == unit
+            for placement in self._user_messages
+        )
+        if self._db is None:
+            return added
+        values = (self._row.id, unit)
+        return added + int(fetch_value(self._db, _COUNT_USER_MESSAGES, values))
 
     def _make_place(self, placement: int, unit: int, starts_unit: int) -> EntryPlace:
         """Return the place; the last two are those of an entry before added units."""
