@@ -333,4 +333,6 @@ def _summarize_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
         summary["updated_at"] = max(
             (file["updated_at"] for file in files), default=None
         )
+        if rewound := sum(file.get("rewound", False) for file in files):
+            summary["rewound"] = rewound
     return summary
