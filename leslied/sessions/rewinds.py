@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
     from leslied.model.record import Record
 
+UNKNOWN_FORKS = "unknown"
+"""Forks of a session that was read before forks were stored."""
 _PARALLEL = "parallel"
 """Forks of a session on which several processes worked: none of them is a rewind."""
+_WITHOUT_FORKS = ("", UNKNOWN_FORKS, _PARALLEL)
 _USER_ACTS = ("prompt", "command", "shell")
 """Origins of messages that follow the point to which the user returned."""
 _OUTPUT_TYPES = AGENT_OUTPUT_TYPES | {"tool_result"}
@@ -58,7 +61,7 @@ def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) ->
     A fork is added only if it is certain, because rewound units are left out of context
     and briefings.
     """
-    if not units or forks == _PARALLEL:
+    if not units or forks in (UNKNOWN_FORKS, _PARALLEL):
         return forks
     branches = _Branches.parse(forks, units)
     if record.type in _OUTPUT_TYPES:
@@ -74,7 +77,7 @@ def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) ->
 
 def list_rewound(forks: str, units: int) -> tuple[range, ...]:
     """Return the numbers of a session's rewound units as ranges, in order."""
-    if not forks or forks == _PARALLEL:
+    if forks in _WITHOUT_FORKS:
         return ()
     rewound, end = [], units
     for current in _Branches.parse(forks, units).iter_current():

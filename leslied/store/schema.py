@@ -204,6 +204,8 @@ def _add_decoder_versions(connection: sqlite3.Connection) -> None:
 def _add_forks(connection: sqlite3.Connection) -> None:
     """Add the forks of a session, and an index of what its user messages follow."""
     connection.execute("ALTER TABLE session ADD COLUMN forks TEXT NOT NULL DEFAULT ''")
+    # Decoding the logs again finds them.
+    connection.execute("UPDATE session SET forks = 'unknown' WHERE source = 'main'")
     connection.execute(
         "CREATE INDEX record_parent ON record (parent_id) "
         "WHERE type = 'user_message' AND parent_id <> ''"

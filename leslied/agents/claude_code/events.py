@@ -80,7 +80,9 @@ def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
     return replace(record, type="unknown", metadata={"line_type": line.type or ""})
 
 
-def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
+def decode_system(
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
+) -> tuple[Record, ...]:
     """Decode turn ends, compactions, retries, commands and the client's notices."""
     text = flatten_text(parse_raw(line.content))
     record = _make_event(line, key, text)
@@ -89,7 +91,7 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "local_command":
         author = classify_author(line, text, is_subagent=key.source != MAIN)
         if author.origin == "command":
-            metadata = {"origin": "command", **link_facts(line)}
+            metadata = {"origin": "command", **link_facts(line, state)}
             message = replace(record, type="user_message", role="user")
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
@@ -104,8 +106,13 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     return (with_kind(record, kind, **facts),)
 
 
-def link_facts(line: ClaudeLine) -> dict[str, Any]:
-    """Return what tells whether a user's message is the first after a rewind."""
+def link_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what tells whether a user's message is the first after a rewind.
+
+    The first prompt of a session never is.
+    """
+    if not state.get("has_prompt"):
+        return {}
     facts: dict[str, Any] = {"is_root": True} if line.parentUuid is None else {}
     version = (line.version or "").split(".")
     if all(part.isdecimal() for part in version):

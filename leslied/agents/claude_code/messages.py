@@ -239,7 +239,9 @@ def _decode_user_text(
         metadata["is_handoff"] = True
     if line.permissionMode:
         metadata["permission_mode"] = line.permissionMode
-    metadata |= events.link_facts(line)
+    if origin in ("prompt", "command", "shell"):
+        metadata |= events.link_facts(line, state)
+        state = state if "has_prompt" in state else {**state, "has_prompt": True}
     if line.promptSource == "sdk":
         # A program sent the prompt through the SDK.
         metadata["is_program"] = True

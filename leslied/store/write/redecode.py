@@ -54,8 +54,6 @@ class Redecode:
         self._generation = 0
         self._decoded: dict[int, dict[int, DecodedPlacement]] = {}
         """Placements by stream and entry number, in the order of the source."""
-        self._rewinds: set[int] = set()
-        """Numbers of entries that report a rewind; older stores ignored them."""
         self.changed_sessions = 0
         """Number of streams that changed; set by `finish`."""
         self.obsolete_transcripts: list[Transcript] = []
@@ -99,7 +97,7 @@ class Redecode:
             sessions=self._sessions,
             source=self._source,
             coverage=coverage,
-            changed_entries=self._versions.changed_entries | self._rewinds,
+            changed_entries=self._versions.changed_entries,
             observed_us=self._observed_us,
         )
         sessions = self._find_sessions(refold.changed_entries)
@@ -162,8 +160,6 @@ class Redecode:
             self._usage.add(record, item.entry_id, session)
         if record.metadata.get("kind") == "title" and record.metadata.get("leaf"):
             self._sessions.add_leaf_title(record)
-        if record.metadata.get("kind") == "rewound":
-            self._rewinds.add(number)
         placement = DecodedPlacement(
             item.source, item.generation, item.offset, item.length, int(record.is_copy)
         )

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from leslied.model.record import MAIN, SessionKey
-from leslied.sessions.rewinds import list_changed, list_rewound
+from leslied.sessions.rewinds import UNKNOWN_FORKS, list_changed, list_rewound
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
-from leslied.store.sql import list_columns, make_insert
+from leslied.store.sql import fetch_value, list_columns, make_insert
 from leslied.store.write.entry_places import EntryPlaces
 from leslied.store.write.placement_merge import (
     assign_ids,
@@ -110,6 +110,7 @@ class SessionRefold:
         # A copy is hidden if there is an original, so its mark affects all units.
         has_new_copies = any(self._get_copy_mark(p, decoded) != p.is_copy for p in old)
         is_same = merged == [p.entry for p in old] and not has_new_copies
+        is_same = is_same and not self._has_unknown_forks(session)
         if is_same and self.changed_entries.isdisjoint(p.entry for p in old):
             return False
         # A reordered entry gets the id of the position that it takes.
@@ -128,6 +129,10 @@ class SessionRefold:
             "(SELECT 1 FROM placement WHERE entry = ?1)",
             [(entry,) for entry in self._removed_entries],
         )
+
+    def _has_unknown_forks(self, session: int) -> bool:
+        query = "SELECT forks FROM session WHERE id = ?"
+        return bool(fetch_value(self.db, query, (session,)) == UNKNOWN_FORKS)
 
     def _list_reordered(
         self, remaining: list[_Placement], decoded: dict[int, DecodedPlacement]
