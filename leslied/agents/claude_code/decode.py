@@ -51,6 +51,8 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if line.type in NOISE and not is_rewind:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
+    if line.parentUuid and "has_links" not in state:
+        state = {**state, "has_links": True}
     if line.type == "progress":
         return _decode_progress(line, key, state)
     context_records, state = detect_context_change(line, state)

@@ -109,9 +109,9 @@ def decode_system(
 def link_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
     """Return what tells whether a user's message is the first after a rewind.
 
-    The first prompt of a session never is.
+    Nothing does in a log whose lines do not name the line that they follow.
     """
-    if not state.get("has_prompt"):
+    if "has_links" not in state:
         return {}
     facts: dict[str, Any] = {"is_root": True} if line.parentUuid is None else {}
     version = (line.version or "").split(".")

@@ -241,7 +241,6 @@ def _decode_user_text(
         metadata["permission_mode"] = line.permissionMode
     if origin in ("prompt", "command", "shell"):
         metadata |= events.link_facts(line, state)
-        state = state if "has_prompt" in state else {**state, "has_prompt": True}
     if line.promptSource == "sdk":
         # A program sent the prompt through the SDK.
         metadata["is_program"] = True
