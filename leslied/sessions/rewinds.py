@@ -39,6 +39,14 @@ class EntryPlace(NamedTuple):
     """Whether it is the first entry of its unit."""
 
 
+class FirstEntry(NamedTuple):
+    """What a unit starts with."""
+
+    text: str = ""
+    ordinal: int | None = None
+    """Its number in the conversation, if the agent numbers entries."""
+
+
 class EntryLookup(Protocol):
     """The entries of a session, by the ids that the agent gave them."""
 
@@ -48,8 +56,8 @@ class EntryLookup(Protocol):
     def find_place(self, native_id: str, scope: str) -> EntryPlace | None:
         """Return the place of the entry with this id, or None."""
 
-    def find_prompt(self, unit: int) -> str:
-        """Return the text of the unit's first entry, or ""."""
+    def find_first_entry(self, unit: int) -> FirstEntry:
+        """Return the first entry of a unit."""
 
     def count_user_messages(self, unit: int) -> int:
         """Return the number of user messages in a unit."""
@@ -176,12 +184,14 @@ class _Branches:
     def _find_event_target(self, record: Record, lookup: EntryLookup) -> int | None:
         """Return the unit to which an event returned, or None if that is uncertain.
 
-        The event has the number of user messages or the first entry that were taken
-        back, or it follows the last entry that remains.
+        The event has the number of user messages, or the id or ordinal of the first
+        entry, that the user took back; or it follows the last entry that remains.
         """
         turns, first_id = record.metadata.get("turns"), record.metadata.get("to")
         if isinstance(turns, int):
             return self._count_back(turns, lookup)
+        if isinstance(ordinal := record.metadata.get("ordinal"), int):
+            return self._find_before_ordinal(ordinal, lookup)
         if isinstance(first_id, str) and first_id:
             place = lookup.find_place(first_id, record.scope)
             if place is None or self.is_rewound(place.unit):
@@ -198,6 +208,13 @@ class _Branches:
         target = self.tip
         while target and (count := lookup.count_user_messages(target)) <= user_messages:
             target, user_messages = self.get_previous(target), user_messages - count
+        return target
+
+    def _find_before_ordinal(self, ordinal: int, lookup: EntryLookup) -> int:
+        """Return the unit that has started before the entry with this ordinal."""
+        target = self.tip
+        while target and (lookup.find_first_entry(target).ordinal or 0) >= ordinal:
+            target = self.get_previous(target)
         return target
 
     def _find_linked_target(self, record: Record, lookup: EntryLookup) -> int | None:

@@ -104,7 +104,7 @@ class SessionTotals:
             self.forks = forks
             if first != first_before:
                 # The title is the first prompt of the current conversation.
-                prompt = lookup.find_prompt(first) if first else ""
+                prompt = lookup.find_first_entry(first).text if first else ""
                 self.first_prompt = prompt[:_FIRST_PROMPT_CHARACTERS]
 
     def add_title(self, title: str, kind: str) -> None:

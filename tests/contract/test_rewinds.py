@@ -31,24 +31,30 @@ def list_rewound(contents: StoreContents) -> list[str]:
     return [unit.prompt for unit in contents.units() if unit.is_rewound]
 
 
-# Claude Code
+# All agents
 
 
 @pytest.mark.parametrize(
-    ("case", "rewound"),
+    ("agent", "case", "rewound"),
     [
-        ("rewind", ["slow", "long", "green"]),
-        ("rewind-old", ["red", "blue", "green", "yellow"]),
-        ("parallel", []),
-        ("parallel-old", []),
+        ("claude-code", "rewind", ["slow", "long", "green"]),
+        ("claude-code", "rewind-old", ["red", "blue", "green", "yellow"]),
+        ("claude-code", "parallel", []),
+        ("claude-code", "parallel-old", []),
+        ("codex", "rewind", ["blue", "green", "black"]),
+        ("gemini-cli", "rewind", ["blue", "green"]),
+        ("qwen-code", "rewind", ["blue", "green"]),
     ],
 )
 def test_only_prompts_that_the_user_took_back_are_rewound(
-    make_home: MakeHome, case: str, rewound: list[str]
+    make_home: MakeHome, agent: str, case: str, rewound: list[str]
 ):
-    contents = make_home("claude-code").read_case(case)
+    contents = make_home(agent).read_case(case)
 
     assert [prompt.split()[2] for prompt in list_rewound(contents)] == rewound
+
+
+# Claude Code
 
 
 def test_in_a_log_without_links_no_prompt_takes_anything_back(make_home: MakeHome):

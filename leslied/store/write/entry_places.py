@@ -5,8 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from leslied.model.record import make_record_id
-from leslied.sessions.rewinds import EntryPlace
+from leslied.sessions.rewinds import EntryPlace, FirstEntry
 from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ _SELECT_PLACE = (
 )
 
 
-_SELECT_PROMPT = (
-    "SELECT r.content FROM placement p "
+_SELECT_FIRST_ENTRY = (
+    "SELECT r.content, r.metadata FROM placement p "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "WHERE p.session = ? AND p.unit = ? ORDER BY p.id LIMIT 1"
 )
@@ -55,8 +57,8 @@ class EntryPlaces:
         """Placement of each added entry, by native id."""
         self._user_messages: dict[int, Record] = {}
         """Added user messages, by placement."""
-        self._prompts: dict[int, str] = {}
-        """Text of the first entry of each added unit."""
+        self._first_entries: dict[int, FirstEntry] = {}
+        """First entry of each added unit."""
         self._unit_starts: list[int] = []
         """First placements of added units; the newest unit is the last one."""
         self._units_after: dict[str, int] = {}
@@ -71,7 +73,10 @@ class EntryPlaces:
             self._unit_starts.append(unit_start)
             if first := self._user_messages.get(unit_start):
                 self._units_after[first.parent_id] = self._row.units
-                self._prompts[self._row.units] = first.content
+                ordinal = first.metadata.get("ordinal")
+                self._first_entries[self._row.units] = FirstEntry(
+                    first.content, ordinal
+                )
 
     def find_unit_after(self, parent_id: str) -> int:
         """Return a unit whose first entry follows the one with this id, or 0."""
@@ -94,12 +99,17 @@ class EntryPlaces:
             return None
         return self._make_place(*row)
 
-    def find_prompt(self, unit: int) -> str:
-        """Return the text of the unit's first entry, or ""."""
-        if unit in self._prompts or self._db is None:
-            return self._prompts.get(unit, "")
+    def find_first_entry(self, unit: int) -> FirstEntry:
+        """Return the first entry of a unit."""
+        if unit in self._first_entries or self._db is None:
+            return self._first_entries.get(unit, FirstEntry())
         values = (self._row.id, unit)
-        return str(fetch_value(self._db, _SELECT_PROMPT, values, default=""))
+        row = self._db.execute(_SELECT_FIRST_ENTRY, values).fetchone()
+        if row is None:
+            return FirstEntry()
+        content, metadata = row
+        facts = msgspec.json.decode(metadata) if metadata else {}
+        return FirstEntry(content, facts.get("ordinal"))
 
     def count_user_messages(self, unit: int) -> int:
         """Return the number of user messages in a unit."""

@@ -11,6 +11,7 @@ from leslied.model.record import Record
 from leslied.sessions.rewinds import (
     UNKNOWN_FORKS,
     EntryPlace,
+    FirstEntry,
     find_first_current,
     list_changed,
     list_rewound,
@@ -54,8 +55,8 @@ class Conversation:
         del scope
         return self.places.get(native_id)
 
-    def find_prompt(self, unit: int) -> str:
-        return f"p{unit}"
+    def find_first_entry(self, unit: int) -> FirstEntry:
+        return FirstEntry(f"p{unit}", ordinal=10 * unit)
 
     def count_user_messages(self, unit: int) -> int:
         return self.messages[unit]
@@ -205,6 +206,17 @@ def test_more_turns_than_the_session_has_take_back_all():
     conversation.update(make_event("rewound", metadata={"turns": 9}))
 
     assert conversation.rewound == [1, 2]
+
+
+@pytest.mark.parametrize(("ordinal", "rewound"), [(20, [2, 3]), (21, [3]), (31, [])])
+def test_an_event_takes_back_units_that_start_at_an_ordinal_or_later(
+    ordinal: int, rewound: list[int]
+):
+    conversation = make_conversation("", "", "")
+
+    conversation.update(make_event("rewound", metadata={"ordinal": ordinal}))
+
+    assert conversation.rewound == rewound
 
 
 def test_an_event_without_a_target_follows_the_last_entry_that_remains():
