@@ -4,13 +4,14 @@ A unit continues the one before it, unless the user returned to an earlier point
 conversation. Such a unit is a *fork*. The forks of a session are stored as text: in
 "4:1 5:0", unit 4 continues unit 1, and unit 5 continues none. The units that lead to
 the newest one are current; the others are rewound. After a rewind, the last fork is
-that of the next unit, which does not exist yet. A fork with a question mark counts only
-once an event confirms it.
+that of the next unit, which does not exist yet. A fork with `?` counts only once an
+event confirms it; one with `r` returned to a unit that had been taken back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -79,8 +80,10 @@ def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) ->
         branches.add_event(record, lookup)
     elif record.metadata.get("origin") in _USER_ACTS:
         branches.add_user_act(record, lookup)
+    else:
+        return forks
     # Two processes return to their own branch again and again.
-    return _PARALLEL if branches.count_returns() > 1 else branches.format()
+    return _PARALLEL if len(branches.returns) > 1 else branches.format()
 
 
 def list_rewound(forks: str, units: int) -> tuple[range, ...]:
@@ -115,6 +118,8 @@ class _Branches:
     """Number of the newest unit."""
     forks: dict[int, int]
     """What a fork continues, by number, in order; 0 stands for no unit."""
+    returns: set[int] = field(default_factory=set)
+    """Forks that continue a unit which had been taken back."""
     candidate: tuple[int, int] | None = None
     """A fork that is not confirmed yet, and what it continues."""
 
@@ -122,15 +127,20 @@ class _Branches:
     def parse(cls, text: str, units: int) -> _Branches:
         branches = cls(units, {})
         for fork in text.split():
-            unit, target = map(int, fork.rstrip("?").split(":"))
+            unit, target = map(int, fork.rstrip("?r").split(":"))
             if fork.endswith("?"):
                 branches.candidate = (unit, target)
-            else:
-                branches.forks[unit] = target
+                continue
+            branches.forks[unit] = target
+            if fork.endswith("r"):
+                branches.returns.add(unit)
         return branches
 
     def format(self) -> str:
-        forks = [f"{unit}:{target}" for unit, target in self.forks.items()]
+        forks = [
+            f"{unit}:{target}{'r' if unit in self.returns else ''}"
+            for unit, target in self.forks.items()
+        ]
         if self.candidate:
             forks.append("{}:{}?".format(*self.candidate))
         return " ".join(forks)
@@ -158,8 +168,11 @@ class _Branches:
             self._add_fork(unit, target)
 
     def _add_fork(self, unit: int, target: int) -> None:
-        if target != self.get_previous(unit):
-            self.forks[unit] = target
+        if target == self.get_previous(unit):
+            return
+        if self.is_rewound(target):
+            self.returns.add(unit)
+        self.forks[unit] = target
 
     @property
     def tip(self) -> int:
@@ -168,13 +181,13 @@ class _Branches:
 
     def get_previous(self, unit: int) -> int:
         """Return the unit that this one continues, or 0."""
-        return self.forks.get(unit, unit - 1)
+        return self.forks.get(unit, max(unit - 1, 0))
 
     def iter_current(self) -> Iterator[range]:
         """Yield the numbers of the units that lead to the tip, newest first."""
-        end = self.tip
-        while end > 0:
-            start = max((unit for unit in self.forks if unit <= end), default=1)
+        starts, end = [1, *self.forks], self.tip
+        while end:
+            start = starts[bisect_right(starts, end) - 1]
             yield range(start, end + 1)
             end = self.get_previous(start)
 
@@ -246,12 +259,3 @@ class _Branches:
             return None
         place = lookup.find_place(record.parent_id, record.scope)
         return place.unit if place and self.is_rewound(place.unit) else None
-
-    def count_returns(self) -> int:
-        """Return how many forks continue a unit that had been taken back before."""
-        return sum(
-            _Branches(
-                unit - 1, {n: t for n, t in self.forks.items() if n < unit}
-            ).is_rewound(target)
-            for unit, target in self.forks.items()
-        )

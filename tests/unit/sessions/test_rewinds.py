@@ -165,6 +165,15 @@ def test_an_event_takes_back_the_unit_of_its_first_entry():
     assert conversation.rewound == [2, 3]
 
 
+def test_an_event_that_names_an_entry_before_the_first_prompt_takes_back_all():
+    conversation = make_conversation("", "")
+    conversation.places["context"] = EntryPlace(0, starts_unit=True)
+
+    conversation.update(make_event("rewound", metadata={"to": "context"}))
+
+    assert conversation.rewound == [1, 2]
+
+
 def test_a_unit_is_not_rewound_if_only_its_end_was_taken_back():
     conversation = make_conversation("", "", "")
 
