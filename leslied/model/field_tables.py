@@ -232,7 +232,12 @@ SESSION_FIELDS = (
         TIME_OR_NULL,
         encode_time,
     ),
-    Field("units", "number of units", attrgetter("summary.units"), COUNT),
+    Field(
+        "units",
+        "number of units, without rewound ones",
+        attrgetter("summary.current_units"),
+        COUNT,
+    ),
     Field(
         "tool_calls",
         "number of tool calls, without subagents",
@@ -309,6 +314,12 @@ UNIT_FIELDS = (
         attrgetter("agent_mode"),
         {"enum": list(get_args(AgentMode))},
         is_column=False,
+    ),
+    Field(
+        "rewound",
+        "whether the user took the unit back",
+        attrgetter("is_rewound"),
+        {"type": "boolean"},
     ),
     Field("tool_calls", "number of tool calls", attrgetter("tool_calls"), COUNT),
     Field(

@@ -41,6 +41,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     started_at: datetime | None
     ended_at: datetime | None
     units: int
+    """Number of units, including rewound ones."""
+    rewound: tuple[range, ...] = ()
+    """Numbers of the units that the user took back."""
     tool_calls: int
     has_turn_ended: bool
     is_stopped: bool
@@ -67,6 +70,15 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
         if not self.folder:
             return ""
         return f"{self.folder}/{transcripts_folder(self.thread_id)}"
+
+    @property
+    def current_units(self) -> int:
+        """Number of units that the user did not take back."""
+        return self.units - sum(map(len, self.rewound))
+
+    def is_rewound(self, unit: int) -> bool:
+        """Return whether the user took back the unit with this number."""
+        return any(unit in numbers for numbers in self.rewound)
 
     @property
     def recency(self) -> tuple[float, SessionKey]:
@@ -118,6 +130,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     prompt: str
     stop_reason: StopReason
     agent_mode: AgentMode
+    is_rewound: bool = False
+    """True if the user took the unit back, or the unit that spawned this subagent."""
     subagents: tuple[Unit, ...] = ()
     transcript: str = ""
     """The path of the unit's transcript file; empty if it has none."""

@@ -126,7 +126,7 @@ def _collect_metadata(side: DiffSide) -> dict[str, Any]:
         "project": session.project or None,
         "started_at": session.started_at,
         "duration_seconds": _measure_duration(session),
-        "units": session.units,
+        "units": session.current_units,
         "tool_calls": session.tool_calls,
         "subagents": session.subagents,
         "input_tokens": session.usage.input_tokens,

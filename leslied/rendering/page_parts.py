@@ -37,7 +37,7 @@ def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
         ("Began", format_time(summary.started_at, session)),
         ("Ended", format_time(summary.ended_at, session)),
         ("Status", session.status),
-        ("Units", str(summary.units)),
+        ("Units", str(summary.current_units)),
         ("Tool calls", str(summary.tool_calls)),
         ("Subagents", str(summary.subagents or "")),
         ("Tokens in", _format_number(usage.input_tokens)),
@@ -47,6 +47,16 @@ def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
         ("Cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"),
     ]
     yield from ((name, first_line(value, 500)) for name, value in fields if value)
+
+
+def iter_unit_facts(unit: Unit, session: Session) -> Iterator[str]:
+    """Yield the unit's chat id, start, stop reason and, if it is, `rewound`."""
+    yield unit.chat_id
+    if unit.started_at:
+        yield format_time(unit.started_at, session)
+    yield unit.stop_reason
+    if unit.is_rewound:
+        yield "rewound"
 
 
 def _format_number(number: int) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
+from leslied.sessions.rewinds import find_first_current, update_forks
 from leslied.sessions.turns import (
     AGENT_OUTPUT_TYPES,
     ends_turn,
@@ -20,6 +21,7 @@ from leslied.sessions.turns import (
 
 if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
+    from leslied.sessions.rewinds import EntryLookup
 
 _TITLE_RANKS = {"summary": 1, "ai": 2, "agent": 3, "custom": 4}
 _FIRST_PROMPT_CHARACTERS = 200
@@ -61,6 +63,8 @@ class SessionTotals:
     is_finished: int = 0
     seen_us: int = 0
     """Time at which its newest entry was read."""
+    forks: str = ""
+    """Units that do not continue the one before them: see `sessions/rewinds.py`."""
 
     def add_record(
         self,
@@ -99,6 +103,20 @@ class SessionTotals:
             return 0
         self._update_turn(record)
         return self._add_unit(record, placement)
+
+    def add_rewind(self, record: Record, lookup: EntryLookup) -> None:
+        """Update the forks, before the record is added."""
+        if self.source != MAIN:
+            return
+        forks = update_forks(self.forks, self.units, record, lookup)
+        if forks != self.forks:
+            first_before = find_first_current(self.forks, self.units)
+            first = find_first_current(forks, self.units)
+            self.forks = forks
+            if first != first_before:
+                # The title is the first prompt of the current conversation.
+                prompt = lookup.find_first_entry(first).text if first else ""
+                self.first_prompt = prompt[:_FIRST_PROMPT_CHARACTERS]
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""

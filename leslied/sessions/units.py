@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from leslied.model.session import Unit
 from leslied.sessions.turns import (
     find_agent_mode,
@@ -67,3 +69,13 @@ def make_unit(
         subagents=subagents,
         between_turns=frozenset(orders - own_orders),
     )
+
+
+def mark_rewound(unit: Unit) -> Unit:
+    """Return the unit, marked with its subagents if the user took it back."""
+    return _with_mark(unit) if unit.summary.is_rewound(unit.number) else unit
+
+
+def _with_mark(unit: Unit) -> Unit:
+    subagents = tuple(map(_with_mark, unit.subagents))
+    return replace(unit, is_rewound=True, subagents=subagents)

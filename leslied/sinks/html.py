@@ -19,9 +19,9 @@ from leslied.rendering.page_parts import (
     format_clock,
     format_edit_diff,
     format_subagent,
-    format_time,
     format_title,
     iter_header_fields,
+    iter_unit_facts,
 )
 from leslied.rendering.text import first_line, replace_controls
 from leslied.sinks._contract import Sink
@@ -116,8 +116,7 @@ class _HtmlPage:
         number = "" if unit.summary.is_subagent else f"{unit.number}. "
         heading = _escape(_format_heading(unit))
         yield f'<h2><a href="#{anchor}">{number}{heading}</a></h2>'
-        start = format_time(unit.started_at, self._session)
-        facts = " · ".join(filter(None, (unit.chat_id, start, unit.stop_reason)))
+        facts = " · ".join(iter_unit_facts(unit, self._session))
         yield f'<p class="facts">{_escape(facts)}</p>'
         yield from lines
         yield "</section>"

@@ -19,9 +19,9 @@ from leslied.rendering.page_parts import (
     format_clock,
     format_edit_diff,
     format_subagent,
-    format_time,
     format_title,
     iter_header_fields,
+    iter_unit_facts,
 )
 from leslied.rendering.text import first_line, replace_controls
 from leslied.sinks._contract import Sink
@@ -78,8 +78,7 @@ class _MarkdownPage:
             heading = first_line(unit.prompt) or "before the first prompt"
             yield f"## {unit.number}. {_escape(heading)}"
         yield ""
-        start = format_time(unit.started_at, self._session)
-        yield f"*{' · '.join(filter(None, (unit.chat_id, start, unit.stop_reason)))}*"
+        yield f"*{' · '.join(iter_unit_facts(unit, self._session))}*"
         yield from body
 
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:

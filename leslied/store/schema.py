@@ -222,6 +222,17 @@ def _add_projects(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_forks(connection: sqlite3.Connection) -> None:
+    """Add the forks of a session, and an index of what its user messages follow."""
+    connection.execute("ALTER TABLE session ADD COLUMN forks TEXT NOT NULL DEFAULT ''")
+    # Decoding the logs again finds them.
+    connection.execute("UPDATE session SET forks = 'unknown' WHERE source = 'main'")
+    connection.execute(
+        "CREATE INDEX record_parent ON record (parent_id) "
+        "WHERE type = 'user_message' AND parent_id <> ''"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -236,5 +247,6 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("repair indexes", _repair_indexes),
     ("decoder versions", _add_decoder_versions),
     ("projects", _add_projects),
+    ("forks", _add_forks),
 ]
 """All migrations, oldest first. A released migration is never changed."""

@@ -52,10 +52,13 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     line = parse_line(entry.data)
     if entry.is_fragment and not _is_entry(line):
         reject_entry("a fragment that is not an entry")
-    if line.type in NOISE:
+    is_rewind = line.type == "last-prompt" and line.explicit
+    if line.type in NOISE and not is_rewind:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
     line.parentUuid = find_parent(line, state)
+    if line.parentUuid and "has_links" not in state:
+        state = {**state, "has_links": True}
     if line.type == "progress":
         return _decode_progress(line, key, state)
     context_records, state = detect_context_change(line, state)
@@ -115,7 +118,9 @@ def _decode_by_type(
         case "queue-operation":
             return *events.decode_queue(line, key, state), ""
         case "system":
-            return events.decode_system(line, key), state, ""
+            return events.decode_system(line, key, state), state, ""
+        case "last-prompt":
+            return (events.decode_rewind(line, key),), state, ""
         case _:
             return events.decode_setting(line, key), state, ""
 

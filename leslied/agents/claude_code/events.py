@@ -45,6 +45,8 @@ _SYSTEM_KINDS: dict[str, EventKind] = {
     "turn_duration": "turn_ended",
     "stop_hook_summary": "turn_ended",
 }
+_FIRST_VERSION_WITH_REWIND_EVENTS = (2, 1, 325)
+"""An earlier version may write them, too; 2.1.197 does not."""
 _NOISE_ATTACHMENTS = frozenset({"prompt_snapshot", "deferred_tools_record"})
 
 
@@ -78,7 +80,9 @@ def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
     return replace(record, type="unknown", metadata={"line_type": line.type or ""})
 
 
-def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
+def decode_system(
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
+) -> tuple[Record, ...]:
     """Decode turn ends, compactions, retries, commands and the client's notices."""
     text = flatten_text(parse_raw(line.content))
     record = _make_event(line, key, text)
@@ -87,7 +91,7 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "local_command":
         author = classify_author(line, text, is_subagent=key.source != MAIN)
         if author.origin == "command":
-            metadata = {"origin": "command"}
+            metadata = {"origin": "command", **link_facts(line, state)}
             message = replace(record, type="user_message", role="user")
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
@@ -101,6 +105,26 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "microcompact_boundary":
         facts["compaction"] = parse_raw(line.microcompactMetadata)
     return (with_kind(record, kind, **facts),)
+
+
+def link_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what tells whether a user's message is the first after a rewind.
+
+    Nothing does in a log whose lines do not name the line that they follow.
+    """
+    if "has_links" not in state:
+        return {}
+    facts: dict[str, Any] = {"is_root": True} if line.parentUuid is None else {}
+    version = (line.version or "").split(".")
+    if all(part.isdecimal() for part in version):
+        has_events = tuple(map(int, version)) >= _FIRST_VERSION_WITH_REWIND_EVENTS
+        facts |= {"has_rewind_events": True} if has_events else {}
+    return facts
+
+
+def decode_rewind(line: ClaudeLine, key: SessionKey) -> Record:
+    """Decode the line that follows the first message after a rewind."""
+    return with_kind(_make_event(line, key, ""), "rewound", note="rewind")
 
 
 def _decode_retry(line: ClaudeLine, record: Record) -> Record:

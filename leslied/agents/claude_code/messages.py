@@ -252,6 +252,8 @@ def _decode_user_text(
         metadata["is_handoff"] = True
     if line.permissionMode:
         metadata["permission_mode"] = line.permissionMode
+    if origin in ("prompt", "command", "shell"):
+        metadata |= events.link_facts(line, state)
     if line.promptSource == "sdk":
         # A program sent the prompt through the SDK.
         metadata["is_program"] = True

@@ -99,7 +99,8 @@ class ClaudeLine(msgspec.Struct):
     type: str | None = None
     subtype: str | None = None
     uuid: str | None = None
-    parentUuid: str | None = None
+    parentUuid: str | msgspec.UnsetType | None = msgspec.UNSET
+    """None if the log says that the line follows none."""
     timestamp: str | int | float | None = None
     sessionId: str | None = None
     session_id: str | None = None
@@ -130,6 +131,7 @@ class ClaudeLine(msgspec.Struct):
     customTitle: str | None = None
     agentName: str | None = None
     leafUuid: str | None = None
+    explicit: bool | None = None
     messageId: str | None = None
     mode: str | None = None
     error: Raw = EMPTY_RAW

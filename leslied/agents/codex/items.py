@@ -150,6 +150,8 @@ def _make_user_message(
     context: LineContext, text: str, origin: str, **facts: Any
 ) -> Record:
     metadata = {"origin": origin, **facts}
+    if context.ordinal is not None:
+        metadata["ordinal"] = context.ordinal
     return context.make_record("user_message", "user", text, metadata=metadata)
 
 

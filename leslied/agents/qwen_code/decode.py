@@ -60,7 +60,6 @@ _SYSTEM_EVENTS: dict[str, EventKind] = {
     "at_command": "context",
     "background_task_completed": "notice",
     "chat_compression": "compacted",
-    "rewind": "rewound",
     "session_approval_mode": "context",
     "session_notes": "notice",
     "turn_result": "turn_ended",
@@ -296,6 +295,10 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         case "session_model":
             event = line.make_event("context", note=subtype)
             return (replace(event, model=as_text(payload.get("modelId"))),)
+        case "rewind":
+            # The line follows the last one that remains; without one, nothing remains.
+            is_root = line.value.get("parentUuid", "") is None or None
+            return (line.make_event("rewound", note=subtype, is_root=is_root),)
         case _ if subtype in _SYSTEM_EVENTS:
             names = ("displayText", "userText", "message", "text")
             text = next(filter(None, (as_text(payload.get(n)) for n in names)), "")

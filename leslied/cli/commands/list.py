@@ -123,7 +123,7 @@ def _lines(
             listed.status,
             format_path(session.project, home).rpartition("/")[2] or "-",
             _format_title(session),
-            str(session.units),
+            str(session.current_units),
             str(session.tool_calls),
             format_cost(session.cost) if shows_cost else _format_output_tokens(session),
         )

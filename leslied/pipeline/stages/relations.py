@@ -11,6 +11,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,6 +155,7 @@ class RelationsSync(Stage):
             "metadata": {
                 "agent": main.key.agent,
                 "subagents": self._list_subagents(main),
+                **self._list_rewound(main),
             },
             "parent_id": None,
         }
@@ -172,6 +174,12 @@ class RelationsSync(Stage):
             }
             for child in children
         ]
+
+    def _list_rewound(self, main: SessionSummary) -> dict[str, list[str]]:
+        """Return the chat ids of the units that the user took back, if any."""
+        units = chain(*main.rewound)
+        chat_ids = [self.reader.find_chat_id(main.key, unit) for unit in units]
+        return {"rewound": chat_ids} if chat_ids else {}
 
     def _to_safe_line(self, text: str) -> str:
         """Return the text redacted, on one line, and cut to `_MAX_TITLE_LENGTH`."""

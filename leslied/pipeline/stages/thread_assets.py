@@ -95,6 +95,8 @@ class ThreadAssets:
     """Returns the text of a plan that an agent stored at a path, or None."""
     _old_fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
+    _rewound_transcripts: set[str] = field(default_factory=set)
+    """Paths of the transcripts of units that the user took back."""
     _files_changed: int = 0
 
     def run(self, fingerprints_json: str) -> ThreadAssetsReport:
@@ -106,6 +108,11 @@ class ThreadAssets:
         self._old_fingerprints = msgspec.json.decode(
             fingerprints_json or "{}", type=dict[str, FileFingerprint]
         )
+        if self.session.rewound:
+            paths = self.reader.find_transcript_paths(self.session.key)
+            self._rewound_transcripts = {
+                path for unit, path in paths.items() if self.session.is_rewound(unit)
+            }
         scanned = find_assets_in_roots(self.roots, self.session.thread_id)
         assets = [self._describe_asset(root, asset) for root, asset in scanned]
         assets += self._write_collected_assets({asset.type for asset in assets})
@@ -230,6 +237,7 @@ class ThreadAssets:
             sha256=fingerprint.sha256,
             updated_at=file.updated_at,
             changes=[c for c in changes if c.path == f"{root}/{file.path}"],
+            is_rewound=f"{root}/{file.path}" in self._rewound_transcripts,
         )
 
     def _write_collected_assets(self, types_in_folder: set[str]) -> list[Asset]:
@@ -239,7 +247,11 @@ class ThreadAssets:
         earlier copy if its type is skipped or the session no longer has the asset.
         """
         with self.store.assets() as ledger:
-            changes = ledger.list_file_changes(self.session.key)
+            changes = [
+                change
+                for change in ledger.list_file_changes(self.session.key)
+                if not self.session.is_rewound(change.unit)
+            ]
         collected = {
             asset.type: asset
             for asset in collect_assets(changes, self.is_plan_file, self.read_plan)

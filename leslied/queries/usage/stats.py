@@ -246,7 +246,7 @@ def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
     return {
         "title": redact(session.title) or None,
         "project": redact(session.project) or None,
-        "units": session.units,
+        "units": session.current_units,
         "tool_calls": session.tool_calls,
         "subagents": session.subagents,
     }

@@ -88,4 +88,5 @@ class TranscriptDocument:
     tool_calls: int
     source: str = ""
     parent_chat_id: str = ""
+    is_rewound: bool = False
     blocks: tuple[TranscriptBlock, ...] = ()

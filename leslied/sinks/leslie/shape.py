@@ -79,6 +79,7 @@ def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument
         tool_calls=unit.tool_calls,
         source=source,
         parent_chat_id=options.parent_chat_id if source else "",
+        is_rewound=unit.is_rewound,
         blocks=tuple(_make_blocks(unit, options)),
     )
     return _fit_to_limits(document, options.limits)

@@ -1,6 +1,7 @@
 """The text form of a document, and its parser.
 
-    header   = six lines `Name: value`, for a subagent two more, each with NL
+    header   = six lines `Name: value`, for a subagent two more, each with NL;
+               last, if the user took the unit back: "Rewound: yes" NL
     file     = header "---" NL NL block *( NL block )
     block    = head NL content NL
     head     = "user:" | "assistant:" | "[Tool call] NAME" | "[Tool result] NAME"
@@ -44,10 +45,11 @@ _FIELDS = (
     "Source",
     "Parent Chat ID",
 )
+_REWOUND, _REWOUND_LINE = "Rewound", "Rewound: yes"
 _QUERY_START, _QUERY_END = "<user_query>", "</user_query>"
 _STRUCTURAL = re.compile(
     r"\\*\s*(?:user:|assistant:|\[Tool call\]|\[Tool result\]|\[Error\]|\[Subagent\]"
-    rf"|\[Cut\]|</?user_query>|---|(?:{'|'.join(_FIELDS)}):)",
+    rf"|\[Cut\]|</?user_query>|---|(?:{'|'.join((*_FIELDS, _REWOUND))}):)",
     re.IGNORECASE,
 )
 _CUT = re.compile(
@@ -70,6 +72,8 @@ def serialize_document(document: TranscriptDocument) -> str:
     if document.source:
         values += [document.source, document.parent_chat_id]
     header = [f"{name}: {value}" for name, value in zip(_FIELDS, values, strict=False)]
+    if document.is_rewound:
+        header.append(_REWOUND_LINE)
     blocks = "\n\n".join(serialize_block(block) for block in document.blocks)
     return "\n".join([*header, "---", "", blocks, ""])
 
@@ -101,6 +105,9 @@ def parse_document(text: str) -> TranscriptDocument:
     if not separator or not body.endswith("\n"):
         raise ValueError("not a transcript")
     lines = head.split("\n")
+    is_rewound = lines[-1] == _REWOUND_LINE
+    if is_rewound:
+        lines.pop()
     fields = dict(line.split(": ", 1) for line in lines)
     if list(fields) != list(_FIELDS[: len(lines)]) or len(lines) not in (6, 8):
         raise ValueError("not a transcript's header")
@@ -115,6 +122,7 @@ def parse_document(text: str) -> TranscriptDocument:
         tool_calls=int(fields["Tool Calls"]),
         source=fields.get("Source", ""),
         parent_chat_id=fields.get("Parent Chat ID", ""),
+        is_rewound=is_rewound,
         blocks=tuple(_parse_blocks(body[:-1])),
     )
 

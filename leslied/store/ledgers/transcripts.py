@@ -109,6 +109,15 @@ class TranscriptLedger:
             (session,),
         )
 
+    def mark_due(self, stream: int, units: Iterable[int]) -> None:
+        """Make the existing transcripts of these units due."""
+        self._db.executemany(
+            "UPDATE transcript SET newest = min(newest, (SELECT max(p.id) - 1 "
+            "FROM placement p WHERE p.session = ?1 AND p.unit = ?2)) "
+            "WHERE session = ?1 AND unit = ?2",
+            [(stream, unit) for unit in units],
+        )
+
     def list_surplus(self, session: SessionKey, limit: int) -> list[Transcript]:
         """List existing transcripts of a thread, except the newest `limit`."""
         # A unit without a start time gets the latest start time of the units before it.

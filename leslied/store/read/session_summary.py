@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.times import from_us
+from leslied.sessions.rewinds import list_rewound
 from leslied.sessions.titles import choose_title
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class SummaryRow(NamedTuple):
     started_us: int | None
     ended_us: int | None
     units: int
+    forks: str
     tool_calls: int
     has_turn_ended: int
     stopped_us: int | None
@@ -67,6 +69,7 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
         started_at=from_us(row.started_us) if row.started_us is not None else None,
         ended_at=from_us(row.ended_us) if row.ended_us is not None else None,
         units=row.units,
+        rewound=list_rewound(row.forks, row.units),
         tool_calls=row.tool_calls,
         has_turn_ended=bool(row.has_turn_ended),
         is_stopped=row.stopped_us is not None,

@@ -331,6 +331,11 @@ UNITS = View(
             "CASE WHEN p.unit > 0 OR s.source <> 'main' THEN (SELECT x.content "
             f"{_FROM_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
         ),
+        Column(
+            "rewound",
+            f"{_UNIT_ABOUT['rewound']}: 1 or 0; NULL for a subagent",
+            "CASE s.source WHEN 'main' THEN is_rewound(s.forks, s.units, p.unit) END",
+        ),
         Column("entries", "number of entries", f"(SELECT count(*) {_FROM_UNIT})"),
         Column(
             "tool_calls",

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from leslied.model.record import MAIN, SessionKey
+from leslied.sessions.rewinds import UNKNOWN_FORKS, list_changed, list_rewound
 from leslied.sessions.unit_index import UnitIndex, UnitPosition
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
-from leslied.store.sql import list_columns, make_insert
+from leslied.store.sql import fetch_value, list_columns, make_insert
+from leslied.store.write.entry_places import EntryPlaces
 from leslied.store.write.placement_merge import (
     assign_ids,
     merge_entries,
@@ -109,6 +111,7 @@ class SessionRefold:
         # A copy is hidden if there is an original, so its mark affects all units.
         has_new_copies = any(self._get_copy_mark(p, decoded) != p.is_copy for p in old)
         is_same = merged == [p.entry for p in old] and not has_new_copies
+        is_same = is_same and not self._has_unknown_forks(session)
         if is_same and self.changed_entries.isdisjoint(p.entry for p in old):
             return False
         # A reordered entry gets the id of the position that it takes.
@@ -127,6 +130,10 @@ class SessionRefold:
             "(SELECT 1 FROM placement WHERE entry = ?1)",
             [(entry,) for entry in self._removed_entries],
         )
+
+    def _has_unknown_forks(self, session: int) -> bool:
+        query = "SELECT forks FROM session WHERE id = ?"
+        return bool(fetch_value(self.db, query, (session,)) == UNKNOWN_FORKS)
 
     def _list_reordered(
         self, remaining: list[_Placement], decoded: dict[int, DecodedPlacement]
@@ -214,6 +221,8 @@ class SessionRefold:
         self._move_units(
             session, old, new, are_all_changed=are_all_changed or has_other_visibility
         )
+        rewound = [list_rewound(r.forks, r.units) for r in (before, row)]
+        TranscriptLedger(self.db).mark_due(session, list_changed(*rewound))
         row.is_dirty = 1
         self._mark_due(session, key)
         if any(getattr(before, name) != getattr(row, name) for name in _LINK_COLUMNS):
@@ -228,6 +237,7 @@ class SessionRefold:
         """
         row = self.sessions.reset(key)
         row.seen_us = row.seen_us or self.observed_us
+        places = EntryPlaces(row)
         units: dict[int, int] = {}
         ids: list[int] = []
         index = UnitIndex()
@@ -237,6 +247,7 @@ class SessionRefold:
             record, *_ = unpack_record(values, key)
             if is_copy:
                 record = structs.replace(record, is_copy=True)
+            row.add_rewind(record, places)
             earlier_unit = index.find_earlier_unit(record, row.units)
             start = row.add_record(
                 record,
@@ -244,6 +255,7 @@ class SessionRefold:
                 placement,
                 is_in_earlier_unit=earlier_unit is not None,
             )
+            places.add(record, placement, start)
             # A command starts a unit only once the agent replies.
             if start and start != placement:
                 index.start_unit(UnitPosition(start, row.units))

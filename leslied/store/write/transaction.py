@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
+from leslied.sessions.rewinds import list_changed, list_rewound
 from leslied.sessions.unit_index import UnitIndex, UnitPosition
+from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.sql import make_insert, select_in_batches
+from leslied.store.write.entry_places import EntryPlaces
 from leslied.store.write.record_versions import (
     RecordVersions,
     iter_free_ids,
@@ -59,6 +62,9 @@ class Transaction:
         """(unit, session, first placement, last placement) to move into the unit."""
         self._unit_indexes: dict[int, UnitIndex] = {}
         """The units of entries that were placed, by session."""
+        self._places: dict[int, EntryPlaces] = {}
+        self._rewound_before: list[tuple[SessionRow, tuple[range, ...]]] = []
+        """Sessions with new entries, and the units that were rewound before."""
 
     def add(self, chunk: DecodedChunk) -> None:
         """Save the chunk's cursor, and gather its records, noise and rejections."""
@@ -130,6 +136,8 @@ class Transaction:
         placement = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
+        places = self._get_places(row)
+        row.add_rewind(item.record, places)
         index = self._get_unit_index(row)
         earlier_unit = index.find_earlier_unit(item.record, row.units)
         unit_start = row.add_record(
@@ -138,6 +146,7 @@ class Transaction:
             placement,
             is_in_earlier_unit=earlier_unit is not None,
         )
+        places.add(item.record, placement, unit_start)
         row.is_dirty = 1
         # A command starts a unit only once the agent replies, so that the placements
         # since the command have to be moved into the new unit.
@@ -161,6 +170,15 @@ class Transaction:
             self._unit_indexes[row.id] = UnitIndex(stored)
         return self._unit_indexes[row.id]
 
+    def _get_places(self, row: SessionRow) -> EntryPlaces:
+        """Return the places of the session's entries; remember its rewound units."""
+        places = self._places.get(row.id)
+        if places is None:
+            places = self._places[row.id] = EntryPlaces(row, self._db)
+            rewound = list_rewound(row.forks, row.units)
+            self._rewound_before.append((row, rewound))
+        return places
+
     def _load_existing(self) -> None:
         """Load versions and placements of the gathered entries from the store."""
         numbers = self._versions.load({item.entry_id for item in self._pending})
@@ -181,6 +199,15 @@ class Transaction:
         self._usage.write()
         self._sessions.write(self._newly_placed_ids)
         self._mark_changed_units_due()
+        self._mark_rewound_units_due()
+
+    def _mark_rewound_units_due(self) -> None:
+        """Mark units as due that the user took back, or that are current again."""
+        ledger = TranscriptLedger(self._db)
+        for row, before in self._rewound_before:
+            after = list_rewound(row.forks, row.units)
+            if before != after:
+                ledger.mark_due(row.id, list_changed(before, after))
 
     def _mark_changed_units_due(self) -> None:
         """Mark units in which an entry changed as due for writing and indexing."""

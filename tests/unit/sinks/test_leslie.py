@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -34,6 +35,7 @@ PIECES = [
     "<user_query>", "</user_query>", "Thread ID: t", "Chat ID:", "[Cut] 1 blocks, 2 ",
     "[Subagent] a b", "\n", "\n\n", " ", "\t", "", "hello", "日本", "🎉", "\u2028",
     "\u0085", "\r", "\x1c", "Source: x", "\\\\user:", " user:", "User:", "é", "a: b",
+    "Rewound: yes",
 ]  # fmt: skip
 
 
@@ -71,6 +73,7 @@ def make_document(rng: random.Random) -> TranscriptDocument:
         tool_calls=rng.randrange(99),
         source="subagent:a1" if is_subagent else "",
         parent_chat_id="chat-0" if is_subagent else "",
+        is_rewound=rng.random() < 0.3,
         blocks=tuple(rng.choice(block_makers)() for _ in range(rng.randrange(5))),
     )
 
@@ -121,6 +124,14 @@ def test_a_transcript_has_the_form_that_leslie_writes():
         "\n"
         "[Tool result] list_files\nsrc/\n├── pages/\n"
     )
+
+
+def test_the_last_line_of_the_header_says_that_a_unit_was_taken_back():
+    document = replace(make_document(random.Random(1)), is_rewound=True)
+
+    header = serialize_document(document).partition("\n---\n")[0]
+
+    assert header.endswith("\nRewound: yes")
 
 
 @pytest.mark.parametrize("text", ["", "x", "Thread ID: a\n---\n\n", "a\n---\n\nb\n"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -598,3 +600,23 @@ def test_nothing_of_a_disabled_agent_is_decoded(claude: ClaudeHome, log: Path):
     report = redecode(claude, drop("second"), is_excluded=lambda _: True)
 
     assert (report.sources, report.impossible) == (0, 0)
+
+
+# Rewinds
+
+
+def test_rewinds_are_found_in_a_store_that_did_not_record_them(
+    claude: ClaudeHome, builder: ClaudeLogBuilder
+):
+    claude.write(builder.prompt("one"), one := builder.answer("1"))
+    claude.write(builder.prompt("two"), builder.answer("2"))
+    claude.write(builder.prompt("3", parentUuid=one["uuid"], version="2.1.197"))
+    claude.sync()
+    with closing(sqlite3.connect(claude.store_path)) as db, db:
+        db.execute("UPDATE session SET forks = 'unknown'")
+
+    redecode(claude)
+
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+    assert session.rewound == (range(2, 3),)

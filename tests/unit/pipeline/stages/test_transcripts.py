@@ -175,6 +175,31 @@ def test_more_entries_rewrite_the_same_file(
     )
 
 
+def test_a_unit_is_rendered_again_once_when_the_user_takes_it_back(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"), one := builder.answer("1"))
+    claude.write(builder.prompt("two"), two := builder.answer("2"))
+    settle()
+    names = list_transcripts(project)
+    three = builder.prompt("three", parentUuid=one["uuid"], version="2.1.197")
+    claude.write(three, builder.answer("3"))
+
+    report = settle()
+
+    assert (report.files_written, settle().files_written) == (2, 0)
+    assert set(names) < set(list_transcripts(project))
+    documents = [read_transcript(project, number) for number in range(3)]
+    assert {d.blocks[0].text: d.is_rewound for d in documents} == {
+        "one": False,
+        "two": True,
+        "three": False,
+    }
+    four = builder.prompt("four", parentUuid=two["uuid"], version="2.1.197")
+    claude.write(four)
+    assert settle().files_written == 3
+
+
 def test_a_unit_is_rendered_again_when_an_entry_changes(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):

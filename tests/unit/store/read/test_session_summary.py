@@ -23,6 +23,7 @@ ROW = SummaryRow(
     started_us=None,
     ended_us=1_000_000,
     units=2,
+    forks="",
     tool_calls=3,
     has_turn_ended=1,
     stopped_us=None,
