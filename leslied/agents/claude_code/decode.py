@@ -56,7 +56,8 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if line.type in NOISE and not is_rewind:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
-    line.parentUuid = find_parent(line, state)
+    if line.parentUuid:
+        line.parentUuid = find_parent(line, state)
     if line.parentUuid and "has_links" not in state:
         state = {**state, "has_links": True}
     if line.type == "progress":

@@ -95,10 +95,10 @@ def skip_line(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "skipped": dict(list(skipped.items())[-_MAX_SKIPPED:])}
 
 
-def find_parent(line: ClaudeLine, state: dict[str, Any]) -> str | None:
-    """Return the id of the last line with a record that this line follows, or None."""
-    parent = line.parentUuid
-    return state["skipped"].get(parent, parent) if "skipped" in state else parent
+def find_parent(line: ClaudeLine, state: dict[str, Any]) -> str:
+    """Return the id of the last line with a record that this line follows, or ""."""
+    parent = line.parentUuid or ""
+    return str(state.get("skipped", {}).get(parent, parent))
 
 
 def detect_context_change(
