@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
-from leslied.sessions.turns import AGENT_OUTPUT_TYPES, TURN_TYPES, ends_turn
+from leslied.sessions.turns import AGENT_OUTPUT_TYPES, continues_turn, ends_turn
 
 if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
@@ -137,7 +137,7 @@ class SessionTotals:
 
     def _update_turn(self, record: Record) -> None:
         has_ended = ends_turn(record)
-        if record.type in TURN_TYPES:
+        if continues_turn(record):
             self.has_turn_ended = int(has_ended)
         elif has_ended:
             self.has_turn_ended = 1

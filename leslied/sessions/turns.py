@@ -12,10 +12,18 @@ if TYPE_CHECKING:
 
 AGENT_OUTPUT_TYPES = frozenset(["assistant_message", "thinking", "tool_use"])
 TURN_TYPES = AGENT_OUTPUT_TYPES | {"user_message", "tool_result"}
-"""Types of the records of a turn. Such a record also reopens a turn that had ended."""
+"""Types of the records of a turn."""
 # After `max_tokens` the client continues immediately or not at all.
 _LAST_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens")
 _TURN_STARTING_ORIGINS = ("prompt", "queued", "task")
+
+
+def continues_turn(record: Record) -> bool:
+    """Return whether the record belongs to a turn, and reopens one that had ended.
+
+    A hook of the user's can refuse the end of a turn; the agent then continues.
+    """
+    return record.type in TURN_TYPES or record.metadata.get("note") == "stop_blocked"
 
 
 def ends_turn(record: Record) -> bool:
@@ -39,7 +47,10 @@ def find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
             return _get_stop_reason(record)
         if record.type in AGENT_OUTPUT_TYPES:
             return _get_stop_reason(record) if ends_turn(record) else "unknown"
-        if record.type == "tool_result":
+        if (
+            record.type == "tool_result"
+            or record.metadata.get("note") == "stop_blocked"
+        ):
             return "unknown"
         if record.metadata.get("origin") in _TURN_STARTING_ORIGINS:
             return "unknown"

@@ -107,7 +107,7 @@ def _decode_by_type(
         case "queue-operation":
             return *events.decode_queue(line, key, state), ""
         case "system":
-            return events.decode_system(line, key), state, ""
+            return *events.decode_system(line, key, state), ""
         case _:
             return events.decode_setting(line, key), state, ""
 

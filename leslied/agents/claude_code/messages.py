@@ -229,6 +229,8 @@ def _decode_user_text(
             type="system_event", role="system", content=author.content, **base
         )
         kind = author.kind or "notice"
+        if author.note == "stop_blocked":
+            state = {**state, "is_stop_blocked": True}
         return events.with_kind(record, kind, note=author.note), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}
