@@ -27,13 +27,16 @@ def compute_status(session: SessionSummary, now: datetime) -> Status:
     """Return `stopped` after a stop or long silence, `idle` after a turn, or `active`.
 
     Silence does not count while the session's process runs, because a tool may run for
-    half an hour and write nothing.
+    half an hour and write nothing. A session is active while a subagent works in the
+    background, too.
     """
-    last_entry_at = session.ended_at or session.started_at
+    times = (session.ended_at or session.started_at, session.subagent_active_at)
+    last_entry_at = max(filter(None, times), default=None)
     is_quiet = last_entry_at is None or now - last_entry_at > STOPPED_AFTER
     if session.is_stopped or (is_quiet and not session.is_live):
         return "stopped"
-    return "idle" if session.has_turn_ended else "active"
+    is_idle = session.has_turn_ended and session.subagent_active_at is None
+    return "idle" if is_idle else "active"
 
 
 def compute_stop_cutoff_us(now: datetime) -> int:

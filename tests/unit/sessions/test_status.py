@@ -37,9 +37,13 @@ def make_session(**fields):
         ({"is_live": True}, STOPPED_AFTER + MOMENT, "idle"),
         ({"is_live": True, "has_turn_ended": False}, 2 * STOPPED_AFTER, "active"),
         ({"started_at": None, "ended_at": None}, MOMENT, "stopped"),
+        ({"subagent_active_at": LAST}, MOMENT, "active"),
+        ({"subagent_active_at": LAST + STOPPED_AFTER}, 2 * STOPPED_AFTER, "active"),
+        ({"subagent_active_at": LAST}, STOPPED_AFTER + MOMENT, "stopped"),
+        ({"subagent_active_at": LAST, "is_stopped": True}, MOMENT, "stopped"),
     ],
 )
-def test_the_status_depends_on_turn_stop_silence_and_process(
+def test_the_status_depends_on_turn_stop_silence_process_and_subagents(
     fields: dict, after: timedelta, status: str
 ):
     assert compute_status(make_session(**fields), LAST + after) == status
