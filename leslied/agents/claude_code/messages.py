@@ -202,7 +202,10 @@ def _decode_result(
         key: SessionKey = base["session"]
         child = SessionKey(key.agent, key.session_id, f"subagent:{outcome.agentId}")
         native_id = f"result:{outcome.agentId}"
-        facts = {"tool_call_id": call_id}
+        facts: dict[str, Any] = {"tool_call_id": call_id}
+        if outcome.status == "completed":
+            # Logs of older versions have no other sign that a subagent has ended.
+            facts["is_finished"] = True
         records.append(
             events.make_subagent_link(child, native_id, facts, base["created_at"])
         )

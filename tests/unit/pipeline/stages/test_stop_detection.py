@@ -216,3 +216,25 @@ def test_a_session_is_active_while_a_subagent_works_in_the_background(
 
     assert during == ("active", 1)
     assert (read_status(claude), count_matches(claude, "idle")) == ("idle", 1)
+
+
+def test_a_subagent_whose_result_came_does_not_work(
+    claude: ClaudeHome, clock: FakeClock
+):
+    clock.at = datetime(2026, 11, 16, 10, 0, 30, tzinfo=UTC)
+    builder = ClaudeLogBuilder()
+    subagent_log = f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl"
+    outcome = {"status": "completed", "agentId": "a1"}
+    claude.write(
+        builder.prompt("count the files", isSidechain=True, agentId="a1"),
+        name=subagent_log,
+    )
+    claude.write(
+        builder.prompt("start it"),
+        builder.call("Task", {"prompt": "count the files"}, "toolu_1"),
+        builder.result("toolu_1", "Seven.", toolUseResult=outcome),
+        builder.answer("It has seven files."),
+    )
+    claude.sync()
+
+    assert read_status(claude) == "idle"
