@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -85,34 +85,40 @@ class Replay:
     """Writes the lines of turns and calls the hook as Claude Code 2.1.325 does."""
 
     def __init__(self, home: Path, work: Path, *, has_hooks: bool) -> None:
-        self._builder = ClaudeLogBuilder(cwd=str(work), started_at=datetime.utcnow())  # noqa: DTZ003
+        self._builder = ClaudeLogBuilder(cwd=str(work))
         self._data = home / ".local/share/leslied"
         self._has_hooks = has_hooks
         self._log = home / f".claude/projects/-work/{SESSION}.jsonl"
         self._log.parent.mkdir(parents=True, exist_ok=True)
 
     def take_turn(self, number: int) -> None:
-        lines = [self._builder.prompt(f"turn {number}"), self._builder.answer("Done.")]
+        now = datetime.now(UTC).isoformat()
+        lines = [
+            self._builder.prompt(f"turn {number}", timestamp=now),
+            self._builder.answer("Done.") | {"timestamp": now},
+        ]
         if self._has_hooks:
-            lines.append(self._builder.line("system", subtype="stop_hook_summary"))
-            event = {
-                "hook_event_name": "Stop",
-                "session_id": SESSION,
-                "transcript_path": str(self._log),
-            }
-            run_program(json.dumps(event).encode(), str(self._data))
+            self._call_stop_hook()
+            lines.append(self._end("stop_hook_summary"))
         time.sleep(FLUSH_SECONDS)
-        lines.append(self._builder.line("system", subtype="turn_duration"))
-        self._append(*lines)
+        self._append(*lines, self._end("turn_duration"))
         self._append({"type": "last-prompt", "sessionId": SESSION})
 
+    def _call_stop_hook(self) -> None:
+        event = {
+            "hook_event_name": "Stop",
+            "session_id": SESSION,
+            "transcript_path": str(self._log),
+        }
+        run_program(json.dumps(event).encode(), str(self._data))
+
+    def _end(self, subtype: str) -> dict[str, Any]:
+        now = datetime.now(UTC).isoformat()
+        return self._builder.line("system", subtype=subtype, timestamp=now)
+
     def _append(self, *lines: dict[str, Any]) -> None:
-        # The times of the builder's lines are one second apart.
-        now = datetime.utcnow().isoformat(timespec="milliseconds")  # noqa: DTZ003
         with self._log.open("ab") as file:
-            file.write(
-                encode_json_lines(*(x | {"timestamp": f"{now}Z"} for x in lines))
-            )
+            file.write(encode_json_lines(*lines))
 
 
 @contextmanager
