@@ -49,6 +49,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     is_stopped: bool
     is_live: bool = False
     """True if a process had the session open at the last stop detection."""
+    subagent_active_at: datetime | None = None
+    """The time of the newest entry of a subagent that works; None if none works."""
     seen_at: datetime | None = None
     """When the newest entry was read."""
     spawn_call_id: str = ""

@@ -2,7 +2,7 @@
 
 1. Ingest, one stage for each agent, commits new entries.
 2. Redecode decodes sources again that an older decoder read, a few in each run.
-3. Hook events name logs to read at once, and sessions that ended.
+3. Hook events name logs to read at once, turns that end, and sessions that ended.
 4. Stop detection marks sessions as live or stopped; whether a unit is finished depends
    on it.
 5. Projects are found for new working directories; they decide where files go.
@@ -38,6 +38,7 @@ from leslied.pipeline.stages.transcripts import TranscriptStage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from leslied.model.source import Root
     from leslied.pipeline.failures import Failures
@@ -54,13 +55,14 @@ def make_stages(context: StageContext) -> list[Stage]:
     """Return all stages, in the order in which they run."""
     ingests = [Ingest.make(context, *agent) for agent in context.agents]
     stop_detection = StopDetection.make(context)
+    hook_events = HookEvents.make(context, ingests, stop_detection)
     return [
         *ingests,
         RedecodeStage.make(context, ingests),
-        HookEvents.make(context, ingests, stop_detection),
+        hook_events,
         stop_detection,
         ProjectStage.make(context),
-        TranscriptStage.make(context),
+        TranscriptStage.make(context, hook_events.announced_ends),
         RelationsSync.make(context),
         LeftFolders.make(context),
         AssetIndex.make(context),
@@ -84,6 +86,11 @@ class FlowReport:
             if isinstance(report, kind):
                 total.add(report)
         return total
+
+    def find_next_due_time(self) -> datetime | None:
+        """Return when the next work becomes due of which a stage knows, or None."""
+        due_times = (time for report in self.reports for time in report.due_times)
+        return min(due_times, default=None)
 
     def format_errors(self) -> list[str]:
         """Return a line for each error and each stage that failed."""

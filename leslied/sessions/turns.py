@@ -35,7 +35,7 @@ def is_in_turn(record: Record) -> bool:
     """
     if is_command(record) or record.metadata.get("is_between_turns"):
         return False
-    return record.type in TURN_TYPES
+    return record.type in TURN_TYPES or is_stop_refused(record)
 
 
 def is_own(record: Record) -> bool:
@@ -57,6 +57,11 @@ def find_own_positions(records: Sequence[Record]) -> list[int]:
         for position, record in enumerate(records[:end])
         if not record.metadata.get("is_between_turns")
     ]
+
+
+def is_stop_refused(record: Record) -> bool:
+    """Return whether a hook of the user's refused the end of a turn: it continues."""
+    return record.metadata.get("note") == "stop_blocked"
 
 
 def ends_turn(record: Record) -> bool:
@@ -82,6 +87,8 @@ def find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
             return "error"
         if record.type in AGENT_OUTPUT_TYPES:
             return _get_stop_reason(record) if ends_turn(record) else noted
+        if is_stop_refused(record):
+            return "unknown"
         if record.type == "tool_result":
             return noted
         if record.metadata.get("origin") in _TURN_STARTING_ORIGINS:

@@ -32,3 +32,13 @@ def list_streams(db: sqlite3.Connection, keys: Collection[SessionKey]) -> list[i
     selected = set(keys)
     rows = db.execute("SELECT id, agent, session_id, source FROM session")
     return [row_id for row_id, *key in rows if tuple(key) in selected]
+
+
+def from_active_subagents(session: str) -> str:
+    """Return the FROM clause of the subagents `c` that work for a row of `session`."""
+    return (
+        f"FROM session c WHERE c.agent = {session}.agent "
+        f"AND c.session_id = {session}.session_id AND c.source <> 'main' "
+        "AND c.entries > 0 AND c.stopped_us IS NULL "
+        "AND NOT c.has_turn_ended AND NOT c.is_finished"
+    )

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +327,26 @@ def test_a_broken_leslied_does_not_affect_the_agent(
     assert output == normalize_output(intact_run)
     output_without_hooks = [line for line in output if "hook_" not in line]
     assert output_without_hooks == normalize_output(run_without_hooks)
+
+
+def test_the_transcript_is_written_while_the_terminal_stays_open(
+    harness: HookHarness,
+):
+    daemon = LesliedRunner(harness.home).start("run", stderr=subprocess.DEVNULL)
+    try:
+        wait_until((harness.data / "store.db").exists, 20)
+        harness.type("type: hello [[hello]]", "wait: Hello from", "wait: 5", "close:")
+    finally:
+        daemon.terminate()
+        daemon.wait(10)
+    lines = [json.loads(line) for line in harness.log().read_text().splitlines()]
+    (end,) = [line for line in lines if line.get("subtype") == "turn_duration"]
+    (transcript,) = harness.work.glob(".leslie/threads/*/.meta/transcripts/*.txt")
+
+    ended_at = datetime.fromisoformat(end["timestamp"]).timestamp()
+    seconds = transcript.stat().st_mtime - ended_at
+    print(f"\nwritten {seconds:.2f} s after the end of the turn")
+    assert 0 < seconds < 1
 
 
 def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookHarness):

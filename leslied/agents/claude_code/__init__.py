@@ -43,6 +43,8 @@ class ClaudeCode(BaseAdapter):
     title = "Claude Code"
     decoder_version = 2
     env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
+    # `claude -p`. Versions that write this entrypoint also write the registry.
+    registered_entrypoints = frozenset({"sdk-cli"})
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",

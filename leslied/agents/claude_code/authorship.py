@@ -34,6 +34,7 @@ _OUTPUT_TAG = re.compile(
 _COMMAND_OUTPUT_TAG = re.compile(r"\s*<local-command-(stdout|stderr)>")
 _INTERRUPT = re.compile(r"\[Request interrupted by user( for tool use)?\]")
 _MACHINE_ORIGINS = ("task-notification", "teammate", "agent", "hook", "system", "cron")
+_STOP_FEEDBACK_PREFIX = "Stop hook feedback:"
 _SUMMARY_PREFIX = "This session is being continued from a previous conversation"
 _ATTACHED_TAG = re.compile(
     r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics"
@@ -49,6 +50,8 @@ def classify_author(
 
     The first rule that matches decides.
     """
+    if line.isMeta and text.startswith(_STOP_FEEDBACK_PREFIX):
+        return ClaudeAuthorship(text, kind="notice", note="stop_blocked")
     if line.isMeta:
         return ClaudeAuthorship(text, kind="context", note="meta")
     if line.isCompactSummary or text.startswith(_SUMMARY_PREFIX):

@@ -119,7 +119,7 @@ def _decode_by_type(
         case "queue-operation":
             return *events.decode_queue(line, key, state), ""
         case "system":
-            return events.decode_system(line, key, state), state, ""
+            return *events.decode_system(line, key, state), ""
         case "last-prompt":
             return (events.decode_rewind(line, key),), state, ""
         case _:

@@ -82,6 +82,20 @@ def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
 
 def decode_system(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
+) -> tuple[tuple[Record, ...], dict[str, Any]]:
+    """Return the records of a system line, and the new state.
+
+    The client writes the summary of stop hooks even if one of them made it continue.
+    """
+    records = _decode_system(line, key, state)
+    if line.subtype != "stop_hook_summary" or "is_stop_blocked" not in state:
+        return records, state
+    state = {name: state[name] for name in state if name != "is_stop_blocked"}
+    return tuple(with_kind(record, "notice") for record in records), state
+
+
+def _decode_system(
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[Record, ...]:
     """Decode turn ends, compactions, retries, commands and the client's notices."""
     text = flatten_text(parse_raw(line.content))

@@ -214,7 +214,10 @@ def _decode_result(
         key: SessionKey = base["session"]
         child = SessionKey(key.agent, key.session_id, f"subagent:{outcome.agentId}")
         native_id = f"result:{outcome.agentId}"
-        facts = {"tool_call_id": call_id}
+        facts: dict[str, Any] = {"tool_call_id": call_id}
+        if outcome.status == "completed":
+            # Logs of older versions have no other sign that a subagent has ended.
+            facts["is_finished"] = True
         records.append(
             events.make_subagent_link(child, native_id, facts, base["created_at"])
         )
@@ -242,6 +245,8 @@ def _decode_user_text(
         )
         kind, is_output = author.kind or "notice", is_command_output(text) or None
         facts = {"note": author.note, "is_command_output": is_output}
+        if author.note == "stop_blocked":
+            state = {**state, "is_stop_blocked": True}
         return events.with_kind(record, kind, **facts), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}

@@ -90,6 +90,7 @@ class ToolUseResult(msgspec.Struct):
     """Facts that the client stores next to a tool result."""
 
     agentId: str | None = None
+    status: str | None = None
     persistedOutputPath: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""The hook events stage: read logs that hooks name, mark ended sessions as stopped."""
+"""The hook events stage: read logs that hooks name, record ends that they announce."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from leslied.errors import StoreUnusable
 from leslied.hooks import AGENT_NAME, inbox, injection_state, scope, spool
 from leslied.hooks.files import remove_file
+from leslied.model.record import SessionKey
 from leslied.model.source import Environment, Root, WatchDepth
-from leslied.model.times import to_ns
+from leslied.model.times import from_us, to_ns
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.root_learning import RootLearner
@@ -20,12 +21,15 @@ from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from leslied.clock import Clock
     from leslied.pipeline.ingest.stage import Ingest
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.pipeline.stages.stop_detection import StopDetection
 
+_MAX_ANNOUNCED_ENDS = 200
+"""Announced ends of turns that are remembered; the oldest are forgotten."""
 _MAX_ATTEMPTS = 3
 """Attempts after which an event that fails unexpectedly is dropped."""
 
@@ -91,6 +95,9 @@ class HookEvents(Stage):
     learner: RootLearner | None = None
     exclude: tuple[str, ...] = ()
     """Globs of the folders whose sessions are not stored."""
+    announced_ends: dict[SessionKey, datetime] = field(default_factory=dict)
+    """When a hook last announced the end of a session's turn, the latest last. This is
+    not saved: without it, the transcript is written two seconds later."""
     name = "hook events"
 
     @classmethod
@@ -121,8 +128,12 @@ class HookEvents(Stage):
         """Return the folder of pending hook events."""
         return self.data_dir / spool.FOLDER
 
+    def adopt(self, previous: HookEvents) -> None:
+        """Take over the announced ends of turns."""
+        self.announced_ends.update(previous.announced_ends)
+
     def run(self, budget: Budget = FULL_BUDGET) -> HookEventsReport:
-        """Read the logs that hooks named, and mark ended sessions as stopped.
+        """Read the logs that hooks named, record ends of turns and of sessions.
 
         A file whose event fails unexpectedly stays in the spool until it succeeds or
         has failed too often. No entry is lost then: the next scan reads the log.
@@ -140,6 +151,7 @@ class HookEvents(Stage):
         if not events:
             return report
         report.events = len(events)
+        self._record_announced_ends(events, now_ns)
         try:
             self._process(list(events.values()), report, now_ns)
         except StoreUnusable:
@@ -155,6 +167,19 @@ class HookEvents(Stage):
         for path in processed:
             remove_file(path)
         return report
+
+    def _record_announced_ends(
+        self, events: Mapping[str, dict[str, str]], now_ns: int
+    ) -> None:
+        """Record when hooks announced that a turn ends; forget the oldest."""
+        for path, event in events.items():
+            if event["hook_event_name"] == "Stop" and "session_id" in event:
+                key = SessionKey(AGENT_NAME, event["session_id"])
+                self.announced_ends.pop(key, None)
+                time_ns = min(spool.parse_time_ns(path), now_ns)
+                self.announced_ends[key] = from_us(time_ns // 1000)
+        for key in list(self.announced_ends)[:-_MAX_ANNOUNCED_ENDS]:
+            del self.announced_ends[key]
 
     def _process_alone(
         self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int

@@ -27,14 +27,18 @@ from leslied.pipeline.stages.transcript_writer import (
 )
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
-from leslied.sessions.status import is_unit_finished
+from leslied.sessions.status import (
+    SETTLE_AFTER,
+    compute_settle_delay,
+    find_settle_time,
+)
 from leslied.sessions.subagents import find_parents, get_main_unit
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import tzinfo
+    from collections.abc import Callable, Mapping
+    from datetime import datetime, tzinfo
 
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary
@@ -42,7 +46,6 @@ if TYPE_CHECKING:
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store, StoreReader, TranscriptLedger
 
-"""Time without new entries after which an ended turn counts as a finished unit."""
 Backfill = Literal["central", "project", "none"]
 
 
@@ -64,12 +67,16 @@ class TranscriptStage(Stage):
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
     """Called after every session."""
+    announced_ends: Mapping[SessionKey, datetime] = field(default_factory=dict)
+    """When a hook last announced the end of a turn, by session."""
     name = "transcripts"
     activity = "Writing transcripts"
 
     @classmethod
-    def make(cls, context: StageContext) -> TranscriptStage:
-        """Make the stage."""
+    def make(
+        cls, context: StageContext, announced_ends: Mapping[SessionKey, datetime]
+    ) -> TranscriptStage:
+        """Make the stage; `announced_ends` may change later."""
         output = context.settings.output
         roots = [root for _, roots in context.agents for root in roots]
         policy = sinks.OutputPolicy(
@@ -91,6 +98,7 @@ class TranscriptStage(Stage):
             is_final=context.is_final,
             failures=context.failures,
             on_progress=context.on_progress,
+            announced_ends=announced_ends,
         )
 
     def run(self, budget: Budget = FULL_BUDGET) -> SettleReport:
@@ -158,7 +166,7 @@ class TranscriptStage(Stage):
             due = {number for number in due if number > last_surplus}
         has_unfinished_units = False
         for number in sorted(due):
-            if self.is_final or is_unit_finished(main, number, self.clock.now()):
+            if self.is_final or self._is_finished(main, number, report):
                 report.units += 1
                 unit_children = [c for c in children if unit_by_child[c.key] == number]
                 self._write_unit(main, number, unit_children, report)
@@ -167,6 +175,21 @@ class TranscriptStage(Stage):
         if not has_unfinished_units:
             with self.store.transcripts() as ledger:
                 ledger.mark_settled(*key[:2])
+
+    def _is_finished(
+        self, main: SessionSummary, number: int, report: SettleReport
+    ) -> bool:
+        """Return whether the unit can be settled; report when it can be, if later."""
+        now = self.clock.now()
+        settle_after = SETTLE_AFTER
+        announced_at = self.announced_ends.get(main.key)
+        if announced_at and main.has_turn_ended:
+            entries = self.reader.list_records(main.key, number)
+            settle_after = compute_settle_delay(entries, announced_at)
+        settle_at = find_settle_time(main, number, now, settle_after)
+        if settle_at is not None and settle_at > now:
+            report.due_times.add(settle_at)
+        return settle_at is not None and settle_at <= now
 
     def _write_unit(
         self,

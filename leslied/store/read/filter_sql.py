@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import MAIN
+from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +53,8 @@ def compile_session_filters(
         "CASE WHEN m.stopped_us IS NOT NULL "
         f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {stop_cutoff_us:d} "
         "AND NOT m.is_live THEN 'stopped' "
-        "WHEN m.has_turn_ended THEN 'idle' ELSE 'active' END"
+        f"WHEN m.has_turn_ended AND NOT EXISTS (SELECT 1 {from_active_subagents('m')}) "
+        "THEN 'idle' ELSE 'active' END"
     )
     compilers: dict[str, Callable[[Any], Condition]] = {
         "agent": lambda name: ("m.agent = ?", [name]),

@@ -10,6 +10,7 @@ from leslied.model.session import SessionSummary
 from leslied.model.times import from_us
 from leslied.sessions.rewinds import list_rewound
 from leslied.sessions.titles import choose_title
+from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
     from leslied.model.record import Usage
@@ -43,9 +44,14 @@ class SummaryRow(NamedTuple):
     is_live: int
     project: str | None
     worktree: str | None
+    subagent_active_us: int | None
 
 
-_SQL = {"tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END"}
+_SQL = {
+    "tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END",
+    "subagent_active_us": "CASE source WHEN 'main' THEN "
+    f"(SELECT max(ifnull(c.ended_us, 0)) {from_active_subagents('session')}) END",
+}
 SELECT_SUMMARIES = (
     f"SELECT {', '.join(_SQL.get(name, name) for name in SummaryRow._fields)} "
     "FROM session LEFT JOIN project_folder ON path = cwd WHERE entries > 0"
@@ -80,5 +86,10 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
         seen_at=from_us(row.seen_us) if row.seen_us else None,
         folder=os.fsdecode(row.folder),
         is_live=bool(row.is_live),
+        subagent_active_at=(
+            from_us(row.subagent_active_us)
+            if row.subagent_active_us is not None
+            else None
+        ),
         usage=usage,
     )

@@ -244,6 +244,27 @@ class Store:
         return result.rowcount
 
     @translate_sqlite_errors
+    def list_unregistered(
+        self, agent: str, entrypoints: Iterable[str], since_us: int, until_us: int
+    ) -> list[str]:
+        """List unsettled sessions that were started so, ended a turn, and are not live.
+
+        Their last entry is not before `since_us` and was read until `until_us`.
+        """
+        # The entrypoint is a fact of the session's first lines.
+        first = "SELECT entry FROM placement WHERE session = s.id ORDER BY unit, id"
+        rows = self._db.execute(
+            "SELECT session_id FROM session s WHERE is_dirty AND ended_us >= ? "
+            "AND seen_us <= ? AND agent = ? AND source = 'main' AND has_turn_ended "
+            "AND stopped_us IS NULL AND NOT is_live AND EXISTS "
+            f"(SELECT 1 FROM ({first} LIMIT 50) p JOIN record r ON r.entry = p.entry "
+            "AND r.is_current AND r.metadata <> '' JOIN json_each(?) e "
+            "ON e.value = json_extract(r.metadata, '$.entrypoint'))",
+            (since_us, until_us, agent, json.dumps(sorted(entrypoints))),
+        )
+        return [session_id for (session_id,) in rows]
+
+    @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
         """Mark exactly these sessions of the agent as live: a process works on them."""
         ids_json = json.dumps(sorted(session_ids))

@@ -32,6 +32,7 @@ from tests.support.redecode import (
 )
 
 FORK = "99999999-2222-4333-8444-555555555555"
+VERSION = ADAPTER.decoder_version
 TRANSCRIPTS = ".leslie/threads/thread-11111111/.meta/transcripts"
 
 
@@ -109,7 +110,7 @@ def get_agent(claude: ClaudeHome) -> dict[str, Any]:
 def test_nothing_is_decoded_while_the_version_is_the_same(
     claude: ClaudeHome, log: Path
 ):
-    adapter = UpgradedAdapter(ADAPTER, version=ADAPTER.decoder_version)
+    adapter = UpgradedAdapter(ADAPTER, version=VERSION)
     with Store(claude.store_path, claude.clock) as store:
         ingest = make_ingest(claude.home, store, adapter)
         report = make_stage(claude, store, ingest).run()
@@ -120,7 +121,7 @@ def test_nothing_is_decoded_while_the_version_is_the_same(
 def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome, log: Path):
     first = redecode(claude)
     second = redecode(claude)
-    third = redecode(claude, version=ADAPTER.decoder_version + 2)
+    third = redecode(claude, version=VERSION + 2)
 
     assert (first.sources, second.sources, third.sources) == (1, 0, 1)
     assert (first.entries, second.entries) == (6, 0)
@@ -303,7 +304,7 @@ def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
     before = list_units(claude)
 
     redecode(claude, drop("second"))
-    redecode(claude, version=ADAPTER.decoder_version + 2)
+    redecode(claude, version=VERSION + 2)
 
     assert list_units(claude) == before
     assert search(claude, "second") == 1
@@ -314,7 +315,7 @@ def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: 
         newest = reader.change_feed.get_newest_read_order()
 
     redecode(claude, replace_text("two", "better"))
-    redecode(claude, drop("three"), version=ADAPTER.decoder_version + 2)
+    redecode(claude, drop("three"), version=VERSION + 2)
 
     with StoreReader(claude.store_path) as reader:
         assert reader.change_feed.get_newest_read_order() == newest
@@ -442,8 +443,7 @@ def test_a_log_that_is_gone_and_not_archived_is_left_as_it_is(
 
     assert (report.sources, report.impossible, again.impossible) == (0, 1, 0)
     assert list_units(claude) == before
-    version = ADAPTER.decoder_version
-    assert get_agent(claude)["decoder_versions"] == [(version, version + 1, 1)]
+    assert get_agent(claude)["decoder_versions"] == [(VERSION, VERSION + 1, 1)]
 
 
 def test_entries_that_are_not_archived_stay_if_the_log_is_gone(

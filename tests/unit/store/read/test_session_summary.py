@@ -36,6 +36,7 @@ ROW = SummaryRow(
     is_live=1,
     project=None,
     worktree=None,
+    subagent_active_us=None,
 )
 
 
