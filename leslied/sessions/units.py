@@ -6,7 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from leslied.model.session import Unit
-from leslied.sessions.turns import find_agent_mode, find_stop_reason
+from leslied.sessions.turns import (
+    find_agent_mode,
+    find_linked_stop_reason,
+    find_stop_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,13 +51,16 @@ def make_unit(
     prompt = find_user_message(entries)
     starts_with_prompt = number > 0 or summary.is_subagent
     identifying_entry = get_identifying_entry(number, entries)
+    stop_reason = find_stop_reason(entries)
+    if stop_reason == "unknown":
+        stop_reason = find_linked_stop_reason(entries)
     return Unit(
         number=number,
         chat_id=make_chat_id(summary.key, identifying_entry.entry_id),
         summary=summary,
         entries=entries,
         prompt=prompt.record.content if prompt and starts_with_prompt else "",
-        stop_reason=find_stop_reason(entries),
+        stop_reason=stop_reason,
         agent_mode=find_agent_mode(entries),
         subagents=subagents,
     )
