@@ -2,9 +2,10 @@
 
 The database is opened read-only, and so that SQLite creates no file beside it: an
 existing shared-memory file is only read, without one the WAL is indexed in our own
-memory, and without a WAL only the database file is read. Queries reach ordinary tables
-only, so that no view, trigger or virtual table runs
-(`docs/decisions/0041-foreign-schemas-run-nothing.md`).
+memory, and without a WAL only the database file is read. Outside of WAL mode, the lock
+of a reader would make the agent's writes fail. None is taken: `read_state` shows
+whether the agent wrote meanwhile. Queries reach ordinary tables only, so that no view,
+trigger or virtual table runs (`docs/decisions/0041-foreign-schemas-run-nothing.md`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from leslied.errors import SourceError
 from leslied.tail.files import open_regular, read_at
 from leslied.tail.wal import has_commit
 
@@ -24,13 +26,18 @@ if TYPE_CHECKING:
 
 WAL = "-wal"
 SHM = "-shm"
+_JOURNAL = "-journal"
 # How to open a database (see above), as a parameter of its URI.
-SHARED_INDEX = "readonly_shm=1"
+_SHARED_INDEX = "readonly_shm=1"
 _OWN_INDEX = "vfs=unix-none"
 _NO_WAL = "immutable=1"
+CHANGED_BY_AGENT = "was opened by its agent while it was read"
 _BUSY_SECONDS = 0.1
-_WRITE_VERSION_OFFSET = 18
-"""Offset of the write and read versions in a database's header; 2 means WAL mode."""
+_HEADER_BYTES = 100
+_VERSIONS = slice(18, 20)
+"""Write and read versions in a database's header; 2 means WAL mode."""
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""How the journal of an unfinished transaction begins."""
 _MAX_LENGTH_FACTOR = 4
 """SQLite's length limit as a multiple of the longest entry that is parsed. Longer
 entries must be readable, so that they can be rejected with their length."""
@@ -76,19 +83,31 @@ def allow_tables(db: sqlite3.Connection) -> set[str]:
     return tables
 
 
-def choose_open_mode(path: Path) -> str:
-    """Return how to open the database without changing any file beside it."""
-    if not is_closed_wal_database(path):
-        return SHARED_INDEX
-    return _OWN_INDEX if has_commit(path.with_name(path.name + WAL)) else _NO_WAL
+def choose_open_mode(path: Path, state: bytes | None) -> str:
+    """Return how to open a database in this state without changing any file."""
+    if state is None:
+        return _SHARED_INDEX
+    is_wal_mode = state[_VERSIONS] == b"\2\2"
+    has_changes = is_wal_mode and has_commit(path.with_name(path.name + WAL))
+    return _OWN_INDEX if has_changes else _NO_WAL
 
 
-def is_closed_wal_database(path: Path) -> bool:
-    """Return whether no process has the database, which is in WAL mode, open.
+def read_state(path: Path) -> bytes | None:
+    """Return what changes when the agent opens or writes a database read without locks.
 
-    No lock is needed then, and taking one would create the missing file.
+    Return None for a database in WAL mode that a process has open: it is read with
+    locks, which do not concern its writers. For others, taking a lock would create the
+    missing shared-memory file, or keep the agent from writing. Raise SourceError while
+    the agent writes.
     """
     with open_regular(path) as fd:
-        is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
-    wal_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
-    return is_wal_mode and not all(file.exists() for file in wal_files)
+        header = read_at(fd, _HEADER_BYTES, 0)
+    if header[_VERSIONS] == b"\2\2":
+        wal_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
+        return None if all(file.exists() for file in wal_files) else header
+    journal = path.with_name(path.name + _JOURNAL)
+    if journal.exists():
+        with open_regular(journal) as fd:
+            if read_at(fd, len(_JOURNAL_MAGIC), 0) == _JOURNAL_MAGIC:
+                raise SourceError(CHANGED_BY_AGENT)
+    return header

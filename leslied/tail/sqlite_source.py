@@ -19,13 +19,13 @@ from leslied.errors import SourceError
 from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
 from leslied.tail.files import open_regular, read_at
 from leslied.tail.sqlite_connection import (
-    SHARED_INDEX,
+    CHANGED_BY_AGENT,
     SHM,
     WAL,
     allow_tables,
     choose_open_mode,
-    is_closed_wal_database,
     open_read_only,
+    read_state,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _INDEX_HEADER_BYTES = 48
 _MAX_ROWS = 200
-_OPENED_BY_AGENT = "was opened by its agent while it was read"
 _STEPS_PER_PROGRESS_CALL = 100_000
 _MAX_PROGRESS_CALLS = 2_000
 """Progress calls after which a query is aborted, some seconds after its start: only
@@ -107,7 +106,8 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     positions = _load_positions(cursor)
     next_offset = cursor.offset
-    open_mode = choose_open_mode(source.path)
+    state = read_state(source.path)
+    open_mode = choose_open_mode(source.path, state)
     damage: dict[str, str] = {}
     with open_read_only(source.path, open_mode, limits) as db:
         feeds = _find_feeds(db, source.feeds)
@@ -116,10 +116,8 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
         positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
-                if open_mode != SHARED_INDEX and not is_closed_wal_database(
-                    source.path
-                ):
-                    raise SourceError(_OPENED_BY_AGENT)
+                if state is not None and read_state(source.path) != state:
+                    raise SourceError(CHANGED_BY_AGENT)
                 anchor = msgspec.json.encode(positions)
                 new_cursor = replace(cursor, anchor=anchor, stamp=None)
                 chunk = _make_chunk(source, new_cursor, next_offset, rows, limits)
@@ -146,7 +144,7 @@ def _raising_source_errors() -> Iterator[None]:
     except Exception as error:
         # The write-ahead log must be recovered first, which a reader cannot do.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
-            raise SourceError(_OPENED_BY_AGENT) from error
+            raise SourceError(CHANGED_BY_AGENT) from error
         raise SourceError(f"cannot be read as SQLite: {_describe(error)}") from error
 
 

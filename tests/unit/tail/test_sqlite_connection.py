@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from leslied.errors import SourceError
 from leslied.tail.limits import ReadLimits
 from leslied.tail.sqlite_connection import (
     allow_tables,
     choose_open_mode,
     open_read_only,
+    read_state,
 )
 
 CHAT = "CREATE TABLE chat (id text, data text);"
@@ -28,7 +30,9 @@ def write_database(path: Path, schema: str) -> None:
 
 @contextmanager
 def open_restricted(path: Path) -> Iterator[sqlite3.Connection]:
-    with open_read_only(path, choose_open_mode(path), ReadLimits()) as db:
+    with open_read_only(
+        path, choose_open_mode(path, read_state(path)), ReadLimits()
+    ) as db:
         allow_tables(db)
         yield db
 
@@ -78,7 +82,9 @@ def test_only_ordinary_tables_are_offered(path: Path):
         "CREATE VIRTUAL TABLE words USING fts5(text);",
     )
 
-    with open_read_only(path, choose_open_mode(path), ReadLimits()) as db:
+    with open_read_only(
+        path, choose_open_mode(path, read_state(path)), ReadLimits()
+    ) as db:
         tables = allow_tables(db)
 
     assert {"chat", "words_data"} <= tables
@@ -136,3 +142,43 @@ def test_nothing_but_queries_runs(path: Path, statement: str):
         rows = db.execute("SELECT text FROM log").fetchall()
 
     assert rows == [(b"kept",)]
+
+
+def test_an_agent_switches_a_new_database_to_wal_mode_while_it_is_read(path: Path):
+    write_database(path, CHAT + ROW)
+    with (
+        open_restricted(path) as db,
+        closing(sqlite3.connect(path, timeout=0)) as agent,
+    ):
+        rows = db.execute("SELECT id FROM chat")
+        next(rows)
+
+        (mode,) = agent.execute("PRAGMA journal_mode = WAL").fetchone()
+
+    assert mode == "wal"
+
+
+def test_a_write_without_wal_mode_changes_the_state(path: Path):
+    write_database(path, CHAT + ROW)
+    before = read_state(path)
+    unchanged = read_state(path)
+    write_database(path, ROW)
+
+    assert unchanged == before
+    assert read_state(path) != before
+
+
+def test_a_database_is_not_read_during_a_write_without_wal_mode(path: Path):
+    write_database(path, CHAT)
+    with closing(sqlite3.connect(path, isolation_level=None)) as agent:
+        # A cache without space makes SQLite write before the end of a transaction.
+        agent.execute("PRAGMA cache_size = 1")
+        agent.execute("BEGIN IMMEDIATE")
+        values = [("a", "x" * 4000)] * 50
+        agent.executemany("INSERT INTO chat VALUES (?, ?)", values)
+
+        with pytest.raises(SourceError, match="by its agent"):
+            read_state(path)
+
+        agent.execute("ROLLBACK")
+    assert read_state(path)
