@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, cast
 
@@ -17,6 +18,10 @@ _MAX_LENIENT_BYTES = 4 * 1024 * 1024
 """Lenient parsing builds every value: a larger line would cost too much memory."""
 _MIN_EPOCH_MILLISECONDS = 100_000_000_000
 """A larger number is milliseconds; as seconds, it would be after the year 5000."""
+_FAILED_EXIT_LINE = re.compile(
+    r"\nExit Code: (-?[1-9]\d{0,8})"
+    r"(?=(?:\n(?:Signal|Background PIDs|Process Group PGID): [^\n]*)*\s*\Z)"
+)
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
@@ -116,6 +121,25 @@ def _sanitize_value(value: Any) -> Any:
 
 def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def mark_exit_code(text: str, code: object) -> tuple[str, dict[str, Any]]:
+    """Return a command's output and metadata; a failed one begins with its code."""
+    if type(code) is not int or not 0 < abs(code) < 2**31:
+        return text, {}
+    lines = [f"Exit code {code}", *([text] if text else [])]
+    return "\n".join(lines), {"is_error": True, "exit_code": code}
+
+
+def split_exit_code(text: str) -> tuple[str, int | None]:
+    """Return the report of a failed command without its exit code, and the code.
+
+    Gemini CLI and Qwen Code write this report.
+    """
+    match = _FAILED_EXIT_LINE.search(text)
+    if not match:
+        return text, None
+    return text[: match.start()] + text[match.end() :], int(match[1])
 
 
 def reject_entry(reason: str) -> NoReturn:

@@ -8,6 +8,12 @@ _TITLE_CHARACTERS = 80
 _VISIBLE_ASCII = re.compile("[!-~]")
 _PARTIAL_TOKEN = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
 """Token with letters and digits at the end of a text: it may be part of a secret."""
+_ATTACHMENT_MARK = re.compile(
+    r"(?<!\[)\[(?:image\b|(?:audio|document|file|video) [\w.+-]+/)"
+    r"[^\]\n]*(?:\]|\Z)[ \t]*",
+    re.IGNORECASE,
+)
+"""What a client or an adapter writes in place of an attachment: `[Image #1]`."""
 
 
 def choose_title(title: str, first_prompt: str, description: str) -> str:
@@ -15,8 +21,14 @@ def choose_title(title: str, first_prompt: str, description: str) -> str:
 
     The description is that of a subagent's task.
     """
-    first_line = first_prompt.strip().split("\n", 1)[0]
+    prompt = strip_attachment_marks(first_prompt).strip() or first_prompt.strip()
+    first_line = prompt.split("\n", 1)[0]
     return title or truncate_text(first_line, _TITLE_CHARACTERS) or description
+
+
+def strip_attachment_marks(text: str) -> str:
+    """Return the text without the marks of images and other attachments."""
+    return _ATTACHMENT_MARK.sub("", text)
 
 
 def truncate_text(text: str, limit: int) -> str:

@@ -14,7 +14,7 @@ AGENT_OUTPUT_TYPES = frozenset(["assistant_message", "thinking", "tool_use"])
 TURN_TYPES = AGENT_OUTPUT_TYPES | {"user_message", "tool_result"}
 """Types of the records of a turn."""
 # After `max_tokens` the client continues immediately or not at all.
-_LAST_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens")
+_LAST_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens", "unknown")
 _TURN_STARTING_ORIGINS = ("prompt", "queued", "task")
 _COMMAND_ORIGINS = ("command", "shell")
 
@@ -98,6 +98,16 @@ def find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
     return noted
 
 
+def find_linked_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
+    """Return how a subagent ended according to its link to the call that spawned it."""
+    reasons = (
+        placed.record.metadata.get("stop_reason")
+        for placed in reversed(entries)
+        if placed.record.metadata.get("kind") == "subagent_linked"
+    )
+    return next(filter(None, reasons), "unknown")
+
+
 def find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
     """Return `plan` if the agent was in plan mode at any time, else `agent`."""
     modes = {placed.record.metadata.get("permission_mode") for placed in entries}
@@ -107,4 +117,4 @@ def find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
 def _get_stop_reason(record: Record) -> StopReason:
     """Return the stop reason of a record that ends a turn."""
     reason = record.metadata.get("stop_reason")
-    return "max_tokens" if reason == "max_tokens" else "end_turn"
+    return reason if reason in ("max_tokens", "unknown") else "end_turn"

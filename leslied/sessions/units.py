@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from leslied.model.session import Unit
 from leslied.sessions.turns import (
     find_agent_mode,
+    find_linked_stop_reason,
     find_own_positions,
     find_stop_reason,
 )
@@ -58,13 +59,16 @@ def make_unit(
     orders, own_orders = (
         {placed.read_order for placed in some} for some in (entries, own_entries)
     )
+    stop_reason = find_stop_reason(own_entries)
+    if stop_reason == "unknown":
+        stop_reason = find_linked_stop_reason(entries)
     return Unit(
         number=number,
         chat_id=make_chat_id(summary.key, identifying_entry.entry_id),
         summary=summary,
         entries=entries,
         prompt=prompt.record.content if prompt and starts_with_prompt else "",
-        stop_reason=find_stop_reason(own_entries),
+        stop_reason=stop_reason,
         agent_mode=find_agent_mode(own_entries),
         subagents=subagents,
         between_turns=frozenset(orders - own_orders),

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from leslied.model.source import Shape, SourceRef, WatchDepth
 from leslied.tail.files import make_stamp
 from leslied.tail.json_tree import stamp_tree
-from leslied.tail.sqlite_source import WAL, stamp_database
+from leslied.tail.sqlite_connection import WAL
+from leslied.tail.sqlite_source import stamp_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -33,8 +33,11 @@ from leslied.model.record import (
     make_record_id,
 )
 from leslied.model.source import Cursor, Environment, RawEntry, Shape, SourceRef
+from leslied.sessions.file_changes import find_file_changes
 from leslied.store import StoreReader
+from leslied.threads.collected_assets import collect_assets
 from tests.support import golden
+from tests.support.agent_home import AgentHome
 
 ADAPTERS = list(load_adapters().values())
 CASES = golden.list_all_cases()
@@ -705,3 +708,22 @@ def test_an_id_from_a_log_is_quoted_for_the_shell(adapter: AgentAdapter):
     command = adapter.resume_command("x; rm -rf ~ `id` $(id) '")
 
     assert not command or shlex.split(command)[-1].endswith("x; rm -rf ~ `id` $(id) '")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "case"),
+    [(adapter, case) for adapter, case in CASES if "refused-todos" in case.name],
+    ids=golden.format_case_id,
+)
+def test_a_refused_to_do_list_is_not_progress(
+    adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
+):
+    golden.copy_home(case, home)
+    contents = AgentHome(adapter, home, tmp_path / "store.db", clock).read()
+    changes = find_file_changes(contents.units()[-1].entries, "/home/dev", "chat-1")
+
+    (asset,) = collect_assets(changes, lambda _: False, lambda _: None)
+
+    assert asset.text.endswith(
+        "## In Progress\n\n- [ ] First\n\n## To Do\n\n- [ ] Second\n"
+    )

@@ -491,6 +491,26 @@ def test_a_retry_does_not_end_the_turn(read, claude: ClaudeHome):
     assert not contents.main().has_turn_ended
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ({"status": 529, "formatted": "529 Overloaded"}, "529 Overloaded"),
+        ({"status": 529, "error": {"error": {"message": "Busy"}}}, "529 Busy"),
+        ({"cause": {"code": "ECONNRESET"}}, "ECONNRESET"),
+        ({"status": 500}, "500"),
+    ],
+)
+def test_a_retry_shows_its_reason_and_attempt(
+    read, claude: ClaudeHome, error: dict[str, Any], reason: str
+):
+    facts = {"subtype": "api_error", "retryAttempt": 2, "maxRetries": 10}
+    claude.write(ClaudeLogBuilder().line("system", **facts, error=error))
+
+    (record,) = read().records_of_type("error")
+
+    assert record.record.content == f"API error: {reason} (attempt 2 of 10)"
+
+
 def test_a_killed_tool_leaves_a_call_without_a_result(read):
     contents = read("kill9-tool")
 

@@ -144,12 +144,23 @@ def decode_rewind(line: ClaudeLine, key: SessionKey) -> Record:
 def _decode_retry(line: ClaudeLine, record: Record) -> Record:
     """Decode an API error after which the client tries again."""
     error = parse_raw(line.error)
-    status = error.get("status") if isinstance(error, dict) else None
-    text = f"API error{f' {status}' if status else ''}"
+    reason = _find_reason(error) if isinstance(error, dict) else ""
+    text = f"API error{f': {reason}' if reason else ''}"
     if line.retryAttempt is not None:
-        text += f", attempt {line.retryAttempt} of {line.maxRetries}"
+        text += f" (attempt {line.retryAttempt} of {line.maxRetries})"
     metadata = {"error": error, "note": "api_error"}
     return replace(record, type="error", content=text, metadata=metadata)
+
+
+def _find_reason(error: dict[str, Any]) -> str:
+    """Return why a request failed, on one line; older clients nest the reason."""
+    nested, cause = error, error.get("cause")
+    while isinstance(nested.get("error"), dict):
+        nested = nested["error"]
+    code = cause.get("code") if isinstance(cause, dict) else ""
+    details = (error.get("status"), nested.get("message") or code)
+    reason = error.get("formatted") or " ".join(str(d) for d in details if d)
+    return " ".join(str(reason).split())
 
 
 def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:

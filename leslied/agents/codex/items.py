@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import to_json
+from leslied.agents._parsing import mark_exit_code, to_json
 from leslied.agents.codex.authorship import (
     classify_author,
     find_folder,
@@ -55,6 +55,14 @@ _OUTPUT_HEADER = re.compile(
     r"Output:(?:\n|$)"
 )
 """What the client writes before a command's output; group 2 is the exit code."""
+_FAILED_CALL_PREFIXES = (
+    "unsupported call: ",
+    "unsupported custom tool call: ",
+    "failed to parse function arguments: ",
+    "apply_patch verification failed: ",
+    "update_plan is a TODO/checklist tool and is not allowed",
+)
+"""How the result of a call begins that the client did not run."""
 _PAYLOAD_HEADER = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
 _ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
 _SEARCH_ARGUMENTS = ("query", "limit")
@@ -312,7 +320,7 @@ def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     text, code = _split_exit_code(text)
     if code is not None:
         metadata["exit_code"] = code
-    if code:
+    if code or text.startswith(_FAILED_CALL_PREFIXES):
         metadata["is_error"] = True
     return text, metadata
 
@@ -332,7 +340,8 @@ def _split_exit_code(text: str) -> tuple[str, int | None]:
         exit_code = object_field(value, "metadata").get("exit_code")
         if isinstance(value.get("output"), str):
             is_code = type(exit_code) is int and abs(exit_code) < 2**31
-            return value["output"], exit_code if is_code else None
+            text, _ = mark_exit_code(value["output"], exit_code)
+            return text, exit_code if is_code else None
     return text, None
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import to_json
+from leslied.agents._parsing import mark_exit_code, to_json
 from leslied.agents.copilot_cli.schema import (
     CopilotLine,
     as_text,
@@ -32,6 +33,10 @@ _TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
 """Number of requested calls in the decode state, which must stay small."""
+_FAILED_SHELL = re.compile(
+    r"\n?<(?:shellId: \S+ completed|exited) with exit code (-?[1-9]\d{0,8})>\s*\Z"
+)
+"""What the client writes after the output of a command that failed."""
 
 
 def decode_user(line: CopilotLine, state: State) -> RecordsAndState:
@@ -196,7 +201,7 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
     text = text or flatten_text(error, "message")
     if line.data.get("isUserRequested") is True:
         return (line.make_event("turn_ended", text, note="shell"),), state
-    metadata = {"is_error": True} if line.data.get("success") is False else {}
+    text, metadata = _mark_failure(line, text)
     record = line.make_record(
         "tool_result",
         "tool",
@@ -205,3 +210,13 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
         metadata=metadata,
     )
     return (record,), state
+
+
+def _mark_failure(line: CopilotLine, text: str) -> tuple[str, dict[str, Any]]:
+    """Return a result's text and metadata; a failed command begins with its code."""
+    if line.data.get("success") is False:
+        return text, {"is_error": True}
+    match = _FAILED_SHELL.search(text)
+    if not match:
+        return text, {}
+    return mark_exit_code(text[: match.start()], int(match[1]))

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import parse_time, to_json
+from leslied.agents._parsing import (
+    mark_exit_code,
+    parse_time,
+    split_exit_code,
+    to_json,
+)
 from leslied.agents.gemini_cli.authorship import (
     ACKNOWLEDGED,
     CANCELLED,
@@ -21,6 +26,7 @@ from leslied.agents.gemini_cli.parts import (
     as_dicts,
     as_text,
     format_thoughts,
+    has_only_text,
     is_known_part,
     is_thought,
     list_parts,
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
 _THINKING_BLOCK, _TOKENS_BLOCK, _OUTPUT_BLOCK, _QUEUED_BLOCK = 1, 2, 3, 4
 _FIRST_CALL_BLOCK, _FIRST_UNKNOWN_BLOCK = 10, 500
 """Block numbers of a message's records, the same each time the message is written."""
+_SHELL_TOOL = "run_shell_command"
 _FAILED_STATUSES = ("error", "cancelled")
 _FINISHED_STATUSES = ("success", *_FAILED_STATUSES)
 
@@ -233,7 +240,7 @@ def _decode_gemini(
     if thoughts:
         records.append(make("thinking", "assistant", thoughts, block=_THINKING_BLOCK))
     if text:
-        metadata = {} if call_records else {"stop_reason": "end_turn"}
+        metadata = {} if call_records else _find_turn_end(message, context, text)
         records.append(make("assistant_message", "assistant", text, metadata=metadata))
     usage = parse_usage(message.get("tokens"))
     if usage and not records:
@@ -243,6 +250,19 @@ def _decode_gemini(
     if records:
         records[0] = replace(records[0], usage=usage)
     return [*records, *call_records]
+
+
+def _find_turn_end(
+    message: dict[str, Any], context: MessageContext, text: str
+) -> dict[str, str]:
+    """Return metadata of an answer without calls, after which the turn ends.
+
+    If a call may follow, the answer of a subagent is not its end, which has a line of
+    its own. For a session, only the reason is unknown: the next line may never come.
+    """
+    if has_only_text(message.get("tokens"), text):
+        return {"stop_reason": "end_turn"}
+    return {"stop_reason": "unknown"} if context.key.source == MAIN else {}
 
 
 class _CallIdentity(NamedTuple):
@@ -313,10 +333,11 @@ def _make_result(
     *,
     is_error: bool,
 ) -> Record:
-    fields = {
-        **identity.to_fields("result", 1),
-        "metadata": {"is_error": True} if is_error else {},
-    }
+    metadata: dict[str, Any] = {"is_error": True} if is_error else {}
+    if identity.name == _SHELL_TOOL:
+        text, exit_metadata = mark_exit_code(*split_exit_code(text))
+        metadata |= exit_metadata
+    fields = {**identity.to_fields("result", 1), "metadata": metadata}
     return make_record(message, context, "tool_result", "tool", text, **fields)
 
 

@@ -10,6 +10,9 @@ from leslied.model.record import Usage
 
 _MAX_TOKENS = 2**53
 """A larger number is corrupt, not a count."""
+_MIN_TEXT_BYTES_PER_TOKEN = 3
+"""In published sessions, final answers have 3.5 to 4.9 bytes of text per output token,
+and answers with calls at most 2.9."""
 _KNOWN_KINDS = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 _UNTRUSTED_ENVELOPE = re.compile(
     r"<untrusted_context>\n(.*)\n</untrusted_context>", re.DOTALL
@@ -145,6 +148,15 @@ def parse_usage(tokens: object) -> Usage | None:
         cache_read_tokens=cached,
     )
     return usage or None
+
+
+def has_only_text(tokens: object, text: str) -> bool:
+    """Return whether an answer is only text, as far as its output tokens show.
+
+    A call is not in the log until its tool has ended, but its tokens are.
+    """
+    output = _as_count(as_dict(tokens).get("output"))
+    return 0 < output * _MIN_TEXT_BYTES_PER_TOKEN <= len(text.encode())
 
 
 def _format_thought(thought: dict[str, Any]) -> str:

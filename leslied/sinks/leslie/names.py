@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from leslied.sessions.titles import strip_attachment_marks
 from leslied.sinks.leslie.truncate import iter_graphemes
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
     `-{number}` is appended to the slug if the number is greater than 1.
     """
     suffix = f"-{number}" if number > 1 else ""
-    return f"{started_at:%Y%m%d-%H%M}-{make_slug(prompt)}{suffix}.txt"
+    slug = make_slug(strip_attachment_marks(prompt[:_MAX_EXAMINED_CHARACTERS]))
+    return f"{started_at:%Y%m%d-%H%M}-{slug}{suffix}.txt"
 
 
 def make_slug(text: str) -> str:

@@ -15,6 +15,12 @@ from leslied.sessions.titles import choose_title, truncate_text
         ("", " \n ", "count files", "count files"),
         ("", "word " * 40, "", "word " * 15 + "word…"),
         ("", "", "", ""),
+        ("", "[Image #1] fix this", "", "fix this"),
+        ("", "[Image: source: /tmp/a.png]\nfix this", "", "fix this"),
+        ("", "fix [image image/png, 12 KB] this", "", "fix this"),
+        ("", "[file image/png a.png, 12 KB]\n\nfix this", "", "fix this"),
+        ("", "[[image]] [file] stays", "", "[[image]] [file] stays"),
+        ("", "[Image #1]", "", "[Image #1]"),
     ],
 )
 def test_a_title_is_that_of_the_log_else_the_prompt_else_the_description(

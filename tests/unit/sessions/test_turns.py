@@ -8,6 +8,7 @@ from leslied.model.record import Record
 from leslied.sessions.turns import (
     ends_turn,
     find_agent_mode,
+    find_linked_stop_reason,
     find_own_positions,
     find_stop_reason,
 )
@@ -66,6 +67,7 @@ def test_other_records_do_not_end_a_turn(record: Record):
         ([make_answer("stop_sequence")], "end_turn"),
         ([make_answer("max_tokens")], "max_tokens"),
         ([make_answer("tool_use")], "unknown"),
+        ([make_answer("unknown")], "unknown"),
         ([make_answer("end_turn"), make_event("notice")], "end_turn"),
         ([make_record(), make_event("turn_ended")], "end_turn"),
         (
@@ -90,6 +92,14 @@ def test_the_stop_reason_is_that_of_the_last_turn(
     entries = [make_placed(record) for record in [make_prompt(), *last_records]]
 
     assert find_stop_reason(entries) == reason
+
+
+def test_the_link_of_a_subagent_says_how_it_ended():
+    link = make_event("subagent_linked", metadata={"stop_reason": "end_turn"})
+    entries = [make_placed(record) for record in (link, make_prompt(), make_record())]
+
+    assert find_linked_stop_reason(entries) == "end_turn"
+    assert find_linked_stop_reason(entries[1:]) == "unknown"
 
 
 def test_a_unit_without_a_turn_has_no_stop_reason():

@@ -202,6 +202,20 @@ def test_a_file_is_named_by_minute_and_prompt():
     assert make_file_name(at, "fix login", 2) == "20260208-1430-fix-login-2.txt"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        ("[Image #1] fix this", "20260208-1430-fix-this.txt"),
+        ("fix this\n\n[image image/png, 12 KB]", "20260208-1430-fix-this.txt"),
+        ("[Image #1]", "20260208-1430-task.txt"),
+    ],
+)
+def test_the_mark_of_an_image_is_not_part_of_a_file_name(prompt: str, name: str):
+    at = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
+
+    assert make_file_name(at, prompt) == name
+
+
 def test_a_truncated_text_ends_with_its_original_size():
     truncated = truncate_characters("x" * 1234, 200)
 
