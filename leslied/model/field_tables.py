@@ -114,7 +114,7 @@ RECORD_FIELDS = (
     ),
     Field(
         "tool_name",
-        "the tool, for calls and results",
+        "the tool, for calls, results and the output of `!` commands",
         get_or_none("record.tool_name"),
         TEXT_OR_NULL,
     ),

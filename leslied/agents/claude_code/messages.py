@@ -225,9 +225,8 @@ def _decode_user_text(
     text = "\n\n".join(filter(None, map(block_text, blocks)))
     author = classify_author(line, text, is_subagent=key.source != MAIN)
     if author.origin is None:
-        record = Record(
-            type="system_event", role="system", content=author.content, **base
-        )
+        base = {**base, "content": author.content, "tool_name": author.tool_name}
+        record = Record(type="system_event", role="system", **base)
         kind = author.kind or "notice"
         return events.with_kind(record, kind, note=author.note), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin

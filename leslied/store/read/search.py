@@ -39,6 +39,10 @@ _MAX_PRESELECTED = 5_000
 """Up to this number of candidate records, the search is restricted to them."""
 _TEXT_COLUMNS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
 _SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
+_IS_SEARCHED = (
+    f"(r.type IN ({_SEARCHED_TYPES}) OR r.type = 'system_event' AND r.tool_name <> '')"
+)
+"""Condition on records with a text that people see."""
 _MAX_LIMIT = 2**62
 """Larger limits may not fit into SQLite's integers."""
 _SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
@@ -125,7 +129,7 @@ class Search:
         elif not self._fts_query:
             self._add_exclusions(query.words.excluded)
         if not self._fts_query:
-            self._add_condition(f"r.type IN ({_SEARCHED_TYPES})")
+            self._add_condition(_IS_SEARCHED)
         self._add_condition(*compile_entry_filters(query.filters))
         if any(item.key == "tool" and not item.is_negated for item in query.filters):
             self._narrow_to_tools()
