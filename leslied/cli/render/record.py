@@ -177,11 +177,12 @@ class RecordRenderer:
 
     def _output_lines(self, record: Record, indent: str) -> Iterator[str]:
         """Yield what a person's command printed, or a message that was injected."""
-        if record.tool_name != SHELL:
-            label = sanitize(" ".join(record.tool_name.split()))
-            yield indent + self._options.paint(f"● {label}", fg="magenta")
-        if record.content.strip():
+        if record.tool_name == SHELL:
             yield from self._result_lines(record, indent)
+            return
+        label = sanitize(" ".join(record.tool_name.split()))
+        yield indent + self._options.paint(f"● {label}", fg="magenta")
+        yield from self._prefixed_lines(record.content, indent + "  ")
 
     def _fit_line(self, line: str, prefix: str, *, is_whole: bool) -> Iterator[str]:
         """Yield the pieces of the wrapped line; unless `is_whole`, truncate it."""

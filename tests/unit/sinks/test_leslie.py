@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from leslied.model.record import INJECT, SHELL
 from leslied.model.session import Unit
 from leslied.sinks.leslie import (
     AssistantBlock,
@@ -26,7 +27,7 @@ from leslied.sinks.leslie import (
     shape_document,
 )
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
-from tests.support.records import make_prompt, make_record
+from tests.support.records import make_event, make_prompt, make_record
 from tests.support.units import make_child, make_unit
 
 PIECES = [
@@ -216,3 +217,13 @@ def test_truncation_by_bytes_removes_the_middle(limit: int):
     assert len(truncated.encode()) <= limit
     assert truncated.startswith("head")
     assert truncated.endswith("tail")
+
+
+@pytest.mark.parametrize("tool_name", [SHELL, INJECT])
+def test_the_output_of_a_program_is_a_result_with_its_name(tool_name: str):
+    output = make_event("notice", content="hello", tool_name=tool_name)
+    options = TranscriptOptions(thread_id="thread-1", zone=UTC)
+
+    document = shape_document(make_unit(make_prompt("go"), output), options)
+
+    assert document.blocks == (UserBlock("go"), ResultBlock(tool_name, "hello"))
