@@ -235,6 +235,12 @@ SESSION_FIELDS = (
     ),
     Field("subagents", "number of subagents", attrgetter("summary.subagents"), COUNT),
     Field(
+        "hidden",
+        "whether `list` shows it only with `--all`: nobody said anything in it",
+        attrgetter("summary.is_hidden"),
+        {"type": "boolean"},
+    ),
+    Field(
         "model",
         "the model of the last message",
         get_or_none("summary.model"),

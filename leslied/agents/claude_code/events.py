@@ -168,9 +168,7 @@ def _split_injected(event: Record) -> tuple[Record, ...]:
     text, messages = split_messages(event.content)
     if not messages:
         return (event,)
-    injected = replace(
-        event, block=1, content="\n\n".join(messages), tool_name=INJECT
-    )
+    injected = replace(event, block=1, content="\n\n".join(messages), tool_name=INJECT)
     return (replace(event, content=text), injected) if text else (injected,)
 
 

@@ -26,6 +26,7 @@ from leslied.agents.claude_code.schema import (
     parse_raw,
 )
 from leslied.model.record import MAIN, Record, SessionKey
+from leslied.sessions.visibility import WARMUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,6 +92,10 @@ def decode_user(
             line, list(text_blocks.values()), fields, state, has_results=has_results
         )
         records.append(record)
+        if record.metadata.get("note") == "warmup":
+            facts = {"agent_type": WARMUP, "description": record.content}
+            native_id = f"warmup:{key.subagent_id}"
+            records.append(events.make_subagent_link(key, native_id, facts))
     return tuple(records), state
 
 

@@ -171,6 +171,7 @@ class RelationsSync(Stage):
                 "description": self._to_safe_line(child.description),
             }
             for child in children
+            if not child.is_hidden
         ]
 
     def _to_safe_line(self, text: str) -> str:

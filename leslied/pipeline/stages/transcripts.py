@@ -142,7 +142,9 @@ class TranscriptStage(Stage):
         main = self.reader.find_session(key)
         if main is None:
             return
-        children = self.reader.list_subagents(key)
+        children = [
+            child for child in self.reader.list_subagents(key) if not child.is_hidden
+        ]
         with self.store.transcripts() as ledger:
             unit_by_child = _find_parent_units(main, children, ledger)
             # Do not write files that would be removed at once as surplus.

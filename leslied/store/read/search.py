@@ -15,6 +15,7 @@ from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
 from leslied.store.read.filter_sql import (
     ALWAYS_TRUE,
     compile_entry_filters,
+    compile_is_hidden,
     compile_stream_filters,
     compile_tool_filters,
     escape_like,
@@ -221,6 +222,8 @@ class Search:
         if where != ALWAYS_TRUE:
             self._is_narrowed = True
             self._narrow_to_streams(where, values)
+        if not self._query.with_hidden:
+            where = f"{where} AND NOT {compile_is_hidden('s')}"
         first_placement = (
             "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
             f"WHERE p.entry = r.entry AND {IS_VISIBLE} AND {where})"

@@ -9,6 +9,7 @@ from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.times import from_us
 from leslied.sessions.titles import choose_title
+from leslied.store.read.filter_sql import IS_HIDDEN
 
 if TYPE_CHECKING:
     from leslied.model.record import Usage
@@ -39,9 +40,13 @@ class SummaryRow(NamedTuple):
     seen_us: int
     folder: bytes
     is_live: int
+    is_hidden: int
 
 
-_SQL = {"tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END"}
+_SQL = {
+    "tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END",
+    "is_hidden": IS_HIDDEN,
+}
 SELECT_SUMMARIES = (
     f"SELECT {', '.join(_SQL.get(name, name) for name in SummaryRow._fields)} "
     "FROM session WHERE entries > 0"
@@ -72,5 +77,6 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
         seen_at=from_us(row.seen_us) if row.seen_us else None,
         folder=os.fsdecode(row.folder),
         is_live=bool(row.is_live),
+        is_hidden=bool(row.is_hidden),
         usage=usage,
     )
