@@ -54,7 +54,7 @@ class RecordRenderer:
             case "tool_result" if options.tool_output != "none":
                 yield from self._result_lines(record, indent)
             case "system_event" if record.is_output:
-                yield from self._output_lines(record, indent)
+                yield from self._program_lines(record, indent)
             case "error":
                 yield from self._prefixed_lines(f"✗ {record.content}", indent, fg="red")
             case "thinking" if options.include_thinking and record.content.strip():
@@ -175,7 +175,7 @@ class RecordRenderer:
                 format_more_lines(len(lines) - len(visible_lines)), dim=True
             )
 
-    def _output_lines(self, record: Record, indent: str) -> Iterator[str]:
+    def _program_lines(self, record: Record, indent: str) -> Iterator[str]:
         """Yield what a person's command printed, or a message that was injected."""
         if record.tool_name == SHELL:
             yield from self._result_lines(record, indent)

@@ -33,6 +33,7 @@ ROW = SummaryRow(
     seen_us=0,
     folder=b"/app",
     is_live=1,
+    is_hidden=0,
 )
 
 
