@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from leslied.graphemes import take_characters
 from leslied.model.codec import encode_time
 from leslied.model.field import TEXT_OR_NULL, TIME_OR_NULL, Field, encode_fields
 from leslied.model.record import MAIN
@@ -185,7 +186,8 @@ def make_snippet(text: str, terms: Sequence[str]) -> str:
     folded = fold_text(text)
     positions = [folded.find(fold_text(term)) for term in terms]
     first = min((position for position in positions if position >= 0), default=0)
-    start, end = max(first - _CHARACTERS_BEFORE, 0), first + _CHARACTERS_AFTER
+    start = len(take_characters(text, first - _CHARACTERS_BEFORE))
+    end = len(take_characters(text, first + _CHARACTERS_AFTER))
     line = " ".join(text[start:end].split())
     prefix = "…" if start else ""
     suffix = "…" if end < len(text) else ""

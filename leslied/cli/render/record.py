@@ -10,9 +10,9 @@ from leslied.cli.render.options import (
     MAX_PLAIN_CHARS,
     Gap,
     format_more_lines,
-    measure_width,
 )
 from leslied.cli.render.output import sanitize
+from leslied.cli.render.widths import measure_width
 from leslied.model.record import SHELL
 from leslied.rendering.edits import find_edits
 from leslied.rendering.labels import LABEL_ARGUMENTS, find_label, is_path
