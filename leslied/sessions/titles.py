@@ -23,7 +23,9 @@ _LEAD_IN = re.compile(
 _TAG_LINE = re.compile(r"(?:</?[A-Za-z][\w:.-]*(?: [^<>]*)?>\s*)+|```.*|-{3,}")
 """A line that only starts or ends a part of the prompt."""
 _MARKUP = re.compile(r"^(?:#{1,6}|[>*•\u276f\u203a-])\s+")
-_PLAN_LABEL = re.compile(r"^(?:implementation )?plan\s*[:\u2013\u2014-]\s+", re.IGNORECASE)
+_PLAN_LABEL = re.compile(
+    r"^(?:implementation )?plan\s*[:\u2013\u2014-]\s+", re.IGNORECASE
+)
 _TAGGED = re.compile(r"^<([A-Za-z][\w:.-]*)(?: [^<>]*)?>(.*)</\1>$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FILLER_WORDS = frozenset(

@@ -14,8 +14,7 @@ def measure_width(text: str) -> int:
         return len(text)
     from rich.cells import cell_len  # noqa: PLC0415 - slow to load
 
-    # A cluster takes at most two columns, however many characters it has.
-    return sum(min(cell_len(cluster), 2) for cluster in iter_graphemes(text))
+    return cell_len(text)
 
 
 def truncate_to_width(text: str, width: int) -> str:
@@ -35,8 +34,7 @@ def _take_columns(text: str, width: int) -> str:
     """Return the clusters at the start of the text that fit in the width."""
     head = ""
     for cluster in iter_graphemes(text):
-        width -= measure_width(cluster)
-        if width < 0:
+        if measure_width(head + cluster) > width:
             break
         head += cluster
     return head

@@ -15,6 +15,8 @@ _MAX_SLUG_CHARACTERS = 50
 _MAX_SLUG_BYTES = 120
 _JOINERS = "\u200c\u200d"
 """Characters that are part of words in some scripts, between other characters."""
+_SEPARATORS = "-" + _JOINERS
+"""Characters that a slug neither starts nor ends with."""
 _MAX_EXAMINED_CHARACTERS = 2000
 """Start of the prompt from which the slug is made; a prompt may be megabytes long."""
 
@@ -34,12 +36,12 @@ def make_slug(text: str) -> str:
     clusters: list[str] = []
     start = unicodedata.normalize("NFC", text[:_MAX_EXAMINED_CHARACTERS])
     for cluster in iter_graphemes(start):
-        if all(map(_is_allowed, cluster)) and cluster[0] not in _JOINERS:
+        if all(map(_is_allowed, cluster)):
             clusters.append(cluster)
         elif clusters and clusters[-1] != "-":
             clusters.append("-")
-    slug = _truncate("".join(clusters).strip("-")).strip("-")
-    return slug or "task"
+    slug = "".join(clusters).strip(_SEPARATORS)
+    return _truncate(slug).strip(_SEPARATORS) or "task"
 
 
 def _is_allowed(character: str) -> bool:

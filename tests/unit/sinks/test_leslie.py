@@ -170,6 +170,10 @@ def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
         ("../../etc/passwd", "etc-passwd"),
         ("e\u0301te\u0301", "été"),
         ("\u202egnp.exe\x00", "gnp-exe"),
+        ("❤️ fix 👩\u200d👩\u200d👧 now 👍🏽", "fix-now"),
+        ("step 1️⃣", "step-1️⃣"),
+        ("क्\u200dष می\u200cخواهم", "क्\u200dष-می\u200cخواهم"),
+        ("\u200da\u200d", "a"),
     ],
 )
 def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
@@ -190,6 +194,13 @@ def test_a_file_is_named_by_minute_and_prompt():
 
     assert make_file_name(at, "fix login") == "20260208-1430-fix-login.txt"
     assert make_file_name(at, "fix login", 2) == "20260208-1430-fix-login-2.txt"
+
+
+def test_a_file_is_named_by_what_its_prompt_is_about():
+    at = datetime(2026, 2, 8, 14, 30, 59, tzinfo=UTC)
+    prompt = "Implement the following plan:\n\n# Fix the login\n"
+
+    assert make_file_name(at, prompt) == "20260208-1430-Fix-the-login.txt"
 
 
 def test_a_truncated_text_ends_with_its_original_size():

@@ -1,0 +1,49 @@
+"""Text is measured and cut in columns of the terminal."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from leslied.cli.render.widths import measure_width, pad_to_width, truncate_to_width
+
+FAMILY = "👩\u200d👩\u200d👧"
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("plain", 5),
+        ("日本", 4),
+        (FAMILY, 2),
+        ("🇩🇪", 2),
+        ("👍🏽", 2),
+        ("1️⃣", 2),
+        ("\u1112\u1161\u11ab", 2),
+        ("e\u0301", 1),
+        (click.style("red", fg="red"), 3),
+    ],
+)
+def test_a_text_is_measured_as_it_is_shown(text: str, width: int):
+    assert measure_width(text) == width
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (9, f"ab {FAMILY} cd"),
+        (8, f"ab {FAMILY} cd"),
+        (7, f"ab {FAMILY}…"),
+        (6, f"ab {FAMILY}…"),
+        (5, "ab…"),
+        (3, "ab…"),
+        (1, "…"),
+    ],
+)
+def test_a_cut_keeps_clusters_whole(width: int, shown: str):
+    assert truncate_to_width(f"ab {FAMILY} cd", width) == shown
+
+
+@pytest.mark.parametrize("text", ["", "ab", f"{FAMILY}{FAMILY}", "日本語日本語"])
+def test_a_padded_text_has_the_width(text: str):
+    assert measure_width(pad_to_width(text, 5)) == 5
