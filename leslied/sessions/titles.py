@@ -22,6 +22,8 @@ _LEAD_IN = re.compile(
 """A line before a plan or task, which names neither."""
 _TAG_LINE = re.compile(r"(?:</?[A-Za-z][\w:.-]*(?: [^<>]*)?>\s*)+|```.*|-{3,}")
 """A line that only starts or ends a part of the prompt."""
+_BARE_COMMAND = re.compile(r"/[\w:.-]+")
+_UNTELLING_LINES = (_LEAD_IN, _TAG_LINE, _BARE_COMMAND)
 _MARKUP = re.compile(r"^(?:#{1,6}|[>*•\u276f\u203a-])\s+")
 _PLAN_LABEL = re.compile(
     r"^(?:implementation )?plan\s*[:\u2013\u2014-]\s+", re.IGNORECASE
@@ -78,7 +80,7 @@ def find_subject(prompt: str) -> str:
 def is_telling(text: str) -> bool:
     """Return whether a text says what it is about, unlike `hello` or `yes, do it`."""
     line = text[:_EXAMINED_CHARACTERS].strip().casefold()
-    if _LEAD_IN.fullmatch(line) or _TAG_LINE.fullmatch(line):
+    if any(pattern.fullmatch(line) for pattern in _UNTELLING_LINES):
         return False
     return any(match[0] not in _FILLER_WORDS for match in _WORD.finditer(line))
 

@@ -59,7 +59,8 @@ def test_a_title_says_what_the_prompt_is_about(prompt: str, title: str):
         ("Implement the following plan:", False),
         ("</context>", False),
         ("fix tests", True),
-        ("/review", True),
+        ("/review", False),
+        ("/review the login", True),
         ("直して", True),
     ],
 )

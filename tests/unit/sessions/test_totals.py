@@ -152,10 +152,10 @@ def test_a_prompt_replaces_a_command_that_the_agent_did_not_answer():
 
 
 def test_a_command_that_the_agent_answered_is_the_first_prompt():
-    command = make_prompt("/review", metadata={"origin": "command"})
+    command = make_prompt("/review the login", metadata={"origin": "command"})
     totals = make_totals(command, make_record("done"), make_prompt("fix it"))
 
-    assert totals.first_prompt == "/review"
+    assert totals.first_prompt == "/review the login"
 
 
 def test_later_prompts_do_not_replace_the_first():
