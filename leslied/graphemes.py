@@ -26,7 +26,9 @@ def iter_graphemes(text: str) -> Iterable[str]:
 def _compile_grapheme_pattern() -> Any:
     import regex  # noqa: PLC0415 - only needed for texts that are not ASCII
 
-    return regex.compile(r"\X")
+    # In Indic scripts, a virama joins the letter after it, too.
+    joined = r"(?<=\p{Canonical_Combining_Class=Virama}\u200d?)(?=\p{L})\X"
+    return regex.compile(rf"\X(?:{joined})*")
 
 
 def take_characters(text: str, limit: int) -> str:

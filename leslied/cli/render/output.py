@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied.cli.render.widths import measure_width, truncate_to_width
+from leslied.cli.render.widths import (
+    measure_room,
+    measure_width,
+    truncate_to_width,
+)
 from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
 from leslied.errors import UserError
 from leslied.paths import read_environ
@@ -192,7 +196,7 @@ def format_table(
         [_flatten_cell(cell[:_MAX_CELL_CHARS]) for cell in row]
         for row in (headers, *rows)
     ]
-    widths = [max(map(measure_width, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(measure_room, column)) for column in zip(*cells, strict=True)]
     right_indexes = {i for i, name in enumerate(headers) if name in right_aligned}
     droppable_indexes = [headers.index(name) for name in droppable if name in headers]
     if stretch is None:

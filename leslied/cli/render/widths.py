@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import click
 
 from leslied.graphemes import iter_graphemes
@@ -17,9 +19,30 @@ def measure_width(text: str) -> int:
     return cell_len(text)
 
 
+def measure_room(text: str) -> int:
+    """Return the columns that the text takes in any terminal.
+
+    Some terminals show the parts of a cluster side by side, such as an emoji and its
+    skin tone. A line that may become too long there would wrap.
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        max(measure_width(cluster), sum(map(_measure_character, cluster)))
+        for cluster in iter_graphemes(text)
+    )
+
+
+def _measure_character(character: str) -> int:
+    """Return the columns of a character that is shown on its own."""
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2
+    return 0 if unicodedata.category(character) in ("Mn", "Me", "Cf") else 1
+
+
 def truncate_to_width(text: str, width: int) -> str:
     """Cut the text to the width and append an ellipsis if it was longer."""
-    if measure_width(text) <= width:
+    if measure_room(text) <= width:
         return text
     return _take_columns(text, width - 1).rstrip() + "…"
 
@@ -34,7 +57,8 @@ def _take_columns(text: str, width: int) -> str:
     """Return the clusters at the start of the text that fit in the width."""
     head = ""
     for cluster in iter_graphemes(text):
-        if measure_width(head + cluster) > width:
+        width -= measure_room(cluster)
+        if width < 0:
             break
         head += cluster
     return head

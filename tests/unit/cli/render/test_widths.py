@@ -5,7 +5,12 @@ from __future__ import annotations
 import click
 import pytest
 
-from leslied.cli.render.widths import measure_width, pad_to_width, truncate_to_width
+from leslied.cli.render.widths import (
+    measure_room,
+    measure_width,
+    pad_to_width,
+    truncate_to_width,
+)
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -31,17 +36,24 @@ def test_a_text_is_measured_as_it_is_shown(text: str, width: int):
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (9, f"ab {FAMILY} cd"),
-        (8, f"ab {FAMILY} cd"),
-        (7, f"ab {FAMILY}…"),
-        (6, f"ab {FAMILY}…"),
-        (5, "ab…"),
+        (12, f"ab {FAMILY} cd"),
+        (11, f"ab {FAMILY}…"),
+        (10, f"ab {FAMILY}…"),
+        (9, "ab…"),
         (3, "ab…"),
         (1, "…"),
     ],
 )
 def test_a_cut_keeps_clusters_whole(width: int, shown: str):
     assert truncate_to_width(f"ab {FAMILY} cd", width) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "room"),
+    [("plain", 5), ("日本", 4), (FAMILY, 6), ("👍🏽", 4), ("e\u0301", 1), ("नि", 2)],
+)
+def test_parts_of_a_cluster_have_room_side_by_side(text: str, room: int):
+    assert measure_room(text) == room
 
 
 @pytest.mark.parametrize("text", ["", "ab", f"{FAMILY}{FAMILY}", "日本語日本語"])
