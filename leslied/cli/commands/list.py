@@ -84,7 +84,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     Token counts include subagents. Messages that a fork copied from another session
     count for that other session only. A session is listed if it matches all filters.
     Sessions in which nobody said anything, without a prompt or an answer, are counted
-    below the table and listed with --all.
+    below the table, in JSON as `hidden_sessions`, and listed with --all.
     """
     app = get_app(ctx)
     as_json = options["as_json"]
