@@ -68,12 +68,11 @@ def find_subject(prompt: str) -> str:
     Greetings, tags and `Implement the following plan:` are skipped. Return the whole
     prompt if it has no such line.
     """
-    text = prompt[:_EXAMINED_CHARACTERS]
     position = 0
-    for line in text.splitlines(keepends=True):
+    for line in prompt[:_EXAMINED_CHARACTERS].split("\n"):
         if is_telling(line):
             return prompt[position:]
-        position += len(line)
+        position += len(line) + 1
     return prompt
 
 
