@@ -114,7 +114,7 @@ RECORD_FIELDS = (
     ),
     Field(
         "tool_name",
-        "the tool, for calls and results",
+        "the tool, for calls, results and the output of `!` commands",
         get_or_none("record.tool_name"),
         TEXT_OR_NULL,
     ),
@@ -245,6 +245,12 @@ SESSION_FIELDS = (
         COUNT,
     ),
     Field("subagents", "number of subagents", attrgetter("summary.subagents"), COUNT),
+    Field(
+        "hidden",
+        "whether `list` shows it only with `--all`: nobody said anything in it",
+        attrgetter("summary.is_hidden"),
+        {"type": "boolean"},
+    ),
     Field(
         "model",
         "the model of the last message",

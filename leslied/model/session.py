@@ -60,6 +60,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     agent_type: str = ""
     description: str = ""
     subagents: int = 0
+    """Number of subagents that are not hidden."""
+    is_hidden: bool = False
+    """True if nobody said anything in it, and lists leave it out."""
     usage: Usage = field(default_factory=Usage)
     cost: Cost = field(default_factory=Cost)
     """Cost of the tokens; empty unless the caller requested it."""

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 def load_units(reader: Queries, resolved: ResolvedId) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names."""
     main = resolved.session
+    # Hidden subagents are only shown by their id, or below a hidden session.
+    with_hidden = main.is_hidden or not resolved.is_whole_session
     streams = [
         RecordStream(child, tuple(reader.list_records(child.key)))
         for child in reader.list_children(main)
+        if with_hidden or not child.is_hidden
     ]
     units = assemble(
         RecordStream(main, tuple(reader.list_records(main.stream))), streams

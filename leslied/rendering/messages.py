@@ -29,7 +29,6 @@ Some JSON readers stop at 200 levels, and sinks nest the arguments in their docu
 """
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
-    "tool_result": "tool",
     "system_event": "event",
     "error": "error",
     "unknown": "unknown",
@@ -219,7 +218,7 @@ class _MessageBuilder:
                 self._add_to_message(messages[-1], placed, unassigned)
                 is_message_open = True
             elif record.type != "token_usage":
-                speaker = _SPEAKERS[record.type]
+                speaker = "tool" if record.is_output else _SPEAKERS[record.type]
                 messages.append(
                     SpeakerMessage(speaker, placed, [get_full_text(record)])
                 )

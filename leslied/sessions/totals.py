@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
 from leslied.sessions.rewinds import find_first_current, update_forks
+from leslied.sessions.titles import find_subject, is_telling
 from leslied.sessions.turns import (
     AGENT_OUTPUT_TYPES,
     ends_turn,
@@ -154,23 +155,30 @@ class SessionTotals:
         """
         if self.source != MAIN:
             if record.type == "user_message" and not self.first_prompt:
-                self.first_prompt = record.content[:_FIRST_PROMPT_CHARACTERS]
+                self._set_first_prompt(record.content)
             return 0
         origin = record.metadata.get("origin")
         if record.type == "user_message" and origin == "prompt":
-            self.first_prompt = (
-                self.first_prompt or record.content[:_FIRST_PROMPT_CHARACTERS]
-            )
+            self._set_first_prompt(record.content)
             self.waiting_command = 0
             self.units += 1
             return placement
         if record.type == "user_message" and is_command(record):
+            if not self.units:
+                # A prompt replaces it, unless the agent replies to the command.
+                self.first_prompt = record.content[:_FIRST_PROMPT_CHARACTERS]
             self.waiting_command = placement
         elif self.waiting_command and record.type in AGENT_OUTPUT_TYPES:
             unit_start, self.waiting_command = self.waiting_command, 0
             self.units += 1
             return unit_start
         return 0
+
+    def _set_first_prompt(self, prompt: str) -> None:
+        """Set the first prompt; a later one replaces it if it is the first to tell."""
+        is_first = not self.units or not self.first_prompt
+        if is_first or (is_telling(prompt) and not is_telling(self.first_prompt)):
+            self.first_prompt = find_subject(prompt)[:_FIRST_PROMPT_CHARACTERS]
 
     def _update_turn(self, record: Record) -> None:
         has_ended = ends_turn(record)

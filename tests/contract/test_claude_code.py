@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from leslied.agents import load_adapters
-from leslied.model.record import MAIN, PlacedRecord, Usage
+from leslied.model.injected_messages import format_message
+from leslied.model.record import INJECT, MAIN, SHELL, PlacedRecord, Usage
 from leslied.model.session import LiveProcess, SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import RecordStream, assemble
@@ -84,6 +85,15 @@ class ClaudeStoreContents:
         main = self.main(id_prefix)
         units = assemble(RecordStream(main, self.records(main)), [])
         return [unit for unit in units if unit.number]
+
+    def find_output(self, program: str) -> str:
+        """Return the text of the only event that holds output of the program."""
+        (text,) = [
+            p.record.content
+            for p in self.records_of_type("system_event")
+            if p.record.tool_name == program
+        ]
+        return text
 
     def _mains(self) -> list[SessionSummary]:
         return [s for s in self.streams.values() if s.key.source == MAIN]
@@ -324,6 +334,37 @@ def test_a_shell_command_is_stored_as_typed(read):
         "! ls -l",
         "! make",
     ]
+
+
+def test_the_output_of_a_shell_command_is_stored_without_tags(read):
+    contents = read("shell-and-inject")
+
+    assert contents.find_output(SHELL) == "shell-says-hello\noops"
+
+
+def test_the_output_of_a_shell_command_is_stored_without_escapes():
+    text = "<bash-stdout></bash-stdout><bash-stderr>&lt;b&gt; &amp;amp;</bash-stderr>"
+
+    (*_, record) = decode(ClaudeLogBuilder().prompt(text)).records
+
+    assert (record.content, record.tool_name) == ("<b> &amp;", SHELL)
+
+
+def test_an_injected_message_is_stored_as_it_was_sent(read):
+    contents = read("shell-and-inject")
+
+    assert contents.find_output(INJECT) == "Use the blue widget & not <red> ones"
+
+
+def test_an_injected_message_is_split_from_the_context_before_it():
+    text = "<thread_context/>\n\n" + format_message("msg-1", "hello")
+    attachment = {"type": "hook_additional_context", "content": [text]}
+    line = ClaudeLogBuilder().line("attachment", attachment=attachment)
+
+    (*_, context, message) = decode(line).records
+
+    assert (context.content, context.tool_name) == ("<thread_context/>", "")
+    assert (message.content, message.tool_name) == ("hello", INJECT)
 
 
 def test_a_command_starts_a_unit_only_when_the_agent_answers_it(read):

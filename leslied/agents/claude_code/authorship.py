@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.model.injected_messages import unescape
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
+from leslied.model.record import SHELL
 
 if TYPE_CHECKING:
     from leslied.agents.claude_code.schema import ClaudeLine
@@ -22,16 +24,17 @@ class ClaudeAuthorship(NamedTuple):
     """What the client's text is, such as `summary`."""
     attached: str = ""
     """The tags that the client put before a person's text, with their content."""
+    tool_name: str = ""
+    """The program whose output the text is, if people should see it."""
 
 
 _COMMAND_TAG = re.compile(
     r"\s*<(command-name|command-message|command-args)>(.*?)</\1>\s*", re.DOTALL
 )
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
-_OUTPUT_TAG = re.compile(
-    r"\s*<(local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>"
-)
-_COMMAND_OUTPUT_TAG = re.compile(r"\s*<local-command-(stdout|stderr)>")
+_SHELL_OUTPUT = re.compile(r"<(bash-stdout|bash-stderr)>(.*?)</\1>", re.DOTALL)
+_SHELL_OUTPUT_PREFIXES = ("<bash-stdout>", "<bash-stderr>")
+_COMMAND_OUTPUT_PREFIXES = ("<local-command-stdout>", "<local-command-stderr>")
 _INTERRUPT = re.compile(r"\[Request interrupted by user( for tool use)?\]")
 _MACHINE_ORIGINS = ("task-notification", "teammate", "agent", "hook", "system", "cron")
 _STOP_FEEDBACK_PREFIX = "Stop hook feedback:"
@@ -65,7 +68,7 @@ def classify_author(
 
 def is_command_output(text: str) -> bool:
     """Return whether the client answered a `/name` command itself, with this text."""
-    return _COMMAND_OUTPUT_TAG.match(text) is not None
+    return text.lstrip().startswith(_COMMAND_OUTPUT_PREFIXES)
 
 
 def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
@@ -73,13 +76,22 @@ def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
     origin_kind = line.origin.kind if line.origin else None
     if origin_kind in _MACHINE_ORIGINS or line.promptSource == "system":
         return ClaudeAuthorship(text, kind="notice", note=origin_kind or "system")
-    if _OUTPUT_TAG.match(text):
+    if text.lstrip().startswith(_SHELL_OUTPUT_PREFIXES):
+        output = _extract_shell_output(text)
+        return ClaudeAuthorship(output, kind="notice", note="output", tool_name=SHELL)
+    if text.lstrip().startswith(_COMMAND_OUTPUT_PREFIXES):
         return ClaudeAuthorship(text, kind="notice", note="output")
     if _INTERRUPT.fullmatch(text.strip()):
         return ClaudeAuthorship(text.strip(), kind="turn_ended", note="interrupt")
     if text.lstrip().startswith(MACHINE_PROMPT_PREFIXES):
         return ClaudeAuthorship(text, kind="notice", note="machine")
     return None
+
+
+def _extract_shell_output(text: str) -> str:
+    """Return what a shell command printed, without the tags around it."""
+    outputs = [output for _, output in _SHELL_OUTPUT.findall(text)]
+    return unescape("\n".join(filter(None, outputs))) if outputs else text
 
 
 def _classify_command(text: str) -> ClaudeAuthorship | None:

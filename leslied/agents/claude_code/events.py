@@ -23,7 +23,8 @@ from leslied.agents.claude_code.schema import (
     parse_raw,
     parse_struct,
 )
-from leslied.model.record import MAIN, Record, SessionKey
+from leslied.model.injected_messages import split_messages
+from leslied.model.record import INJECT, MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -207,9 +208,18 @@ def decode_attachment(
     text = attachment.text or flatten_text(parse_raw(attachment.content))
     path = attachment.displayPath or attachment.filename or attachment.planFilePath
     hook = attachment.hookName or attachment.hookEvent
-    event = replace(record, content=text)
     event_kind: EventKind = "notice" if kind.startswith("hook_") else "context"
-    return (with_kind(event, event_kind, note=kind, path=path, hook=hook),), state, ""
+    event = with_kind(record, event_kind, note=kind, path=path, hook=hook)
+    return _split_injected(replace(event, content=text)), state, ""
+
+
+def _split_injected(event: Record) -> tuple[Record, ...]:
+    """Split the messages of `leslied inject` from other text that a hook added."""
+    text, messages = split_messages(event.content)
+    if not messages:
+        return (event,)
+    injected = replace(event, block=1, content="\n\n".join(messages), tool_name=INJECT)
+    return (replace(event, content=text), injected) if text else (injected,)
 
 
 def decode_queue(

@@ -26,6 +26,7 @@ from leslied.agents.claude_code.schema import (
     parse_raw,
 )
 from leslied.model.record import MAIN, Record, SessionKey
+from leslied.sessions.visibility import WARMUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,6 +102,10 @@ def decode_user(
             line, list(text_blocks.values()), fields, state, has_results=has_results
         )
         records.append(record)
+        if record.metadata.get("note") == "warmup":
+            facts = {"agent_type": WARMUP, "description": record.content}
+            native_id = f"warmup:{key.subagent_id}"
+            records.append(events.make_subagent_link(key, native_id, facts))
     return tuple(records), state
 
 
@@ -240,9 +245,8 @@ def _decode_user_text(
     text = "\n\n".join(filter(None, map(block_text, blocks)))
     author = classify_author(line, text, is_subagent=key.source != MAIN)
     if author.origin is None:
-        record = Record(
-            type="system_event", role="system", content=author.content, **base
-        )
+        base = {**base, "content": author.content, "tool_name": author.tool_name}
+        record = Record(type="system_event", role="system", **base)
         kind, is_output = author.kind or "notice", is_command_output(text) or None
         facts = {"note": author.note, "is_command_output": is_output}
         if author.note == "stop_blocked":

@@ -25,7 +25,7 @@ from leslied.agents.codex.schema import (
     text_field,
 )
 from leslied.errors import DecodeError
-from leslied.model.record import MAIN
+from leslied.model.record import MAIN, SHELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ def _decode_user(
     if author.shell:
         message = _make_user_message(context, f"! {author.shell}", "shell")
         output = context.make_event("notice", author.attached, note=author.note)
-        return (message, replace(output, block=1)), state, ""
+        return (message, replace(output, block=1, tool_name=SHELL)), state, ""
     if not author.text:
         return *_decode_client_text(author, context, state), ""
     metadata: dict[str, Any] = {"attached": author.attached} if author.attached else {}

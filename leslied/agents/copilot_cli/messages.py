@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from leslied.agents._parsing import mark_exit_code, to_json
 from leslied.agents.copilot_cli.schema import (
     CopilotLine,
@@ -13,7 +15,7 @@ from leslied.agents.copilot_cli.schema import (
     flatten_text,
     short_digest,
 )
-from leslied.model.record import MAIN
+from leslied.model.record import MAIN, SHELL
 
 if TYPE_CHECKING:
     from leslied.agents.copilot_cli.schema import RecordsAndState, State
@@ -200,7 +202,8 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
     text = flatten_text(result, "content", "detailedContent")
     text = text or flatten_text(error, "message")
     if line.data.get("isUserRequested") is True:
-        return (line.make_event("turn_ended", text, note="shell"),), state
+        event = line.make_event("turn_ended", text, note="shell")
+        return (replace(event, tool_name=SHELL),), state
     text, metadata = _mark_failure(line, text)
     record = line.make_record(
         "tool_result",

@@ -37,7 +37,7 @@ from leslied.agents.gemini_cli.parts import (
     result_text,
     split_results,
 )
-from leslied.model.record import MAIN, Record, SessionKey
+from leslied.model.record import MAIN, SHELL, Record, SessionKey
 
 if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
@@ -172,7 +172,8 @@ def _decode_user(
     metadata: dict[str, Any] = {"origin": author.origin}
     if author.origin == "shell":
         output = GeminiAuthorship(author.attached, kind="notice", note="output")
-        event = replace(_make_event(message, context, output), block=_OUTPUT_BLOCK)
+        event = _make_event(message, context, output)
+        event = replace(event, block=_OUTPUT_BLOCK, tool_name=SHELL)
         return [_make_user_message(message, context, author.content, metadata), event]
     if author.attached:
         metadata["attached"] = author.attached

@@ -28,7 +28,7 @@ from leslied.rendering.humanize import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from leslied.app import App
@@ -55,6 +55,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
 
     LAG is the time by which an agent's newest stored entry is behind its newest log.
     Agents that were never used on this machine are left out; see `leslied agents`.
+    SESSIONS counts the sessions that `leslied list` shows.
     """
     app = get_app(ctx)
     settings = app.load_settings()
@@ -90,7 +91,7 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
     yield f"store    {sanitize(path)}, {format_bytes(status.bytes)}"
     yield (
         f"         {format_number(counts['records'])} records, "
-        f"{format_count(counts['sessions'], 'session')}, "
+        f"{format_count(counts['sessions'], 'session')}{_format_hidden(counts)}, "
         f"{format_count(counts['subagents'], 'subagent')}, "
         f"{format_number(counts['noise'])} noise, {counts['rejected']} rejected"
     )
@@ -101,6 +102,12 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
     for entry in status.rejected or ():
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
+
+
+def _format_hidden(counts: Mapping[str, int]) -> str:
+    """Format the number of sessions that are not counted; empty if there are none."""
+    hidden = counts["hidden_sessions"]
+    return f" (and {hidden} hidden without a prompt)" if hidden else ""
 
 
 def _format_daemon(daemon: DaemonState) -> str:

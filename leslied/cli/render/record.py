@@ -10,9 +10,10 @@ from leslied.cli.render.options import (
     MAX_PLAIN_CHARS,
     Gap,
     format_more_lines,
-    measure_width,
 )
 from leslied.cli.render.output import sanitize
+from leslied.cli.render.widths import measure_width
+from leslied.model.record import SHELL
 from leslied.rendering.edits import find_edits
 from leslied.rendering.labels import LABEL_ARGUMENTS, find_label, is_path
 
@@ -52,6 +53,8 @@ class RecordRenderer:
                 yield from self._call_lines(record, indent)
             case "tool_result" if options.tool_output != "none":
                 yield from self._result_lines(record, indent)
+            case "system_event" if record.is_output:
+                yield from self._program_lines(record, indent)
             case "error":
                 yield from self._prefixed_lines(f"✗ {record.content}", indent, fg="red")
             case "thinking" if options.include_thinking and record.content.strip():
@@ -171,6 +174,15 @@ class RecordRenderer:
             yield prefix + options.paint(
                 format_more_lines(len(lines) - len(visible_lines)), dim=True
             )
+
+    def _program_lines(self, record: Record, indent: str) -> Iterator[str]:
+        """Yield what a person's command printed, or a message that was injected."""
+        if record.tool_name == SHELL:
+            yield from self._result_lines(record, indent)
+            return
+        label = sanitize(" ".join(record.tool_name.split()))
+        yield indent + self._options.paint(f"● {label}", fg="magenta")
+        yield from self._prefixed_lines(record.content, indent + "  ")
 
     def _fit_line(self, line: str, prefix: str, *, is_whole: bool) -> Iterator[str]:
         """Yield the pieces of the wrapped line; unless `is_whole`, truncate it."""

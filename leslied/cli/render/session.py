@@ -9,10 +9,10 @@ from leslied.cli.render.options import (
     RenderOptions,
     collapse_gaps,
     find_terminal_width,
-    measure_width,
 )
 from leslied.cli.render.output import format_time, sanitize
 from leslied.cli.render.record import RecordRenderer
+from leslied.cli.render.widths import measure_width
 from leslied.rendering.entry_order import iter_in_reading_order
 from leslied.rendering.humanize import (
     format_cost,

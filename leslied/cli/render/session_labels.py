@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from leslied.cli.render.output import sanitize
+from leslied.cli.render.widths import pad_to_width
 from leslied.queries.short_ids import shorten_ids
 
 if TYPE_CHECKING:
@@ -53,9 +54,4 @@ def pick_color(session_id: str) -> str:
 
 def _fit_label(label: str) -> str:
     """Return the label on one line, cut or padded to LABEL_WIDTH."""
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
-
-    line = sanitize(" ".join(label.split()))
-    if cell_len(line) > LABEL_WIDTH:
-        return set_cell_size(line, LABEL_WIDTH - 1) + "…"
-    return set_cell_size(line, LABEL_WIDTH)
+    return pad_to_width(sanitize(" ".join(label.split())), LABEL_WIDTH)

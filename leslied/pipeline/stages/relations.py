@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.graphemes import ellipsize
 from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
 from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
@@ -173,6 +174,7 @@ class RelationsSync(Stage):
                 "description": self._to_safe_line(child.description),
             }
             for child in children
+            if not child.is_hidden
         ]
 
     def _list_rewound(self, main: SessionSummary) -> dict[str, list[str]]:
@@ -184,9 +186,7 @@ class RelationsSync(Stage):
     def _to_safe_line(self, text: str) -> str:
         """Return the text redacted, on one line, and cut to `_MAX_TITLE_LENGTH`."""
         line = " ".join(self.redact(text).split())
-        if len(line) <= _MAX_TITLE_LENGTH:
-            return line
-        return line[: _MAX_TITLE_LENGTH - 1] + "…"
+        return ellipsize(line, _MAX_TITLE_LENGTH)
 
     def _update_project(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport

@@ -153,7 +153,9 @@ class TranscriptStage(Stage):
         main = self.reader.find_session(key)
         if main is None:
             return
-        children = self.reader.list_subagents(key)
+        children = [
+            child for child in self.reader.list_subagents(key) if not child.is_hidden
+        ]
         with self.store.transcripts() as ledger:
             self._move_thread(main, ledger, report)
             unit_by_child = _find_parent_units(main, children, ledger)

@@ -122,10 +122,10 @@ class UsageStats:
                 key = self._get_group_key(by, bucket)
                 accumulators[key].add(bucket, self.compute_cost(bucket))
                 if stream:
-                    accumulators[key].sessions.add(get_session(stream))
+                    self._add_session(accumulators[key], stream)
         if not with_sessions:
             for key, stream in self._queries.list_owners(by, store_filter):
-                accumulators[key].sessions.add(get_session(stream))
+                self._add_session(accumulators[key], stream)
         return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
 
     def sum_all(self, selection: UsageSelection) -> UsageSummary:
@@ -151,7 +151,7 @@ class UsageStats:
             for message in messages:
                 accumulator.add(message, self.compute_cost(message))
                 if message.session:
-                    accumulator.sessions.add(get_session(message.session))
+                    self._add_session(accumulator, message.session)
             accumulators.append(accumulator)
             blocks.append(
                 UsageBlock(start, accumulator.make_summary(start.isoformat()))
@@ -199,6 +199,16 @@ class UsageStats:
         """Return the selected tool calls."""
         calls = self._queries.list_tool_calls(self._make_store_filter(selection))
         return [call for call in calls if is_included(call.session, selection)]
+
+    def _add_session(self, accumulator: _UsageAccumulator, stream: SessionKey) -> None:
+        """Count the stream's session, unless it is hidden: only its tokens count."""
+        session = get_session(stream)
+        if session not in self._hidden_sessions:
+            accumulator.sessions.add(session)
+
+    @cached_property
+    def _hidden_sessions(self) -> frozenset[SessionName]:
+        return frozenset(self._queries.list_hidden_sessions())
 
     @cached_property
     def projects(self) -> Mapping[SessionName, str]:

@@ -126,7 +126,7 @@ def _make_block(record: Record, limits: TranscriptLimits) -> TranscriptBlock | N
             return CallBlock(
                 _get_tool_name(record), truncate_characters(params, limits.params)
             )
-        case "tool_result":
+        case "tool_result" | "system_event" if record.is_output:
             text = _clean(record.content)
             return ResultBlock(
                 _get_tool_name(record), truncate_characters(text, limits.result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import MAIN
+from leslied.sessions.visibility import CONTENT_TOTALS, WARMUP
 from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
@@ -15,10 +16,27 @@ if TYPE_CHECKING:
     Condition = tuple[str, list[Any]]
     """SQL expression, and the values of its placeholders."""
 
+
+def compile_is_hidden(table: str) -> str:
+    """Return SQL for whether nobody said anything in a session or subagent."""
+    is_empty = " AND ".join(f"{table}.{name} IN (0, '')" for name in CONTENT_TOTALS)
+    return (
+        f"CASE {table}.source WHEN '{MAIN}' THEN {is_empty} "
+        f"ELSE {table}.agent_type = '{WARMUP}' END"
+    )
+
+
+IS_HIDDEN = compile_is_hidden("session")
+IS_GROUP_HIDDEN = (
+    f"({compile_is_hidden('h')} AND NOT EXISTS (SELECT 1 FROM session s "
+    "WHERE s.agent = h.agent AND s.session_id = h.session_id AND s.entries > 0 "
+    f"AND NOT {compile_is_hidden('s')}))"
+)
+"""Condition on a stream `h`: all streams of its session are hidden."""
 SESSION_GROUPS = (
     f"(SELECT agent, session_id, max(CASE WHEN source = '{MAIN}' THEN id END) AS main, "
     "min(id) AS first, max(ended_us) AS ended_us, "
-    f"sum(source <> '{MAIN}') AS subagents "
+    f"sum(source <> '{MAIN}') AS subagents, min({IS_HIDDEN}) AS is_hidden "
     "FROM session WHERE entries > 0 GROUP BY agent, session_id)"
 )
 """One row per session with its subagents; `main` is NULL if its log is missing."""

@@ -55,6 +55,9 @@ class Queries(Protocol):
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
         """Return the selected sessions, in the selected order."""
 
+    def count_hidden_sessions(self, selection: Selection) -> int:
+        """Return the number of sessions that match the filters and are hidden."""
+
     def list_sessions(
         self, groups: Sequence[SessionGroup] | None = None
     ) -> list[SessionSummary]:
@@ -145,6 +148,9 @@ class UsageProtocol(Protocol):
 
     def get_time_range(self) -> tuple[int, int]:
         """Return the times of the first and the last message; 0 if there is none."""
+
+    def list_hidden_sessions(self) -> list[SessionGroup]:
+        """List the sessions that are hidden."""
 
     def list_projects(self) -> dict[SessionKey, str]:
         """Return the project of every session and subagent."""

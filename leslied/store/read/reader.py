@@ -14,6 +14,7 @@ from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
 from leslied.store.read.change_feed import ChangeFeed
+from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, IS_HIDDEN
 from leslied.store.read.record_query import (
     IS_VISIBLE,
     SELECT_RECORDS,
@@ -21,9 +22,11 @@ from leslied.store.read.record_query import (
 )
 from leslied.store.read.search import Search
 from leslied.store.read.session_queries import (
+    count_hidden_sessions,
     find_entries_by_prefix,
     find_sessions_by_prefix,
     list_agent_names,
+    list_hidden_sessions,
     select_sessions,
 )
 from leslied.store.read.session_summary import (
@@ -77,6 +80,11 @@ class StoreReader:
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
         """Return the selected sessions, in the selected order."""
         return select_sessions(self._db, selection)
+
+    @translate_sqlite_errors
+    def count_hidden_sessions(self, selection: Selection) -> int:
+        """Return the number of sessions that match the filters and are hidden."""
+        return count_hidden_sessions(self._db, selection)
 
     @translate_sqlite_errors
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
@@ -341,17 +349,21 @@ class StoreReader:
 
     @translate_sqlite_errors
     def count_rows(self) -> dict[str, int]:
-        """Return the numbers of records, sessions, subagents, noise and rejections."""
+        """Return the numbers of records, sessions, subagents, noise and rejections.
+
+        Hidden sessions are counted separately, and hidden subagents are not counted.
+        """
         queries = {
             "records": "SELECT count(*) FROM record WHERE is_current",
-            "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
-            f"AND source = '{MAIN}'",
+            "sessions": "SELECT count(*) FROM session h WHERE entries > 0 "
+            f"AND source = '{MAIN}' AND NOT {IS_GROUP_HIDDEN}",
             "subagents": "SELECT count(*) FROM session WHERE entries > 0 "
-            f"AND source <> '{MAIN}'",
+            f"AND source <> '{MAIN}' AND NOT {IS_HIDDEN}",
             "noise": "SELECT count(*) FROM noise",
             "rejected": "SELECT count(*) FROM rejected",
         }
-        return {name: self._count(query, ()) for name, query in queries.items()}
+        counts = {name: self._count(query, ()) for name, query in queries.items()}
+        return {**counts, "hidden_sessions": len(list_hidden_sessions(self._db))}
 
     @translate_sqlite_errors
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from leslied.model.session import SessionSummary
 from leslied.model.times import from_us
 from leslied.sessions.rewinds import list_rewound
 from leslied.sessions.titles import choose_title
+from leslied.store.read.filter_sql import IS_HIDDEN
 from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ class SummaryRow(NamedTuple):
     project: str | None
     worktree: str | None
     subagent_active_us: int | None
+    is_hidden: int
 
 
 _SQL = {
     "tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END",
     "subagent_active_us": "CASE source WHEN 'main' THEN "
     f"(SELECT max(ifnull(c.ended_us, 0)) {from_active_subagents('session')}) END",
+    "is_hidden": IS_HIDDEN,
 }
 SELECT_SUMMARIES = (
     f"SELECT {', '.join(_SQL.get(name, name) for name in SummaryRow._fields)} "
@@ -91,5 +94,6 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
             if row.subagent_active_us is not None
             else None
         ),
+        is_hidden=bool(row.is_hidden),
         usage=usage,
     )

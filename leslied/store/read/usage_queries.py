@@ -11,6 +11,7 @@ from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.read.filter_sql import make_project_sql
 from leslied.store.read.ownership import Ownership
+from leslied.store.read.session_queries import list_hidden_sessions
 from leslied.store.sql import fetch_column, fetch_value
 from leslied.store.streams import list_streams
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.stats import Grouping
+    from leslied.store.read.session_queries import SessionGroup
 
 _DAY_US = 86_400_000_000
 _COUNTS = Usage.__struct_fields__
@@ -162,6 +164,11 @@ class UsageQueries:
             for function in ("min", "max")
         )
         return first or 0, last or 0
+
+    @translate_sqlite_errors
+    def list_hidden_sessions(self) -> list[SessionGroup]:
+        """List the sessions that are hidden."""
+        return list_hidden_sessions(self._db)
 
     @translate_sqlite_errors
     def list_projects(self) -> dict[SessionKey, str]:

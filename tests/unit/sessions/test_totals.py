@@ -149,6 +149,32 @@ def test_the_first_prompt_is_truncated():
     assert len(make_totals(make_prompt("x" * 1000)).first_prompt) == 200
 
 
+def test_the_first_prompt_is_stored_from_its_first_telling_line():
+    prompt = make_prompt("Implement the following plan:\n\n# Fix the login")
+
+    assert make_totals(prompt).first_prompt == "# Fix the login"
+
+
+def test_a_telling_prompt_replaces_a_greeting():
+    prompts = [make_prompt(text) for text in ("hello", "yes", "fix it", "and more")]
+
+    assert make_totals(*prompts).first_prompt == "fix it"
+
+
+def test_a_prompt_replaces_a_command_that_the_agent_did_not_answer():
+    command = make_prompt("/clear", metadata={"origin": "command"})
+
+    assert make_totals(command).first_prompt == "/clear"
+    assert make_totals(command, make_prompt("hi")).first_prompt == "hi"
+
+
+def test_a_command_that_the_agent_answered_is_the_first_prompt():
+    command = make_prompt("/review the login", metadata={"origin": "command"})
+    totals = make_totals(command, make_record("done"), make_prompt("fix it"))
+
+    assert totals.first_prompt == "/review the login"
+
+
 def test_later_prompts_do_not_replace_the_first():
     assert make_totals(make_prompt("a"), make_prompt("b")).first_prompt == "a"
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from leslied.model.record import INJECT, SHELL
 from leslied.model.session import Unit
 from leslied.sinks.leslie import (
     AssistantBlock,
@@ -27,7 +28,7 @@ from leslied.sinks.leslie import (
     shape_document,
 )
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
-from tests.support.records import make_prompt, make_record
+from tests.support.records import make_event, make_prompt, make_record
 from tests.support.units import make_child, make_unit
 
 PIECES = [
@@ -180,6 +181,10 @@ def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
         ("../../etc/passwd", "etc-passwd"),
         ("e\u0301te\u0301", "été"),
         ("\u202egnp.exe\x00", "gnp-exe"),
+        ("❤️ fix 👩\u200d👩\u200d👧 now 👍🏽", "fix-now"),
+        ("step 1️⃣", "step-1️⃣"),
+        ("क्\u200dष می\u200cخواهم", "क्\u200dष-می\u200cخواهم"),
+        ("\u200da\u200d", "a"),
     ],
 )
 def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
@@ -216,6 +221,13 @@ def test_the_mark_of_an_image_is_not_part_of_a_file_name(prompt: str, name: str)
     assert make_file_name(at, prompt) == name
 
 
+def test_a_file_is_named_by_what_its_prompt_is_about():
+    at = datetime(2026, 2, 8, 14, 30, 59, tzinfo=UTC)
+    prompt = "Implement the following plan:\n\n# Fix the login\n"
+
+    assert make_file_name(at, prompt) == "20260208-1430-Fix-the-login.txt"
+
+
 def test_a_truncated_text_ends_with_its_original_size():
     truncated = truncate_characters("x" * 1234, 200)
 
@@ -241,3 +253,13 @@ def test_truncation_by_bytes_removes_the_middle(limit: int):
     assert len(truncated.encode()) <= limit
     assert truncated.startswith("head")
     assert truncated.endswith("tail")
+
+
+@pytest.mark.parametrize("tool_name", [SHELL, INJECT])
+def test_the_output_of_a_program_is_a_result_with_its_name(tool_name: str):
+    output = make_event("notice", content="hello", tool_name=tool_name)
+    options = TranscriptOptions(thread_id="thread-1", zone=UTC)
+
+    document = shape_document(make_unit(make_prompt("go"), output), options)
+
+    assert document.blocks == (UserBlock("go"), ResultBlock(tool_name, "hello"))

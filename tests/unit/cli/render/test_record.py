@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from leslied.cli.render.options import Gap, RenderOptions, collapse_gaps
 from leslied.cli.render.record import RecordRenderer
-from leslied.model.record import Record, RecordType
+from leslied.model.record import INJECT, SHELL, Record, RecordType
 from tests.support.records import make_event, make_prompt, make_record
 
 
@@ -184,3 +184,24 @@ def test_adjacent_gaps_collapse_into_the_outermost():
     lines = ["a", Gap("  │"), Gap(""), Gap("  │"), "b", "", "", "c", Gap("")]
 
     assert list(collapse_gaps(lines)) == ["a", "", "b", "", "", "c"]
+
+
+# Output of commands and injected messages
+
+
+def test_the_output_of_a_shell_command_follows_it_like_a_result():
+    output = make_event("notice", content="one\ntwo", tool_name=SHELL)
+
+    lines = render_records(PLAIN, make_prompt("! ls"), output)
+
+    assert lines[1:] == ["> ! ls", "", "  └ one", "    two"]
+
+
+def test_an_injected_message_is_shown_whole_and_named():
+    text = "\n".join(f"line {number}" for number in range(20))
+    message = make_event("notice", content=text, tool_name=INJECT)
+
+    lines = render_records(PLAIN, message)
+
+    assert lines[0] == "● leslied inject"
+    assert lines[1:] == [f"  line {number}" for number in range(20)]

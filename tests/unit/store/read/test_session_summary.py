@@ -37,6 +37,7 @@ ROW = SummaryRow(
     project=None,
     worktree=None,
     subagent_active_us=None,
+    is_hidden=0,
 )
 
 
