@@ -118,6 +118,24 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def parse_task_notification(text: str) -> dict[str, str]:
+    """Return the metadata of the message that a background task is over.
+
+    `notification` says so on one line, `report` is what the task reported. Return
+    nothing for any other text.
+    """
+    if not text.lstrip().startswith("<task-notification>"):
+        return {}
+    head, _, tail = text.partition("<result>")
+    summary = head.partition("<summary>")[2].partition("</summary>")[0]
+    # The task may have written any tags: only the last end tag is the client's.
+    facts = {
+        "notification": " ".join(summary.split()),
+        "report": tail.rpartition("</result>")[0].strip(),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
 def reject_entry(reason: str) -> NoReturn:
     """Raise DecodeError with this reason."""
     raise DecodeError(reason)

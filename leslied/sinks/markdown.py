@@ -12,11 +12,12 @@ import re
 from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
-from leslied.rendering.events import format_event
+from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import make_unit_messages, parse_input
 from leslied.rendering.page_parts import (
     format_call_label,
     format_clock,
+    format_detail_title,
     format_edit_diff,
     format_subagent,
     format_time,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
+    from leslied.rendering.events import ShownEvent
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -83,12 +85,16 @@ class _MarkdownPage:
         yield from body
 
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
+        events = EventFinder()
         for message in unit_messages.messages:
-            yield from self._render_message(message)
+            event = events.find_event(message.placed.record)
+            yield from self._render_message(message, event)
         for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+    def _render_message(
+        self, message: SpeakerMessage, event: ShownEvent | None
+    ) -> Iterator[str]:
         clock = format_clock(message, self._session)
         suffix = f" · {clock}" if clock else ""
         match message.speaker:
@@ -111,11 +117,12 @@ class _MarkdownPage:
                     "",
                     *_render_code_block(message.text),
                 )
-            case "event" if event := format_event(message.placed.record):
-                yield from ("", f"*{event}{suffix}*")
-                if message.text.strip():
+            case "event" if event:
+                if event.text:
+                    yield from ("", f"*{_escape(first_line(event.text, 200))}{suffix}*")
+                if event.detail:
                     yield from _render_details(
-                        "Summary", _render_code_block(message.text)
+                        format_detail_title(event), _render_code_block(event.detail)
                     )
 
     def _render_answer(self, message: SpeakerMessage, suffix: str) -> Iterator[str]:
@@ -158,8 +165,8 @@ def _render_result(call: ToolInvocation) -> list[str]:
     if call.result is None:
         return ["", "*no answer*"]
     return (
-        ["", *_render_code_block(call.output)]
-        if call.output.strip()
+        ["", *_render_code_block(call.report_or_output)]
+        if call.report_or_output.strip()
         else ["", "*no output*"]
     )
 

@@ -41,7 +41,7 @@ class ClaudeCode(BaseAdapter):
 
     name = "claude-code"
     title = "Claude Code"
-    decoder_version = 1
+    decoder_version = 2
     env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
     capabilities: frozenset[Capability] = frozenset(
         {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import parse_time, to_json
+from leslied.agents._parsing import parse_task_notification, parse_time, to_json
 from leslied.agents.claude_code.authorship import classify_author
 from leslied.agents.claude_code.blocks import message_text
 from leslied.agents.claude_code.prompt_queue import (
@@ -192,9 +192,13 @@ def _decode_queued_prompt(
     author = classify_author(
         line, record.content, is_subagent=record.session.source != MAIN
     )
-    if not author.origin:
+    notification = parse_task_notification(record.content)
+    if not author.origin and not notification:
         return (with_kind(record, "notice", note="queued"),), state
     is_first, state = mark_delivered(state, record.content, line_kind)
+    if not author.origin:
+        facts = notification if is_first else {}
+        return (with_kind(record, "notice", note="queued", **facts),), state
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state
     metadata = {"origin": "queued"}

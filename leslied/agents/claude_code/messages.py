@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_time, to_json
+from leslied.agents._parsing import parse_task_notification, parse_time, to_json
 from leslied.agents.claude_code import events
-from leslied.agents.claude_code.authorship import classify_author
+from leslied.agents.claude_code.authorship import ClaudeAuthorship, classify_author
 from leslied.agents.claude_code.blocks import (
     block_text,
     find_raw_block,
@@ -18,6 +18,7 @@ from leslied.agents.claude_code.blocks import (
     result_text,
 )
 from leslied.agents.claude_code.prompt_queue import remove_queued
+from leslied.agents.claude_code.reports import find_report
 from leslied.agents.claude_code.schema import (
     ClaudeLine,
     ClaudeMessage,
@@ -36,6 +37,8 @@ _USER_COMMENT_MARK = "the user said:\n"
 """Precedes a person's comment in the result of a call that the person rejected."""
 _SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that the client wrote itself."""
+_MAX_ID_CHARACTERS = 64
+"""A longer id of a line is cut, to keep the decode state small."""
 _USER_BLOCK_TYPES = ("text", "image", "document")
 
 
@@ -195,6 +198,9 @@ def _decode_result(
         metadata["spill"] = text.partition("saved to: ")[2].split("\n", 1)[0].strip()
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
+    # Only the client writes this field, so that no other result can imitate a report.
+    if outcome.agentId and (report := find_report(text, outcome.agentId)):
+        metadata["report"] = report
     call_id = block.tool_use_id or ""
     base = {**base, "metadata": metadata, "tool_call_id": call_id}
     records = [Record(type="tool_result", role="tool", content=text, **base)]
@@ -221,15 +227,15 @@ def _decode_user_text(
 
     A prompt next to a tool result was queued. Return the record and the new state.
     """
-    key: SessionKey = base["session"]
     text = "\n\n".join(filter(None, map(block_text, blocks)))
-    author = classify_author(line, text, is_subagent=key.source != MAIN)
+    author, state = _classify_user_text(line, text, base["session"], state)
     if author.origin is None:
         record = Record(
             type="system_event", role="system", content=author.content, **base
         )
+        facts = parse_task_notification(text)
         kind = author.kind or "notice"
-        return events.with_kind(record, kind, note=author.note), state
+        return events.with_kind(record, kind, note=author.note, **facts), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
     metadata = {**base["metadata"], "origin": origin}
     if author.attached:
@@ -247,3 +253,21 @@ def _decode_user_text(
     # A queue operation has the text without placeholders for images; try both.
     plain_text = "\n\n".join(block.text for block in blocks if block.text)
     return record, remove_queued(state, author.content, plain_text)
+
+
+def _classify_user_text(
+    line: ClaudeLine, text: str, key: SessionKey, state: dict[str, Any]
+) -> tuple[ClaudeAuthorship, dict[str, Any]]:
+    """Return who wrote the text, and the new state.
+
+    A command that follows the summary of a compaction is the one that asked for it: the
+    client logs it afterwards.
+    """
+    author = classify_author(line, text, is_subagent=key.source != MAIN)
+    is_after_summary = line.parentUuid and line.parentUuid == state.get("compaction")
+    if author.note == "summary" or (line.isMeta and is_after_summary):
+        return author, {**state, "compaction": (line.uuid or "")[:_MAX_ID_CHARACTERS]}
+    if is_after_summary and author.origin == "command":
+        command = ClaudeAuthorship(author.content, kind="compacted", note="command")
+        return command, state
+    return author, state

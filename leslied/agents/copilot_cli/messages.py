@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import to_json
@@ -28,6 +29,7 @@ _INJECTED_SOURCES = (
     "system",
 )
 """If its source starts with one of these, a person did not type a user message."""
+_AGENT_STATE = re.compile(r"Agent is [^\n]*\bagent_id: ")
 _TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
@@ -196,7 +198,11 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
     text = text or flatten_text(error, "message")
     if line.data.get("isUserRequested") is True:
         return (line.make_event("turn_ended", text, note="shell"),), state
-    metadata = {"is_error": True} if line.data.get("success") is False else {}
+    metadata: dict[str, Any] = {}
+    if line.data.get("success") is False:
+        metadata["is_error"] = True
+    if report := _find_report(line, text):
+        metadata["report"] = report
     record = line.make_record(
         "tool_result",
         "tool",
@@ -205,3 +211,18 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
         metadata=metadata,
     )
     return (record,), state
+
+
+def _find_report(line: CopilotLine, text: str) -> str:
+    """Return what the client says of a subagent in the background, or its answers.
+
+    Return "" if the client added nothing.
+    """
+    telemetry = line.data.get("toolTelemetry")
+    properties = telemetry.get("properties") if isinstance(telemetry, dict) else None
+    if not isinstance(properties, dict) or not properties.get("agent_type"):
+        return ""
+    if properties.get("execution_mode") == "background":
+        return text.partition(". ")[0]
+    # The result of `read_agent` is a line about the subagent, then its turns.
+    return text.partition("\n\n")[2] if _AGENT_STATE.match(text) else ""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from leslied.agents._parsing import (
     parse_object,
+    parse_task_notification,
     parse_time,
     printable_name,
     reject_entry,
@@ -72,6 +73,8 @@ _RETRIED_STATUSES = (408, 429)
 """HTTP statuses after which the client retries, as after all server errors."""
 _MIN_SERVER_ERROR_STATUS = 500
 _FILES_HEADING = "--- Content from referenced files ---"
+_LAUNCHED = "Background agent launched successfully."
+"""Start of the result of a subagent in the background; instructions follow."""
 _CONTEXT_BLOCK, _END_BLOCK = 900, 901
 """Block numbers of the records of a changed context and of a turn's end."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
@@ -187,10 +190,9 @@ def _decode_user(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         return results
     is_notification = line.value.get("externalInputKind") == "notification"
     if subtype not in _USER_SUBTYPES or is_notification:
-        return (
-            *results,
-            line.make_event("notice", text, note=subtype or "notification"),
-        )
+        facts = parse_task_notification(text)
+        note = subtype or "notification"
+        return (*results, line.make_event("notice", text, note=note, **facts))
     origin = "queued" if subtype == "mid_turn_user_message" else "prompt"
     metadata = {"origin": origin if line.key.source == MAIN else "task"}
     message = line.make_record("user_message", "user", content=text, metadata=metadata)
@@ -260,6 +262,9 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
         is_error = status in ("error", "cancelled") or (
             "error" in response and "output" not in response
         )
+        metadata: dict[str, Any] = {"is_error": True} if is_error else {}
+        if result.get("name") == "agent" and text.startswith(_LAUNCHED):
+            metadata["report"] = _LAUNCHED
         yield line.make_record(
             "tool_result",
             "tool",
@@ -267,7 +272,7 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
             tool_name=as_text(result.get("name")),
             tool_call_id=as_text(result.get("id")),
             block=number,
-            metadata={"is_error": True} if is_error else {},
+            metadata=metadata,
         )
 
 

@@ -25,20 +25,26 @@ def iter_graphemes(text: str) -> Iterator[str]:
         yield match[0]
 
 
-def truncate_characters(text: str, limit: int) -> str:
-    """Shorten the text to `limit` characters, including a note of its length."""
+def truncate_characters(text: str, limit: int, command: str) -> str:
+    """Shorten the text to `limit` characters.
+
+    They include a note of its length and of the command that shows all of it.
+    """
     if len(text) <= limit:
         return text
-    note = f"… [{len(text)} characters]"
+    note = f"… [{len(text)} characters: {command}]"
     return _take_head(text, limit - len(note)) + note
 
 
-def truncate_bytes(text: str, limit: int) -> str:
-    """Shorten the text to `limit` bytes: its start, a note of its size, and its end."""
+def truncate_bytes(text: str, limit: int, command: str) -> str:
+    """Shorten the text to `limit` bytes: its start, a note, and its end.
+
+    The note has its size and the command that shows all of it.
+    """
     size = len(text.encode())
     if size <= limit:
         return text
-    note = f"\n… [{size} bytes in all] …\n"
+    note = f"\n… [{size} bytes in all: {command}] …\n"
     free_bytes = max(limit - len(note.encode()), 0)
     head = _take_head_bytes(text, free_bytes * 2 // 3)
     tail = _take_tail_bytes(text, free_bytes - len(head.encode()))
