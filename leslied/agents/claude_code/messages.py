@@ -198,8 +198,7 @@ def _decode_result(
         metadata["spill"] = text.partition("saved to: ")[2].split("\n", 1)[0].strip()
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
-    # Only the client writes this field, so that no other result can imitate a report.
-    if outcome.agentId and (report := find_report(text, outcome.agentId)):
+    if _is_from_subagent(line) and (report := find_report(text)):
         metadata["report"] = report
     call_id = block.tool_use_id or ""
     base = {**base, "metadata": metadata, "tool_call_id": call_id}
@@ -213,6 +212,14 @@ def _decode_result(
             events.make_subagent_link(child, native_id, facts, base["created_at"])
         )
     return records
+
+
+def _is_from_subagent(line: ClaudeLine) -> bool:
+    """Return whether a result may be a report: any in a log that does not tell."""
+    outcome = line.toolUseResult
+    if isinstance(outcome, ToolUseResult):
+        return bool(outcome.agentId)
+    return outcome is None and bool(line.isSidechain)
 
 
 def _decode_user_text(

@@ -32,4 +32,5 @@ def find_notification(text: str) -> str:
     # The status is a word, or an object with the word as its only key.
     status = facts.get("status")
     word = next(iter(status), "") if isinstance(status, dict) else status
-    return " ".join(f"subagent {text_field(facts, 'agent_path')} {word or ''}".split())
+    agent = text_field(facts, "agent_path") or text_field(facts, "agent_id")
+    return " ".join(f"subagent {agent} {word or ''}".split())

@@ -128,8 +128,10 @@ def _make_event_block(
 ) -> TranscriptBlock | None:
     """Return the event's block, or None if transcripts do not show the event."""
     if event and event.kind == "notification":
-        parts = filter(None, (event.text, event.detail))
-        text = " ".join(replace_control_characters(": ".join(parts), " ").split())
+        text = event.text
+        if event.detail:
+            text = f"{text.rstrip('.')}: {event.detail}"
+        text = " ".join(replace_control_characters(text, " ").split())
         return NotificationBlock(_truncate(text, limits.result, placed))
     if event and event.kind == "compacted" and event.text:
         return CompactedBlock()

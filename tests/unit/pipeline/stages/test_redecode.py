@@ -107,7 +107,7 @@ def get_agent(claude: ClaudeHome) -> dict[str, Any]:
 def test_nothing_is_decoded_while_the_version_is_the_same(
     claude: ClaudeHome, log: Path
 ):
-    adapter = UpgradedAdapter(ADAPTER, version=1)
+    adapter = UpgradedAdapter(ADAPTER, version=ADAPTER.decoder_version)
     with Store(claude.store_path, claude.clock) as store:
         ingest = make_ingest(claude.home, store, adapter)
         report = make_stage(claude, store, ingest).run()
@@ -118,7 +118,7 @@ def test_nothing_is_decoded_while_the_version_is_the_same(
 def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome, log: Path):
     first = redecode(claude)
     second = redecode(claude)
-    third = redecode(claude, version=3)
+    third = redecode(claude, version=ADAPTER.decoder_version + 2)
 
     assert (first.sources, second.sources, third.sources) == (1, 0, 1)
     assert (first.entries, second.entries) == (6, 0)
@@ -301,7 +301,7 @@ def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
     before = list_units(claude)
 
     redecode(claude, drop("second"))
-    redecode(claude, version=3)
+    redecode(claude, version=ADAPTER.decoder_version + 2)
 
     assert list_units(claude) == before
     assert search(claude, "second") == 1
@@ -312,7 +312,7 @@ def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: 
         newest = reader.change_feed.get_newest_read_order()
 
     redecode(claude, replace_text("two", "better"))
-    redecode(claude, drop("three"), version=3)
+    redecode(claude, drop("three"), version=ADAPTER.decoder_version + 2)
 
     with StoreReader(claude.store_path) as reader:
         assert reader.change_feed.get_newest_read_order() == newest
