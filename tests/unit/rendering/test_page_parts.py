@@ -27,6 +27,18 @@ EDITS = {
 
 
 @pytest.mark.parametrize("sink", ["markdown", "html"])
+def test_a_call_without_a_telling_argument_is_labelled_with_all_of_them(
+    claude: ClaudeHome, clock: FakeClock, sink: str
+):
+    arguments = {"taskId": "1", "status": "done"}
+
+    page = render_call(claude, clock, sink, "TaskUpdate", arguments)
+
+    summary = next(line for line in page.split("\n") if "<summary>" in line)
+    assert "taskId" in summary
+
+
+@pytest.mark.parametrize("sink", ["markdown", "html"])
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_is_shown_as_a_diff(
     claude: ClaudeHome, clock: FakeClock, sink: str, edit: str

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leslied.model.record import PlacedRecord
-from leslied.model.session import Unit
+from leslied.model.session import Session, Unit
 from leslied.sinks.leslie import (
     AssistantBlock,
     CallBlock,
@@ -30,16 +30,18 @@ from leslied.sinks.leslie import (
     make_file_name,
     make_slug,
     parse_document,
+    render,
     serialize_document,
     shape_document,
 )
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
-from tests.support.records import make_event, make_prompt, make_record
+from tests.support.records import make_event, make_key, make_prompt, make_record
 from tests.support.units import (
     make_call,
     make_child,
     make_placed,
     make_result,
+    make_summary,
     make_unit,
 )
 
@@ -295,6 +297,16 @@ def test_a_compaction_is_one_block():
     )
 
     assert shape(unit).blocks == (CompactedBlock(),)
+
+
+def test_a_session_without_a_log_has_the_transcript_of_its_stand_in():
+    summary = make_summary(stand_in=make_key(source="subagent:a1"))
+    unit = make_unit(make_prompt("go"), number=0, summary=summary)
+    session = Session(summary=summary, units=(unit,), status="stopped")
+
+    (artifact,) = render(session)
+
+    assert b"<user_query>\ngo\n</user_query>" in artifact.body
 
 
 def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
