@@ -233,7 +233,13 @@ def _select_blocks(
     )
     if last_answer is not None and last_answer not in selected:
         text = getattr(blocks[last_answer], "text", "")
-        selected[last_answer] = _truncate_answer(text, free_bytes, command)
+        answer_bytes = free_bytes
+        if _count_block_bytes(blocks[last_answer]) > free_bytes:
+            # An answer that is cut anyway leaves room for the blocks around it.
+            others = (b for n, b in enumerate(blocks) if n not in (0, last_answer))
+            other_bytes = sum(map(_count_block_bytes, others))
+            answer_bytes = max(free_bytes - other_bytes, free_bytes // 2)
+        selected[last_answer] = _truncate_answer(text, answer_bytes, command)
         free_bytes -= _count_block_bytes(selected[last_answer])
     positions = range(len(blocks))
     free_bytes -= _select_in_order(blocks, positions, free_bytes // 2, selected)

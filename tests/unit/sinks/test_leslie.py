@@ -197,6 +197,32 @@ def test_any_blocks_survive_serializing_and_parsing(document_blocks):
     assert parse_document(serialize_document(document)) == document
 
 
+records = st.one_of(
+    st.builds(make_prompt, texts),
+    st.builds(make_record, texts),
+    st.builds(make_call, lines, texts, st.sampled_from("ab")),
+    st.builds(make_result, st.sampled_from("ab"), texts.map(lambda text: text * 40)),
+    texts.map(lambda text: make_event("notice", metadata={"notification": text})),
+    st.integers(0, 9).map(lambda size: make_record("answer\n" * 2**size * 10)),
+)
+
+
+@given(st.lists(records, max_size=12), st.integers(2_000, 20_480))
+def test_the_document_of_any_unit_keeps_the_limits_and_survives(entries, max_bytes):
+    limits = TranscriptLimits(query=500, file=max_bytes)
+    unit = make_unit(make_prompt("go"), *entries)
+    options = TranscriptOptions(thread_id="thread-1", zone=UTC, limits=limits)
+
+    document = shape_document(unit, options)
+
+    text = serialize_document(document)
+    assert parse_document(text) == document
+    for block in document.blocks:
+        if isinstance(block, CallBlock | ResultBlock | NotificationBlock):
+            assert len(block.text) <= 200
+    assert len(text.encode()) <= max_bytes
+
+
 @pytest.mark.parametrize("text", ["", "x", "Thread ID: a\n---\n\n", "a\n---\n\nb\n"])
 def test_text_that_is_not_a_transcript_is_refused(text: str):
     with pytest.raises(ValueError, match=r"transcript|unpack|update sequence|block"):
@@ -244,6 +270,32 @@ def test_a_cut_answer_names_the_command_that_shows_all_of_it():
     assert f"bytes in all: leslied show --full {unit.chat_id}]" in serialize_document(
         document
     )
+
+
+def test_a_cut_answer_leaves_room_for_short_blocks():
+    unit = make_unit(
+        make_prompt("go"),
+        make_call("Bash", "{}", "1"),
+        make_result("1", "out", tool_name="Bash"),
+        make_record("long\n" * 9000),
+    )
+
+    document = shape(unit)
+
+    assert document.blocks[1:3] == (CallBlock("Bash", "{}"), ResultBlock("Bash", "out"))
+    assert 20_000 < len(serialize_document(document).encode()) <= 20_480
+
+
+def test_a_cut_answer_gets_half_of_the_file_beside_many_blocks():
+    calls = [make_call("Bash", f'{{"n":{n}}}', str(n)) for n in range(2000)]
+    unit = make_unit(make_prompt("go"), *calls, make_record("long\n" * 9000))
+
+    document = shape(unit)
+
+    answer = document.blocks[-1]
+    assert isinstance(answer, AssistantBlock)
+    assert 9_000 < len(answer.text) < 11_000
+    assert len(serialize_document(document).encode()) <= 20_480
 
 
 def test_a_result_shows_what_the_subagent_reported():
