@@ -71,9 +71,11 @@ def format_clock(message: SpeakerMessage, session: Session) -> str:
 
 def format_call_label(call: ToolInvocation) -> str:
     """Return the call's most descriptive argument, or all of them, on one line."""
-    record = call.placed.record
-    _, label = find_label(parse_input(record))
-    return first_line(label or record.tool_input, 120)
+    arguments = parse_input(call.placed.record)
+    _, label = find_label(arguments)
+    return first_line(
+        label or (call.placed.record.tool_input if arguments else ""), 120
+    )
 
 
 def format_detail_title(event: ShownEvent) -> str:
