@@ -26,8 +26,8 @@ class ShownEvent(NamedTuple):
 class EventFinder:
     """Finder of the events that people see among the records of a session, in order.
 
-    Logs report one compaction in up to three records: a mark, the summary and the
-    command with which a person asked for it. The first one is shown.
+    Logs report one compaction in two records, a mark and the summary; only the first is
+    an event of its own. The command with which a person asked for it may follow.
     """
 
     def __init__(self) -> None:
@@ -36,10 +36,12 @@ class EventFinder:
 
     def find_event(self, record: Record) -> ShownEvent | None:
         """Return the record's event, or None if people need not see it."""
+        metadata = record.metadata
+        if self._is_compacted and metadata.get("asks_for") == "compacted":
+            return ShownEvent("command", record.content)
         if record.type != "system_event":
             self._is_compacted = self._is_compacted and record.type not in TURN_TYPES
             return None
-        metadata = record.metadata
         if metadata.get("note") == "interrupt":
             return ShownEvent("interrupted", "interrupted")
         if metadata.get("notification"):
@@ -52,13 +54,10 @@ class EventFinder:
         return None
 
     def _find_compaction(self, record: Record) -> ShownEvent | None:
-        note, content = record.metadata.get("note"), record.content.strip()
-        if note in _UNSHOWN_COMPACTIONS:
+        if record.metadata.get("note") in _UNSHOWN_COMPACTIONS:
             return None
-        if note == "command":
-            return ShownEvent("command", content)
-        text = "conversation compacted"
-        detail = content if content.casefold() != text else ""
+        text, detail = "conversation compacted", record.content.strip()
+        detail = detail if detail.casefold() != text else ""
         is_first, self._is_compacted = not self._is_compacted, True
         return ShownEvent("compacted", text if is_first else "", detail)
 

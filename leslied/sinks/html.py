@@ -127,14 +127,14 @@ class _HtmlPage:
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
         events = EventFinder()
         for message in unit_messages.messages:
-            event = events.find_event(message.placed.record)
-            yield from self._render_message(message, event)
+            if event := events.find_event(message.placed.record):
+                yield from _render_event(event)
+            else:
+                yield from self._render_message(message)
         for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_message(
-        self, message: SpeakerMessage, event: ShownEvent | None
-    ) -> Iterator[str]:
+    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
         match message.speaker:
             case "user":
                 yield from self._render_article(
@@ -153,14 +153,6 @@ class _HtmlPage:
                 yield from self._render_article(
                     "error", "Error", message, [_render_pre(message.text)]
                 )
-            case "event" if event:
-                if event.text:
-                    text = _escape(first_line(event.text, 200))
-                    yield f'<p class="event">{text}</p>'
-                if event.detail:
-                    yield from _render_details(
-                        format_detail_title(event), [_render_pre(event.detail)]
-                    )
 
     def _render_article(
         self,
@@ -200,6 +192,15 @@ class _HtmlPage:
         summary = f"<b>Subagent</b> {_escape(format_subagent(child))}"
         yield from _render_details(
             summary, list(self._render_messages(unit_messages)), "subagent"
+        )
+
+
+def _render_event(event: ShownEvent) -> Iterator[str]:
+    if event.text:
+        yield f'<p class="event">{_escape(first_line(event.text, 200))}</p>'
+    if event.detail:
+        yield from _render_details(
+            format_detail_title(event), [_render_pre(event.detail)]
         )
 
 

@@ -87,16 +87,30 @@ class _MarkdownPage:
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
         events = EventFinder()
         for message in unit_messages.messages:
-            event = events.find_event(message.placed.record)
-            yield from self._render_message(message, event)
+            if event := events.find_event(message.placed.record):
+                yield from self._render_event(message, event)
+            else:
+                yield from self._render_message(message)
         for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_message(
-        self, message: SpeakerMessage, event: ShownEvent | None
+    def _render_event(
+        self, message: SpeakerMessage, event: ShownEvent
     ) -> Iterator[str]:
+        if event.text:
+            suffix = self._format_suffix(message)
+            yield from ("", f"*{_escape(first_line(event.text, 200))}{suffix}*")
+        if event.detail:
+            yield from _render_details(
+                format_detail_title(event), _render_code_block(event.detail)
+            )
+
+    def _format_suffix(self, message: SpeakerMessage) -> str:
         clock = format_clock(message, self._session)
-        suffix = f" · {clock}" if clock else ""
+        return f" · {clock}" if clock else ""
+
+    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+        suffix = self._format_suffix(message)
         match message.speaker:
             case "user":
                 yield from ("", f"### User{suffix}", "")
@@ -117,13 +131,6 @@ class _MarkdownPage:
                     "",
                     *_render_code_block(message.text),
                 )
-            case "event" if event:
-                if event.text:
-                    yield from ("", f"*{_escape(first_line(event.text, 200))}{suffix}*")
-                if event.detail:
-                    yield from _render_details(
-                        format_detail_title(event), _render_code_block(event.detail)
-                    )
 
     def _render_answer(self, message: SpeakerMessage, suffix: str) -> Iterator[str]:
         if not (message.text or message.thinking_texts or message.calls):

@@ -113,7 +113,7 @@ def test_an_output_equals_its_golden_file(
             '[Notification] Agent "quick look" finished: The quick helper found no',
         ),
         (
-            ("claude_code", "parallel"),
+            ("claude_code", "parallel-calls"),
             "[Tool result] Bash #2\nsecond\n\n[Tool result] Bash #1\nfirst\n",
         ),
         (("claude_code", "commands"), "\n\n[Compacted]\n"),

@@ -192,13 +192,12 @@ def _decode_queued_prompt(
     author = classify_author(
         line, record.content, is_subagent=record.session.source != MAIN
     )
-    notification = parse_task_notification(record.content)
-    if not author.origin and not notification:
-        return (with_kind(record, "notice", note="queued"),), state
-    is_first, state = mark_delivered(state, record.content, line_kind)
     if not author.origin:
-        facts = notification if is_first else {}
+        # Of the two lines that report a notification, only this one is always there.
+        is_attachment = line_kind == "attachment"
+        facts = parse_task_notification(record.content) if is_attachment else {}
         return (with_kind(record, "notice", note="queued", **facts),), state
+    is_first, state = mark_delivered(state, record.content, line_kind)
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state
     metadata = {"origin": "queued"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.agents._parsing import parse_task_notification, parse_time, to_json
 from leslied.agents.claude_code import events
-from leslied.agents.claude_code.authorship import ClaudeAuthorship, classify_author
+from leslied.agents.claude_code.authorship import classify_author
 from leslied.agents.claude_code.blocks import (
     block_text,
     find_raw_block,
@@ -37,8 +37,7 @@ _USER_COMMENT_MARK = "the user said:\n"
 """Precedes a person's comment in the result of a call that the person rejected."""
 _SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that the client wrote itself."""
-_MAX_ID_CHARACTERS = 64
-"""A longer id of a line is cut, to keep the decode state small."""
+_COMPACT_COMMAND = "/compact"
 _USER_BLOCK_TYPES = ("text", "image", "document")
 
 
@@ -235,7 +234,8 @@ def _decode_user_text(
     A prompt next to a tool result was queued. Return the record and the new state.
     """
     text = "\n\n".join(filter(None, map(block_text, blocks)))
-    author, state = _classify_user_text(line, text, base["session"], state)
+    key: SessionKey = base["session"]
+    author = classify_author(line, text, is_subagent=key.source != MAIN)
     if author.origin is None:
         record = Record(
             type="system_event", role="system", content=author.content, **base
@@ -247,6 +247,8 @@ def _decode_user_text(
     metadata = {**base["metadata"], "origin": origin}
     if author.attached:
         metadata["attached"] = author.attached
+    if origin == "command" and author.content.split()[:1] == [_COMPACT_COMMAND]:
+        metadata["asks_for"] = "compacted"
     if line.planContent:
         # The client sent an accepted plan as the first prompt of a new session.
         metadata["is_handoff"] = True
@@ -260,21 +262,3 @@ def _decode_user_text(
     # A queue operation has the text without placeholders for images; try both.
     plain_text = "\n\n".join(block.text for block in blocks if block.text)
     return record, remove_queued(state, author.content, plain_text)
-
-
-def _classify_user_text(
-    line: ClaudeLine, text: str, key: SessionKey, state: dict[str, Any]
-) -> tuple[ClaudeAuthorship, dict[str, Any]]:
-    """Return who wrote the text, and the new state.
-
-    A command that follows the summary of a compaction is the one that asked for it: the
-    client logs it afterwards.
-    """
-    author = classify_author(line, text, is_subagent=key.source != MAIN)
-    is_after_summary = line.parentUuid and line.parentUuid == state.get("compaction")
-    if author.note == "summary" or (line.isMeta and is_after_summary):
-        return author, {**state, "compaction": (line.uuid or "")[:_MAX_ID_CHARACTERS]}
-    if is_after_summary and author.origin == "command":
-        command = ClaudeAuthorship(author.content, kind="compacted", note="command")
-        return command, state
-    return author, state

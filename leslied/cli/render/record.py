@@ -56,6 +56,9 @@ class RecordRenderer:
         """Yield the lines of one record, none if it is not shown."""
         options = self._options
         event = self._events.find_event(record)
+        if event and event.text:
+            yield from self._event_lines(event, indent)
+            return
         match record.type:
             case "user_message":
                 yield from self._prompt_lines(record, indent)
@@ -71,8 +74,8 @@ class RecordRenderer:
                 yield from self._thought_lines(record, indent)
             case "unknown" if options.is_full:
                 yield indent + sanitize(f"? {record.content[:MAX_PLAIN_CHARS]}")
-            case "system_event":
-                yield from self._event_lines(record, event, indent)
+            case "system_event" if options.is_full:
+                yield from self._bookkeeping_lines(record, indent)
 
     def _prompt_lines(self, record: Record, indent: str) -> Iterator[str]:
         yield Gap(indent.rstrip())
@@ -175,9 +178,9 @@ class RecordRenderer:
         text = get_full_text(record) if is_whole else get_report_or_text(record)
         style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
         prefix = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
-        yield from self._output_lines(text, indent, prefix, style)
+        yield from self._excerpt_lines(text, indent, prefix, style)
 
-    def _output_lines(
+    def _excerpt_lines(
         self, text: str, indent: str, prefix: str, style: dict[str, Any]
     ) -> Iterator[str]:
         """Yield the first lines of the text, or all of them; the first has a prefix."""
@@ -203,23 +206,19 @@ class RecordRenderer:
         else:
             yield options.truncate(sanitize(line), width)
 
-    def _event_lines(
-        self, record: Record, event: ShownEvent | None, indent: str
-    ) -> Iterator[str]:
-        options = self._options
-        if event and event.text:
-            line = f"{_EVENT_MARKS[event.kind]} {first_line(event.text, 200)}"
-            yield from self._prefixed_lines(line, indent, fg="magenta")
-            if event.kind == "notification" and event.detail:
-                prefix = indent + options.paint("  └ ", dim=True)
-                yield from self._output_lines(
-                    event.detail, indent, prefix, {"dim": True}
-                )
-        elif options.is_full:
-            kind, note = record.metadata.get("kind"), record.metadata.get("note")
-            text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
-            description = " ".join(str(part) for part in (kind, note, text) if part)
-            yield from self._prefixed_lines(f"· {description}", indent, dim=True)
+    def _event_lines(self, event: ShownEvent, indent: str) -> Iterator[str]:
+        line = f"{_EVENT_MARKS[event.kind]} {first_line(event.text, 200)}"
+        yield from self._prefixed_lines(line, indent, fg="magenta")
+        if event.kind == "notification" and event.detail:
+            style = {"dim": True}
+            prefix = indent + self._options.paint("  └ ", **style)
+            yield from self._excerpt_lines(event.detail, indent, prefix, style)
+
+    def _bookkeeping_lines(self, record: Record, indent: str) -> Iterator[str]:
+        kind, note = record.metadata.get("kind"), record.metadata.get("note")
+        text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
+        description = " ".join(str(part) for part in (kind, note, text) if part)
+        yield from self._prefixed_lines(f"· {description}", indent, dim=True)
 
     def _prefixed_lines(self, text: str, prefix: str, **style: Any) -> Iterator[str]:
         """Yield the wrapped lines of the text, each after the prefix."""

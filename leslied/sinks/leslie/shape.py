@@ -105,9 +105,12 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
     events = EventFinder()
     for position, placed in enumerate(unit.entries):
         record = placed.record
-        block = _make_event_block(
-            events.find_event(record), placed, options.limits
-        ) or _make_block(placed, options.limits, indexes.get(position, 0))
+        event, index = events.find_event(record), indexes.get(position, 0)
+        block = (
+            _make_event_block(event, placed, options.limits)
+            if event
+            else _make_block(placed, options.limits, index)
+        )
         if block:
             yield block
         if record.type == "tool_use" and record.tool_call_id:
@@ -124,16 +127,16 @@ def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlo
 
 
 def _make_event_block(
-    event: ShownEvent | None, placed: PlacedRecord, limits: TranscriptLimits
+    event: ShownEvent, placed: PlacedRecord, limits: TranscriptLimits
 ) -> TranscriptBlock | None:
     """Return the event's block, or None if transcripts do not show the event."""
-    if event and event.kind == "notification":
+    if event.kind == "notification":
         text = event.text
         if event.detail:
             text = f"{text.rstrip('.')}: {event.detail}"
         text = " ".join(replace_control_characters(text, " ").split())
         return NotificationBlock(_truncate(text, limits.result, placed))
-    if event and event.kind == "compacted" and event.text:
+    if event.kind == "compacted" and event.text:
         return CompactedBlock()
     return None
 

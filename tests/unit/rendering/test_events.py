@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leslied.rendering.events import EventFinder, ShownEvent, shows_turn_end
-from tests.support.records import make_event, make_record
+from tests.support.records import make_event, make_prompt, make_record
 from tests.support.units import make_call
 
 
@@ -64,14 +64,21 @@ def test_a_compaction_after_an_answer_is_another_one():
     assert [event.text for event in events if event] == ["conversation compacted"] * 2
 
 
-def test_the_command_that_asked_for_a_compaction_is_shown_after_it():
-    command = make_event(
-        "compacted", metadata={"note": "command"}, content="/compact the tests"
-    )
+COMMAND = make_prompt(
+    "/compact it", metadata={"origin": "command", "asks_for": "compacted"}
+)
 
-    event = EventFinder().find_event(command)
 
-    assert event == ShownEvent("command", "/compact the tests")
+def test_the_command_that_asked_for_a_compaction_is_part_of_it():
+    finder = EventFinder()
+
+    events = [finder.find_event(record) for record in (BOUNDARY, SUMMARY, COMMAND)]
+
+    assert events[2] == ShownEvent("command", "/compact it")
+
+
+def test_a_command_without_a_compaction_is_a_prompt():
+    assert EventFinder().find_event(COMMAND) is None
 
 
 def test_a_compaction_of_tool_results_alone_is_not_shown():

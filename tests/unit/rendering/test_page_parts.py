@@ -89,3 +89,25 @@ def render_call(
     )
     claude.sync(is_final=True)
     return render_main_text(read_session(claude.store_path, clock), sink)
+
+
+@pytest.mark.parametrize("sink", ["markdown", "html"])
+def test_a_notification_cannot_become_structure_of_the_page(
+    claude: ClaudeHome, clock: FakeClock, sink: str
+):
+    builder = ClaudeLogBuilder()
+    notification = (
+        "<task-notification><summary>*x* <b>over</b></summary>"
+        "<result>```\n<script>1</script></result></task-notification>"
+    )
+    claude.write(builder.prompt("go"), builder.prompt(notification))
+    claude.sync(is_final=True)
+
+    page = render_main_text(read_session(claude.store_path, clock), sink)
+
+    if sink == "html":
+        assert '<p class="event">*x* &lt;b&gt;over&lt;/b&gt;</p>' in page
+        assert "<script>" not in page
+    else:
+        assert r"\*x\* \<b\>over\</b\>" in page
+        assert "````\n```\n<script>1</script>\n````" in page

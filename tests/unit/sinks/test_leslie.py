@@ -345,7 +345,7 @@ def test_a_compaction_is_one_block():
     unit = make_unit(
         make_event("compacted", metadata={"note": "compact_boundary"}),
         make_event("compacted", metadata={"note": "summary"}, content="Long ago"),
-        make_event("compacted", metadata={"note": "command"}, content="/compact"),
+        make_prompt("/compact it", metadata={"asks_for": "compacted"}),
     )
 
     assert shape(unit).blocks == (CompactedBlock(),)
