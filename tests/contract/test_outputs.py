@@ -116,7 +116,7 @@ def test_an_output_equals_its_golden_file(
             ("claude_code", "parallel-calls"),
             "[Tool result] Bash #2\nsecond\n\n[Tool result] Bash #1\nfirst\n",
         ),
-        (("claude_code", "commands"), "\n\n[Compacted]\n"),
+        (("claude_code", "compacted"), "scripted model.\n\n[Compacted]\n"),
         (("codex", "subagent"), "wait_agent\nCodex worker result.\n"),
         (
             ("copilot_cli", "background-agent"),
