@@ -31,6 +31,7 @@ from leslied.model.record import MAIN, Record, SessionKey
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from leslied.agents.claude_code.authorship import ClaudeAuthorship
     from leslied.model.record import Role
 
 _USER_COMMENT_MARK = "the user said:\n"
@@ -244,21 +245,31 @@ def _decode_user_text(
         kind = author.kind or "notice"
         return events.with_kind(record, kind, note=author.note, **facts), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
-    metadata = {**base["metadata"], "origin": origin}
-    if author.attached:
-        metadata["attached"] = author.attached
-    if origin == "command" and author.content.split()[:1] == [_COMPACT_COMMAND]:
-        metadata["asks_for"] = "compacted"
-    if line.planContent:
-        # The client sent an accepted plan as the first prompt of a new session.
-        metadata["is_handoff"] = True
-    if line.permissionMode:
-        metadata["permission_mode"] = line.permissionMode
-    if line.promptSource == "sdk":
-        # A program sent the prompt through the SDK.
-        metadata["is_program"] = True
+    metadata = {
+        **base["metadata"],
+        "origin": origin,
+        **_find_prompt_facts(line, author),
+    }
     base = {**base, "metadata": metadata}
     record = Record(type="user_message", role="user", content=author.content, **base)
     # A queue operation has the text without placeholders for images; try both.
     plain_text = "\n\n".join(block.text for block in blocks if block.text)
     return record, remove_queued(state, author.content, plain_text)
+
+
+def _find_prompt_facts(line: ClaudeLine, author: ClaudeAuthorship) -> dict[str, Any]:
+    """Return the metadata of a prompt or command besides its origin."""
+    facts: dict[str, Any] = {}
+    if author.attached:
+        facts["attached"] = author.attached
+    if author.origin == "command" and author.content.split()[:1] == [_COMPACT_COMMAND]:
+        facts["asks_for"] = "compacted"
+    if line.planContent:
+        # The client sent an accepted plan as the first prompt of a new session.
+        facts["is_handoff"] = True
+    if line.permissionMode:
+        facts["permission_mode"] = line.permissionMode
+    if line.promptSource == "sdk":
+        # A program sent the prompt through the SDK.
+        facts["is_program"] = True
+    return facts
