@@ -33,7 +33,7 @@ def truncate_characters(text: str, limit: int, command: str) -> str:
     if len(text) <= limit:
         return text
     note = f"… [{len(text)} characters: {command}]"
-    return _take_head(text, limit - len(note)) + note
+    return _take_head(text, limit - len(note)).rstrip() + note
 
 
 def truncate_bytes(text: str, limit: int, command: str) -> str:

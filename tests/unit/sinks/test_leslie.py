@@ -410,6 +410,12 @@ def test_a_truncated_text_ends_with_its_size_and_the_command_that_shows_it():
     assert truncated.endswith("x… [1234 characters: leslied show 1a2b]")
 
 
+def test_a_text_is_not_cut_after_blank_lines():
+    truncated = truncate_characters("x" + "\n" * 100 + "y" * 200, 80, "show")
+
+    assert truncated == "x… [301 characters: show]"
+
+
 @pytest.mark.parametrize("limit", range(20, 60))
 def test_truncation_does_not_split_graphemes(limit: int):
     family = "👩‍👩‍👧‍👦"
