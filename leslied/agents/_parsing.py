@@ -142,6 +142,24 @@ def split_exit_code(text: str) -> tuple[str, int | None]:
     return text[: match.start()] + text[match.end() :], int(match[1])
 
 
+def parse_task_notification(text: str) -> dict[str, str]:
+    """Return the metadata of the message that a background task is over.
+
+    `notification` says so on one line, `report` is what the task reported. Return
+    nothing for any other text.
+    """
+    if not text.lstrip().startswith("<task-notification>"):
+        return {}
+    head, _, tail = text.partition("<result>")
+    summary = head.partition("<summary>")[2].partition("</summary>")[0]
+    # The task may have written any tags: only the last end tag is the client's.
+    facts = {
+        "notification": " ".join(summary.split()),
+        "report": tail.rpartition("</result>")[0].strip(),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
 def reject_entry(reason: str) -> NoReturn:
     """Raise DecodeError with this reason."""
     raise DecodeError(reason)

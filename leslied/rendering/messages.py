@@ -59,6 +59,11 @@ class ToolInvocation:
         return get_full_text(self.result.record) if self.result else ""
 
     @property
+    def report_or_output(self) -> str:
+        """Output of the tool as people read it; see `get_report_or_text`."""
+        return get_report_or_text(self.result.record) if self.result else ""
+
+    @property
     def is_error(self) -> bool:
         """Whether the tool reported a failure."""
         return bool(self.result and self.result.record.metadata.get("is_error"))
@@ -145,6 +150,14 @@ def sum_usages(usages: Iterable[Usage]) -> Usage:
 def get_full_text(record: Record) -> str:
     """Return the record's text, from its side file if there is one."""
     return record.spilled or record.content
+
+
+def get_report_or_text(record: Record) -> str:
+    """Return what a subagent reported, for a result in which the client wrapped it.
+
+    Any other record has its full text.
+    """
+    return str(record.metadata.get("report") or get_full_text(record))
 
 
 def parse_input(record: Record) -> dict[str, Any]:

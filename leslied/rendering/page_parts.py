@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from leslied.model.session import Session, Unit
     from leslied.rendering.edits import FileEdit
+    from leslied.rendering.events import ShownEvent
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation
 
 
@@ -79,9 +80,17 @@ def format_clock(message: SpeakerMessage, session: Session) -> str:
 
 
 def format_call_label(call: ToolInvocation) -> str:
-    """Return the call's most descriptive argument, on one line."""
-    _, label = find_label(parse_input(call.placed.record))
-    return first_line(label, 120)
+    """Return the call's most descriptive argument, or all of them, on one line."""
+    arguments = parse_input(call.placed.record)
+    _, label = find_label(arguments)
+    return first_line(
+        label or (call.placed.record.tool_input if arguments else ""), 120
+    )
+
+
+def format_detail_title(event: ShownEvent) -> str:
+    """Return the title of an event's detail."""
+    return "Report" if event.kind == "notification" else "Summary"
 
 
 def format_subagent(unit: Unit) -> str:

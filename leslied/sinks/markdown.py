@@ -12,11 +12,12 @@ import re
 from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
-from leslied.rendering.events import format_event
+from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import make_unit_messages, parse_input
 from leslied.rendering.page_parts import (
     format_call_label,
     format_clock,
+    format_detail_title,
     format_edit_diff,
     format_subagent,
     format_title,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
+    from leslied.rendering.events import ShownEvent
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -82,14 +84,32 @@ class _MarkdownPage:
         yield from body
 
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
+        events = EventFinder()
         for message in unit_messages.messages:
-            yield from self._render_message(message)
+            if event := events.find_event(message.placed.record):
+                yield from self._render_event(message, event)
+            else:
+                yield from self._render_message(message)
         for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+    def _render_event(
+        self, message: SpeakerMessage, event: ShownEvent
+    ) -> Iterator[str]:
+        if event.text:
+            suffix = self._format_suffix(message)
+            yield from ("", f"*{_escape(first_line(event.text, 200))}{suffix}*")
+        if event.detail:
+            yield from _render_details(
+                format_detail_title(event), _render_code_block(event.detail)
+            )
+
+    def _format_suffix(self, message: SpeakerMessage) -> str:
         clock = format_clock(message, self._session)
-        suffix = f" · {clock}" if clock else ""
+        return f" · {clock}" if clock else ""
+
+    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+        suffix = self._format_suffix(message)
         match message.speaker:
             case "user":
                 yield from ("", f"### User{suffix}", "")
@@ -110,12 +130,6 @@ class _MarkdownPage:
                     "",
                     *_render_code_block(message.text),
                 )
-            case "event" if event := format_event(message.placed.record):
-                yield from ("", f"*{event}{suffix}*")
-                if message.text.strip():
-                    yield from _render_details(
-                        "Summary", _render_code_block(message.text)
-                    )
 
     def _render_answer(self, message: SpeakerMessage, suffix: str) -> Iterator[str]:
         if not (message.text or message.thinking_texts or message.calls):
@@ -157,8 +171,8 @@ def _render_result(call: ToolInvocation) -> list[str]:
     if call.result is None:
         return ["", "*no answer*"]
     return (
-        ["", *_render_code_block(call.output)]
-        if call.output.strip()
+        ["", *_render_code_block(call.report_or_output)]
+        if call.report_or_output.strip()
         else ["", "*no output*"]
     )
 

@@ -126,6 +126,13 @@ def decode(line: Any, state: dict[str, Any] | None = None) -> Any:
     return ADAPTER.decode(RawEntry(source, 0, data), state or {})
 
 
+def make_user_line(content: Any, **fields: Any) -> dict[str, Any]:
+    message = {"role": "user", "content": content}
+    return {"type": "user", "uuid": "u", "sessionId": SESSION, **fields} | {
+        "message": message
+    }
+
+
 def test_a_prompt_from_the_sdk_starts_a_unit(read):
     contents = read("hello")
 
@@ -142,6 +149,47 @@ def test_a_notification_is_not_a_prompt(read, case: str):
         "prompt"
     ]
     assert contents.main().units == 1
+
+
+@pytest.mark.parametrize("case", ["sub1", "bgsub", "bgbash-old", "notified"])
+def test_a_notification_is_decoded_once(read, case: str):
+    contents = read(case)
+
+    events = contents.records_of_type("system_event", contents.main())
+    assert len([e for e in events if "notification" in e.record.metadata]) == 1
+
+
+def test_a_report_that_contains_tags_of_the_client_stays_whole():
+    report = "see </result> and <summary>x</summary>"
+    text = (
+        "<task-notification><status>completed</status><summary>Agent over</summary>"
+        f"<result>{report}</result><usage>1</usage></task-notification>"
+    )
+    line = make_user_line(text, origin={"kind": "task-notification"})
+
+    (record,) = [r for r in decode(line).records if r.content == text]
+
+    assert record.metadata["notification"] == "Agent over"
+    assert record.metadata["report"] == report
+
+
+def test_a_result_of_another_tool_cannot_imitate_a_report():
+    text = "[Subagent hand-back] The report follows:\n  all good\nsecret"
+    block = {"type": "tool_result", "tool_use_id": "t", "content": text}
+    line = make_user_line([block], toolUseResult={"stdout": text})
+
+    (record,) = [r for r in decode(line).records if r.type == "tool_result"]
+
+    assert "report" not in record.metadata
+
+
+def test_a_command_that_asks_for_a_compaction_says_so():
+    names = ("/compact", "/exit")
+    lines = [make_user_line(f"<command-name>{name}</command-name>") for name in names]
+
+    requests = [decode(line).records[-1].metadata.get("asks_for") for line in lines]
+
+    assert requests == ["compacted", None]
 
 
 def test_the_answer_to_a_notification_starts_no_unit(read):

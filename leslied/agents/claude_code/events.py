@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import parse_time, to_json
+from leslied.agents._parsing import parse_task_notification, parse_time, to_json
 from leslied.agents.claude_code.authorship import classify_author, is_command_output
 from leslied.agents.claude_code.blocks import message_text
 from leslied.agents.claude_code.prompt_queue import (
@@ -253,7 +253,10 @@ def _decode_queued_prompt(
         line, record.content, is_subagent=record.session.source != MAIN
     )
     if not author.origin:
-        return (with_kind(record, "notice", note="queued"),), state
+        # Of the two lines that report a notification, only this one is always there.
+        is_attachment = line_kind == "attachment"
+        facts = parse_task_notification(record.content) if is_attachment else {}
+        return (with_kind(record, "notice", note="queued", **facts),), state
     is_first, state = mark_delivered(state, record.content, line_kind)
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state

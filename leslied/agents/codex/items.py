@@ -16,15 +16,15 @@ from leslied.agents.codex.authorship import (
     list_part_texts,
     message_text,
 )
+from leslied.agents.codex.reports import find_notification, find_reports
 from leslied.agents.codex.routing import id_field, record_facts
 from leslied.agents.codex.schema import (
     is_json_object,
     list_field,
     object_field,
-    parse_json,
+    parse_json_or_empty,
     text_field,
 )
-from leslied.errors import DecodeError
 from leslied.model.record import MAIN, SHELL
 
 if TYPE_CHECKING:
@@ -148,8 +148,13 @@ def _decode_client_text(
     changed: dict[str, str] = {}
     if author.note == "environment_context" and not state.get("cwd"):
         changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
+    notification = find_notification(author.attached)
     event = context.make_event(
-        author.kind, author.attached, note=author.note, **changed
+        author.kind,
+        author.attached,
+        note=author.note,
+        notification=notification or None,
+        **changed,
     )
     return (event,), state
 
@@ -293,6 +298,8 @@ def _decode_result(
     record = context.make_record(
         "tool_result", "tool", content, tool_call_id=call_id, metadata=metadata
     )
+    if report := find_reports(content):
+        record = replace(record, metadata={**metadata, "report": report})
     child = _parse_spawned_id(content) if call_id in state.get("spawns", []) else ""
     if not child:
         return (record,), state, ""
@@ -336,7 +343,7 @@ def _split_exit_code(text: str) -> tuple[str, int | None]:
         code, body = int(match[2]), text[match.end() :]
         return (f"{match[1]}\n{body}" if code else body), code
     if text.startswith('{"output":'):
-        value = _parse_or_empty(text)
+        value = parse_json_or_empty(text)
         exit_code = object_field(value, "metadata").get("exit_code")
         if isinstance(value.get("output"), str):
             is_code = type(exit_code) is int and abs(exit_code) < 2**31
@@ -347,15 +354,7 @@ def _split_exit_code(text: str) -> tuple[str, int | None]:
 
 def _parse_spawned_id(text: str) -> str:
     """Return the subagent's id in the result of a spawning call, or ""."""
-    return id_field(_parse_or_empty(text), "agent_id")
-
-
-def _parse_or_empty(text: str) -> dict[str, Any]:
-    """Return the JSON object in the text, or an empty one if there is none."""
-    try:
-        return parse_json(text.encode())
-    except DecodeError:
-        return {}
+    return id_field(parse_json_or_empty(text), "agent_id")
 
 
 def _list_objects(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ _INJECTED_SOURCES = (
     "system",
 )
 """If its source starts with one of these, a person did not type a user message."""
+_AGENT_STATE = re.compile(r"Agent is [^\n]*\bagent_id: ")
 _TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
@@ -205,6 +206,8 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
         event = line.make_event("turn_ended", text, note="shell")
         return (replace(event, tool_name=SHELL),), state
     text, metadata = _mark_failure(line, text)
+    if report := _find_report(line, text):
+        metadata["report"] = report
     record = line.make_record(
         "tool_result",
         "tool",
@@ -223,3 +226,18 @@ def _mark_failure(line: CopilotLine, text: str) -> tuple[str, dict[str, Any]]:
     if not match:
         return text, {}
     return mark_exit_code(text[: match.start()], int(match[1]))
+
+
+def _find_report(line: CopilotLine, text: str) -> str:
+    """Return what the client says of a subagent in the background, or its answers.
+
+    Return "" if the client added nothing.
+    """
+    telemetry = line.data.get("toolTelemetry")
+    properties = telemetry.get("properties") if isinstance(telemetry, dict) else None
+    if not isinstance(properties, dict) or not properties.get("agent_type"):
+        return ""
+    if properties.get("execution_mode") == "background":
+        return text.partition(". ")[0]
+    # The result of `read_agent` is a line about the subagent, then its turns.
+    return text.partition("\n\n")[2] if _AGENT_STATE.match(text) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +43,10 @@ from leslied.model.record import MAIN, SHELL, Record, SessionKey
 if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
 
+_SUBAGENT_RESULT = re.compile(
+    r"Subagent '[^\n]*' finished\.\nTermination Reason: GOAL\nResult:\n(.*)", re.DOTALL
+)
+"""What the client writes before a subagent's report, which is group 1."""
 _THINKING_BLOCK, _TOKENS_BLOCK, _OUTPUT_BLOCK, _QUEUED_BLOCK = 1, 2, 3, 4
 _FIRST_CALL_BLOCK, _FIRST_UNKNOWN_BLOCK = 10, 500
 """Block numbers of a message's records, the same each time the message is written."""
@@ -322,8 +327,17 @@ def _decode_call(
         record = _make_result(message, context, identity, text, is_error=is_error)
         records.append(replace(record, created_at=finished_at or record.created_at))
     if as_text(call.get("agentId")):
+        records = [_with_report(record) for record in records]
         records.append(_link_subagent(context, call, identity))
     return records
+
+
+def _with_report(record: Record) -> Record:
+    """Return a subagent's result with its report, if it finished its task."""
+    match = _SUBAGENT_RESULT.fullmatch(record.content)
+    if not match:
+        return record
+    return replace(record, metadata={**record.metadata, "report": match[1]})
 
 
 def _make_result(

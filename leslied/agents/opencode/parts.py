@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _NOISE_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent"})
 """Parts that repeat other parts or serve only the client."""
+_TASK_RESULT = re.compile(
+    r"<task id=[^\n]*>\n<task_result>\n(.+)\n</task_result>", re.DOTALL
+)
+"""What the client wraps around a subagent's answer, which is group 1."""
 _PROMPT_PARTS = frozenset({"text", "file", "subtask"})
 _QUOTED_PROMPT = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
 """Text in quotes that contains a space; quotes within it are escaped."""
@@ -252,8 +256,18 @@ def _decode_tool(part: OpenCodePart, base: dict[str, Any]) -> Iterator[Record]:
             block=1,
             created_at=parse_time(times.get("end")),
             content=text,
-            metadata={"is_error": True} if _has_failed(part) else metadata,
+            metadata=metadata | _make_result_metadata(part, state),
         )
+
+
+def _make_result_metadata(part: OpenCodePart, state: dict[str, Any]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    if _has_failed(part):
+        metadata["is_error"] = True
+    is_task = text_field(part.data, "tool") == "task"
+    if is_task and (match := _TASK_RESULT.match(text_field(state, "output"))):
+        metadata["report"] = match[1]
+    return metadata
 
 
 def _link_task(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from leslied.agents._parsing import (
     mark_exit_code,
     parse_object,
+    parse_task_notification,
     parse_time,
     printable_name,
     reject_entry,
@@ -78,6 +79,8 @@ _STOP_REASONS = {"completed": "end_turn", "failed": "error", "cancelled": "cance
 _ROUND_NOISE = "round"
 """Noise kind of a subagent's line that has only token counts."""
 _FILES_HEADING = "--- Content from referenced files ---"
+_LAUNCHED = "Background agent launched successfully."
+"""Start of the result of a subagent in the background; instructions follow."""
 _CONTEXT_BLOCK, _END_BLOCK = 900, 901
 """Block numbers of the records of a changed context and of a turn's end."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
@@ -202,10 +205,9 @@ def _decode_user(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         return results
     is_notification = line.value.get("externalInputKind") == "notification"
     if subtype not in _USER_SUBTYPES or is_notification:
-        return (
-            *results,
-            line.make_event("notice", text, note=subtype or "notification"),
-        )
+        facts = parse_task_notification(text)
+        note = subtype or "notification"
+        return (*results, line.make_event("notice", text, note=note, **facts))
     origin = "queued" if subtype == "mid_turn_user_message" else "prompt"
     metadata = {"origin": origin if line.key.source == MAIN else "task"}
     message = line.make_record("user_message", "user", content=text, metadata=metadata)
@@ -284,6 +286,8 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
         if result.get("name") == _SHELL_TOOL:
             text, exit_metadata = mark_exit_code(*split_exit_code(text))
             metadata |= exit_metadata
+        if result.get("name") == "agent" and text.startswith(_LAUNCHED):
+            metadata["report"] = _LAUNCHED
         yield line.make_record(
             "tool_result",
             "tool",

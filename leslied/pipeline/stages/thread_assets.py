@@ -16,7 +16,7 @@ from leslied.layout import (
     split_thread_path,
     thread_folder,
 )
-from leslied.model.times import EPOCH
+from leslied.model.times import EPOCH, to_us
 from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
 from leslied.sessions.tools import list_tool_names
 from leslied.sinks._thread_index import render_json
@@ -186,13 +186,28 @@ class ThreadAssets:
 
     def _describe_asset(self, root: Path, scanned: ScannedAsset) -> Asset:
         changes = self._find_changes(root, scanned)
-        files = [self._describe_file(root, file, changes) for file in scanned.files]
+        scanned_files: Sequence[ScannedFile] = scanned.files
+        if scanned.type == "transcript":
+            scanned_files = self._sort_transcripts(scanned_files)
+        files = [self._describe_file(root, file, changes) for file in scanned_files]
         return Asset(
             type=scanned.type,
             path=scanned.path,
             is_folder=scanned.is_folder,
             files=files,
             omitted_files=scanned.omitted_files,
+        )
+
+    def _sort_transcripts(self, files: Sequence[ScannedFile]) -> list[ScannedFile]:
+        """Sort transcripts by the start of their units; names have only the minute.
+
+        A file that leslied did not write is sorted by its last write.
+        """
+        with self.store.transcripts() as ledger:
+            start_times = ledger.list_start_times(self.session.key)
+        return sorted(
+            files,
+            key=lambda file: start_times.get(file.path, (to_us(file.updated_at), 0)),
         )
 
     def _find_changes(self, root: Path, asset: ScannedAsset) -> list[FileChange]:

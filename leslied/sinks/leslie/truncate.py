@@ -8,20 +8,26 @@ _MARGIN_CHARACTERS = 64
 """Characters examined before a limit, because finding clusters is slow."""
 
 
-def truncate_characters(text: str, limit: int) -> str:
-    """Shorten the text to `limit` characters, including a note of its length."""
+def truncate_characters(text: str, limit: int, command: str) -> str:
+    """Shorten the text to `limit` characters.
+
+    They include a note of its length and of the command that shows all of it.
+    """
     if len(text) <= limit:
         return text
-    note = f"… [{len(text)} characters]"
-    return take_characters(text, limit - len(note)) + note
+    note = f"… [{len(text)} characters: {command}]"
+    return take_characters(text, limit - len(note)).rstrip() + note
 
 
-def truncate_bytes(text: str, limit: int) -> str:
-    """Shorten the text to `limit` bytes: its start, a note of its size, and its end."""
+def truncate_bytes(text: str, limit: int, command: str) -> str:
+    """Shorten the text to `limit` bytes: its start, a note, and its end.
+
+    The note has its size and the command that shows all of it.
+    """
     size = len(text.encode())
     if size <= limit:
         return text
-    note = f"\n… [{size} bytes in all] …\n"
+    note = f"\n… [{size} bytes in all: {command}] …\n"
     free_bytes = max(limit - len(note.encode()), 0)
     head = _take_head_bytes(text, free_bytes * 2 // 3)
     tail = _take_tail_bytes(text, free_bytes - len(head.encode()))

@@ -28,6 +28,14 @@ _SAVE = (
 )
 
 
+# A unit without a start time gets the latest start time of the units before it.
+_TIMED_TRANSCRIPTS = (
+    "(SELECT *, CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
+    "ELSE started_us END AS sort_time "
+    "FROM transcript WHERE session = ? AND unit > 0)"
+)
+
+
 class UnitMove(NamedTuple):
     """What became of a unit whose session was decoded again."""
 
@@ -120,19 +128,24 @@ class TranscriptLedger:
 
     def list_surplus(self, session: SessionKey, limit: int) -> list[Transcript]:
         """List existing transcripts of a thread, except the newest `limit`."""
-        # A unit without a start time gets the latest start time of the units before it.
-        sort_time = (
-            "CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
-            "ELSE started_us END"
-        )
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM (SELECT *, {sort_time} AS sort_time "
-            "FROM transcript WHERE session = ? AND unit > 0) t "
+            f"SELECT {_COLUMNS} FROM {_TIMED_TRANSCRIPTS} t "
             "JOIN session s ON s.id = t.session WHERE NOT is_removed "
             "ORDER BY sort_time DESC, unit DESC LIMIT -1 OFFSET ?",
             (find_stream(self._db, session), limit),
         )
         return [_unpack(row) for row in rows]
+
+    def list_start_times(self, session: SessionKey) -> dict[str, tuple[int, int]]:
+        """Return when the unit of each transcript of a thread started, by path.
+
+        Units that started at the same time differ in the second number.
+        """
+        rows = self._db.execute(
+            f"SELECT file, sort_time, unit FROM {_TIMED_TRANSCRIPTS}",
+            (find_stream(self._db, session),),
+        )
+        return {file: (time, unit) for file, time, unit in rows}
 
     def list_files(self, agent: str, session_id: str) -> list[Transcript]:
         """List existing transcripts of a session and its subagents."""

@@ -186,6 +186,44 @@ def test_adjacent_gaps_collapse_into_the_outermost():
     assert list(collapse_gaps(lines)) == ["a", "", "b", "", "", "c"]
 
 
+def test_a_result_shows_what_the_subagent_reported():
+    result = make_result("[frame]\n  found it\n[trailer]", report="found it")
+
+    assert render_records(PLAIN, result) == ["  └ found it"]
+
+
+def test_the_whole_result_has_the_words_of_the_log():
+    options = RenderOptions(is_full=True, tool_output="whole")
+    result = make_result("[frame] found it", report="found it")
+
+    assert render_records(options, result) == ["  └ [frame] found it"]
+
+
+def test_a_notification_shows_the_first_lines_of_the_report():
+    report = "\n".join("abcdef")
+    metadata = {"notification": "task \x1b[1m over", "report": report}
+    lines = render_records(PLAIN, make_event("notice", metadata=metadata))
+
+    assert lines[0] == "◆ task �[1m over"
+    assert lines[1:] == ["  └ a", "    b", "    c", "    d", "    … 2 more lines"]
+
+
+def test_a_compaction_is_shown_once_and_with_its_command():
+    records = [
+        make_event("compacted", metadata={"note": "compact_boundary"}),
+        make_event("compacted", metadata={"note": "summary"}, content="Long ago"),
+        make_prompt("/compact it", metadata={"asks_for": "compacted"}),
+    ]
+
+    lines = render_records(PLAIN, *records)
+
+    assert lines == ["≈ conversation compacted", "≈ /compact it"]
+
+
+def test_a_rewind_is_shown():
+    assert render_records(PLAIN, make_event("rewound")) == ["↶ conversation rewound"]
+
+
 # Output of commands and injected messages
 
 
