@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from leslied.model.times import to_us
 from leslied.sessions.turns import AGENT_OUTPUT_TYPES
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class FirstEntry(NamedTuple):
     """What a unit starts with."""
 
     text: str = ""
+    created_us: int | None = None
     ordinal: int | None = None
     """Its number in the conversation, if the agent numbers entries."""
 
@@ -239,7 +241,10 @@ class _Branches:
         if record.metadata.get("is_root"):
             return 0
         if record.parent_id and (unit := lookup.find_unit_after(record.parent_id)):
-            return self.get_previous(unit)
+            # After a compaction, a client may write a prompt again, under another id.
+            created_us = lookup.find_first_entry(unit).created_us
+            is_again = record.created_at and to_us(record.created_at) == created_us
+            return None if is_again else self.get_previous(unit)
         # Until the next unit starts, entries after a rewind are stored in a unit that
         # was taken back.
         if self.forks and self.units + 1 not in self.forks:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from leslied.model.record import make_record_id
+from leslied.model.times import to_us
 from leslied.sessions.rewinds import EntryPlace, FirstEntry
 from leslied.store.sql import fetch_value
 
@@ -34,7 +35,7 @@ _SELECT_PLACE = (
 
 
 _SELECT_FIRST_ENTRY = (
-    "SELECT r.content, r.metadata FROM placement p "
+    "SELECT r.content, r.created_us, r.metadata FROM placement p "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "WHERE p.session = ? AND p.unit = ? ORDER BY p.id LIMIT 1"
 )
@@ -73,9 +74,9 @@ class EntryPlaces:
             self._unit_starts.append(unit_start)
             if first := self._user_messages.get(unit_start):
                 self._units_after[first.parent_id] = self._row.units
-                ordinal = first.metadata.get("ordinal")
+                created_us = to_us(first.created_at) if first.created_at else None
                 self._first_entries[self._row.units] = FirstEntry(
-                    first.content, ordinal
+                    first.content, created_us, first.metadata.get("ordinal")
                 )
 
     def find_unit_after(self, parent_id: str) -> int:
@@ -107,9 +108,9 @@ class EntryPlaces:
         row = self._db.execute(_SELECT_FIRST_ENTRY, values).fetchone()
         if row is None:
             return FirstEntry()
-        content, metadata = row
+        content, created_us, metadata = row
         facts = msgspec.json.decode(metadata) if metadata else {}
-        return FirstEntry(content, facts.get("ordinal"))
+        return FirstEntry(content, created_us, facts.get("ordinal"))
 
     def count_user_messages(self, unit: int) -> int:
         """Return the number of user messages in a unit."""

@@ -17,6 +17,7 @@ from tests.support.records import (
     make_key,
     make_prompt,
     make_record,
+    time_at,
 )
 
 
@@ -113,6 +114,17 @@ def test_all_user_messages_of_a_unit_are_counted(
 
     assert commit(path, clock, *chunks) == ("prompt 1", [])
     assert commit(path, clock, *chunks, events[1:]) == ("prompt 1", [2])
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_a_prompt_that_is_written_again_takes_nothing_back(
+    path: Path, clock: FakeClock, *, is_split: bool
+):
+    first, second = make_turn(1), make_turn(2, created_at=time_at(5))
+    again = make_prompt("prompt 2", "again", parent_id="a1", created_at=time_at(5))
+    chunks = [[*first, *second], [again]] if is_split else [[*first, *second, again]]
+
+    assert commit(path, clock, *chunks)[1] == []
 
 
 def test_an_entry_of_another_session_is_not_found(path: Path, clock: FakeClock):
