@@ -54,12 +54,14 @@ class RecordRenderer:
         self._events = EventFinder()
 
     def render(self, record: Record, indent: str) -> Iterator[str]:
-        """Yield the lines of one record, none if it is not shown."""
-        options = self._options
+        """Return the lines of one record, none if it is not shown."""
         event = self._events.find_event(record)
         if event and event.text:
-            yield from self._event_lines(event, indent)
-            return
+            return self._event_lines(event, indent)
+        return self._content_lines(record, indent)
+
+    def _content_lines(self, record: Record, indent: str) -> Iterator[str]:
+        options = self._options
         match record.type:
             case "user_message":
                 yield from self._prompt_lines(record, indent)

@@ -438,10 +438,6 @@ def test_a_file_is_named_by_what_its_prompt_is_about():
     assert make_file_name(at, prompt) == "20260208-1430-Fix-the-login.txt"
 
 
-def test_a_truncated_text_ends_with_its_original_size():
-    truncated = truncate_characters("x" * 1234, 200)
-
-
 def test_a_truncated_text_ends_with_its_size_and_the_command_that_shows_it():
     truncated = truncate_characters("x" * 1234, 200, "leslied show 1a2b")
 
