@@ -7,7 +7,7 @@ the columns of the SQL views of the same name, and the values of the Python API.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from leslied.model.codec import (
     decode_tool_input,
@@ -30,7 +30,7 @@ from leslied.model.session import AgentMode, Status, StopReason
 
 if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import SessionSummary, Unit
+    from leslied.model.session import SummarizedSession, Unit
 
 USAGE_FIELDS = tuple(
     Field(name, about, attrgetter(name), COUNT)
@@ -375,18 +375,6 @@ SUBAGENT_FIELDS = (
     ),
 )
 """Fields that only the unit of a subagent has."""
-
-
-class SummarizedSession(Protocol):
-    """A session with its status."""
-
-    @property
-    def summary(self) -> SessionSummary:
-        """The session's summary."""
-
-    @property
-    def status(self) -> Status:
-        """The session's status."""
 
 
 def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:

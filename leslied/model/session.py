@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct, field
 
@@ -178,6 +178,18 @@ class Session(Struct, frozen=True, kw_only=True):
     """None if the cost is unknown."""
     zone: tzinfo = UTC
     """The time zone of times shown to people."""
+
+
+class SummarizedSession(Protocol):
+    """A session with its status."""
+
+    @property
+    def summary(self) -> SessionSummary:
+        """The session's summary."""
+
+    @property
+    def status(self) -> Status:
+        """The session's status."""
 
 
 def _list_times(entries: tuple[PlacedRecord, ...]) -> list[datetime]:

@@ -261,13 +261,10 @@ def _decode_gemini(
 def _find_turn_end(
     message: dict[str, Any], context: MessageContext, text: str
 ) -> dict[str, str]:
-    """Return metadata of an answer without calls, after which the turn ends.
-
-    If a call may follow, the answer of a subagent is not its end, which has a line of
-    its own. For a session, only the reason is unknown: the next line may never come.
-    """
+    """Return metadata of an answer without calls, after which the turn may end."""
     if has_only_text(message.get("tokens"), text):
         return {"stop_reason": "end_turn"}
+    # The end of a subagent has a line of its own; in a session, none may follow.
     return {"stop_reason": "unknown"} if context.key.source == MAIN else {}
 
 

@@ -11,8 +11,9 @@ from leslied.model.record import Usage
 _MAX_TOKENS = 2**53
 """A larger number is corrupt, not a count."""
 _MIN_TEXT_BYTES_PER_TOKEN = 3
-"""In published sessions, final answers have 3.5 to 4.9 bytes of text per output token,
-and answers with calls at most 2.9."""
+_MAX_UNEXPLAINED_TOKENS = 8
+"""A text of fewer bytes per token leaves tokens unexplained; a call has more than this.
+Both are estimates from a few published sessions."""
 _KNOWN_KINDS = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 _UNTRUSTED_ENVELOPE = re.compile(
     r"<untrusted_context>\n(.*)\n</untrusted_context>", re.DOTALL
@@ -156,7 +157,8 @@ def has_only_text(tokens: object, text: str) -> bool:
     A call is not in the log until its tool has ended, but its tokens are.
     """
     output = _as_count(as_dict(tokens).get("output"))
-    return 0 < output * _MIN_TEXT_BYTES_PER_TOKEN <= len(text.encode())
+    unexplained = output - len(text.encode()) // _MIN_TEXT_BYTES_PER_TOKEN
+    return output > 0 and unexplained <= _MAX_UNEXPLAINED_TOKENS
 
 
 def _format_thought(thought: dict[str, Any]) -> str:

@@ -6,26 +6,25 @@ records, and only transcripts of units that changed become due.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from leslied.model.record import MAIN, SessionKey
 from leslied.sessions.rewinds import UNKNOWN_FORKS, list_changed, list_rewound
-from leslied.sessions.unit_index import UnitIndex, UnitPosition
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
 from leslied.store.sql import fetch_value, list_columns, make_insert
-from leslied.store.write.entry_places import EntryPlaces
 from leslied.store.write.placement_merge import (
     assign_ids,
     merge_entries,
     reorder,
 )
 from leslied.store.write.record_versions import iter_free_ids
+from leslied.store.write.session_fold import SessionFold
 
 if TYPE_CHECKING:
     import sqlite3
@@ -237,38 +236,29 @@ class SessionRefold:
         """
         row = self.sessions.reset(key)
         row.seen_us = row.seen_us or self.observed_us
-        places = EntryPlaces(row)
+        fold = SessionFold(row)
         units: dict[int, int] = {}
-        ids: list[int] = []
-        index = UnitIndex()
         for placement, is_copy, entry_id, created_us, *values in self._iter_records(
             row.id
         ):
             record, *_ = unpack_record(values, key)
             if is_copy:
                 record = structs.replace(record, is_copy=True)
-            row.add_rewind(record, places)
-            earlier_unit = index.find_earlier_unit(record, row.units)
-            start = row.add_record(
-                record,
-                created_us,
-                placement,
-                is_in_earlier_unit=earlier_unit is not None,
-            )
-            places.add(record, placement, start)
-            # A command starts a unit only once the agent replies.
-            if start and start != placement:
-                index.start_unit(UnitPosition(start, row.units))
-                since_start = ids[bisect_left(ids, start) :]
-                moved = [i for i in since_start if units[i] == row.units - 1]
-                units |= dict.fromkeys(moved, row.units)
-            ids.append(placement)
-            units[placement] = row.units if earlier_unit is None else earlier_unit
-            index.add(record, UnitPosition(placement, units[placement]))
+            unit, moved_from = fold.add(record, created_us, placement)
+            if moved_from:
+                self._move_since(moved_from, units, row.units)
+            units[placement] = unit
             self.entry_ids.add(entry_id)
         if before.stopped_us is not None:
             row.stopped_us = before.stopped_us
         return row, units
+
+    @staticmethod
+    def _move_since(start: int, units: dict[int, int], unit: int) -> None:
+        """Move the placements since `start` from the unit before into this unit."""
+        for placement in takewhile(lambda each: each >= start, reversed(units)):
+            if units[placement] == unit - 1:
+                units[placement] = unit
 
     def _iter_records(self, session: int) -> sqlite3.Cursor:
         columns = list_columns(RECORD_COLUMNS, table="r")

@@ -12,19 +12,17 @@ from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
 from leslied.sessions.rewinds import list_changed, list_rewound
-from leslied.sessions.unit_index import UnitIndex, UnitPosition
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.sql import make_insert, select_in_batches
-from leslied.store.write.entry_places import EntryPlaces
 from leslied.store.write.record_versions import (
     RecordVersions,
     iter_free_ids,
     make_pending_records,
 )
+from leslied.store.write.session_fold import SessionFold
 from leslied.store.write.session_rows import SessionRows
 from leslied.store.write.source_rows import SourceRows
 from leslied.store.write.tombstones import PRUNED, Tombstones
-from leslied.store.write.unit_positions import StoredUnitPositions
 from leslied.store.write.usage_rows import UsageRows
 
 if TYPE_CHECKING:
@@ -60,11 +58,8 @@ class Transaction:
         self._placement_rows: list[tuple[Any, ...]] = []
         self._placement_moves: list[tuple[int, int, int, int]] = []
         """(unit, session, first placement, last placement) to move into the unit."""
-        self._unit_indexes: dict[int, UnitIndex] = {}
-        """The units of entries that were placed, by session."""
-        self._places: dict[int, EntryPlaces] = {}
-        self._rewound_before: list[tuple[SessionRow, tuple[range, ...]]] = []
-        """Sessions with new entries, and the units that were rewound before."""
+        self._folds: dict[int, SessionFold] = {}
+        """The sessions that get new placements, by row id."""
 
     def add(self, chunk: DecodedChunk) -> None:
         """Save the chunk's cursor, and gather its records, noise and rejections."""
@@ -136,25 +131,10 @@ class Transaction:
         placement = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
-        places = self._get_places(row)
-        row.add_rewind(item.record, places)
-        index = self._get_unit_index(row)
-        earlier_unit = index.find_earlier_unit(item.record, row.units)
-        unit_start = row.add_record(
-            item.record,
-            created_us,
-            placement,
-            is_in_earlier_unit=earlier_unit is not None,
-        )
-        places.add(item.record, placement, unit_start)
+        unit, moved_from = self._get_fold(row).add(item.record, created_us, placement)
         row.is_dirty = 1
-        # A command starts a unit only once the agent replies, so that the placements
-        # since the command have to be moved into the new unit.
-        if unit_start and unit_start != placement:
-            self._placement_moves.append((row.units, row.id, unit_start, placement))
-            index.start_unit(UnitPosition(unit_start, row.units))
-        unit = row.units if earlier_unit is None else earlier_unit
-        index.add(item.record, UnitPosition(placement, unit))
+        if moved_from:
+            self._placement_moves.append((row.units, row.id, moved_from, placement))
         self._placed_entries.add((entry_number, row.id))
         self._newly_placed_ids.add(item.entry_id)
         location = (item.source, item.generation, item.offset, item.length)
@@ -163,21 +143,10 @@ class Transaction:
             (placement, row.id, entry_number, unit, *location, is_copy)
         )
 
-    def _get_unit_index(self, row: SessionRow) -> UnitIndex:
-        """Return the index of the session's entries and their units."""
-        if row.id not in self._unit_indexes:
-            stored = StoredUnitPositions(self._db, row.id)
-            self._unit_indexes[row.id] = UnitIndex(stored)
-        return self._unit_indexes[row.id]
-
-    def _get_places(self, row: SessionRow) -> EntryPlaces:
-        """Return the places of the session's entries; remember its rewound units."""
-        places = self._places.get(row.id)
-        if places is None:
-            places = self._places[row.id] = EntryPlaces(row, self._db)
-            rewound = list_rewound(row.forks, row.units)
-            self._rewound_before.append((row, rewound))
-        return places
+    def _get_fold(self, row: SessionRow) -> SessionFold:
+        if row.id not in self._folds:
+            self._folds[row.id] = SessionFold(row, self._db)
+        return self._folds[row.id]
 
     def _load_existing(self) -> None:
         """Load versions and placements of the gathered entries from the store."""
@@ -204,7 +173,8 @@ class Transaction:
     def _mark_rewound_units_due(self) -> None:
         """Mark units as due that the user took back, or that are current again."""
         ledger = TranscriptLedger(self._db)
-        for row, before in self._rewound_before:
+        for fold in self._folds.values():
+            row, before = fold.row, fold.rewound_before
             after = list_rewound(row.forks, row.units)
             if before != after:
                 ledger.mark_due(row.id, list_changed(before, after))
