@@ -30,10 +30,14 @@ from leslied.store.cursors import (
     unpack_cursor,
     unpack_stamp,
 )
+from leslied.store.ledgers.archive import ArchiveLedger
+from leslied.store.ledgers.assets import AssetLedger
+from leslied.store.ledgers.exports import ExportLedger
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.ledgers.metadata import MetadataLedger
 from leslied.store.ledgers.projects import ProjectLedger
 from leslied.store.ledgers.redecode import RedecodeLedger
+from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
 from leslied.store.sql import fetch_column, fetch_value, list_columns
@@ -251,6 +255,48 @@ class Store:
         json_entrypoints = json.dumps(sorted(entrypoints))
         values = (since_us, until_us, agent, json_entrypoints)
         return fetch_column(self._db, SELECT_UNREGISTERED, values)
+
+    @translate_sqlite_errors
+    def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
+        """Mark exactly these sessions of the agent as live: a process works on them."""
+        ids_json = json.dumps(sorted(session_ids))
+        changed_rows = self._db.execute(
+            "SELECT id FROM session WHERE agent = ?1 AND is_live "
+            "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
+            "SELECT s.id FROM json_each(?2) JOIN session s ON s.agent = ?1 "
+            "AND s.session_id = value WHERE NOT s.is_live",
+            (agent, ids_json),
+        ).fetchall()
+        if changed_rows:
+            with self._commits.transaction():
+                self._db.executemany(
+                    "UPDATE session SET is_live = NOT is_live WHERE id = ?",
+                    changed_rows,
+                )
+
+    @contextmanager
+    def archive(self) -> Iterator[ArchiveLedger]:
+        """Yield the ledger of the archive, in one transaction."""
+        with self._commits.postponable():
+            yield ArchiveLedger(self._db)
+
+    @contextmanager
+    def relations(self) -> Iterator[RelationsLedger]:
+        """Yield the ledger of relations, in one transaction."""
+        with self._commits.postponable():
+            yield RelationsLedger(self._db)
+
+    @contextmanager
+    def assets(self) -> Iterator[AssetLedger]:
+        """Yield the ledger of the asset index, in one transaction."""
+        with self._commits.postponable():
+            yield AssetLedger(self._db)
+
+    @contextmanager
+    def exports(self) -> Iterator[ExportLedger]:
+        """Yield the ledger of exports, in one transaction."""
+        with self._commits.postponable():
+            yield ExportLedger(self._db)
 
     @contextmanager
     def projects(self) -> Iterator[ProjectLedger]:
