@@ -40,7 +40,7 @@ from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
-from leslied.store.sql import fetch_value, list_columns
+from leslied.store.sql import fetch_column, fetch_value, list_columns
 from leslied.store.write.commits import Commits
 from leslied.store.write.prune import SessionPruner
 from leslied.store.write.redecode import Redecode
@@ -211,6 +211,17 @@ class Store:
                 "WHERE agent = ? AND path = ? AND is_gone = 0",
                 [(agent, path) for path in paths],
             )
+
+    def mark_present(self, agent: str, paths: Iterable[bytes]) -> None:
+        """Record that those of these files that were gone are back."""
+        query = "SELECT path FROM source WHERE agent = ? AND is_gone"
+        back = set(fetch_column(self._db, query, (agent,))).intersection(paths)
+        if back:
+            with self._commits.transaction():
+                self._db.executemany(
+                    "UPDATE source SET is_gone = 0 WHERE agent = ? AND path = ?",
+                    [(agent, path) for path in back],
+                )
 
     def move_source(self, agent: str, old: bytes, new: bytes) -> None:
         """Change the path of a source whose file was moved; its cursor remains.
