@@ -213,6 +213,17 @@ class Store:
                 [(agent, path) for path in paths],
             )
 
+    def mark_present(self, agent: str, paths: Iterable[bytes]) -> None:
+        """Record that those of these files that were gone are back."""
+        query = "SELECT path FROM source WHERE agent = ? AND is_gone"
+        back = set(fetch_column(self._db, query, (agent,))).intersection(paths)
+        if back:
+            with self._commits.transaction():
+                self._db.executemany(
+                    "UPDATE source SET is_gone = 0 WHERE agent = ? AND path = ?",
+                    [(agent, path) for path in back],
+                )
+
     def move_source(self, agent: str, old: bytes, new: bytes) -> None:
         """Change the path of a source whose file was moved; its cursor remains.
 

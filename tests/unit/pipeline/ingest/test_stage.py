@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,13 +121,17 @@ def count_gone(claude: ClaudeHome) -> int:
         return int(reader.summarize_agents()[0]["gone"])
 
 
-def test_a_log_that_comes_back_unchanged_is_no_longer_gone(claude: ClaudeHome):
-    log = claude.write(ClaudeLogBuilder().prompt("one"))
+def test_a_log_is_no_longer_gone_when_its_root_is_configured_again(
+    claude: ClaudeHome, tmp_path: Path
+):
+    claude.write(ClaudeLogBuilder().prompt("one"))
     claude.sync()
-    log.rename(claude.home / "away")
+    home, claude.home = claude.home, tmp_path / "other"
+    for folder in (".claude", ".config/claude"):
+        (claude.home / folder / "projects").mkdir(parents=True)
     claude.sync()
     gone_before = count_gone(claude)
-    (claude.home / "away").rename(log)
+    claude.home = home
 
     report = claude.sync()
 
