@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from leslied.store.read.record_pages import RecordFilter
     from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
     from leslied.store.read.views import VIEWS
+    from leslied.store.write.commits import CommitReport
     from leslied.store.write.record_versions import prepare_record
-    from leslied.store.write.writer import CommitReport, Store
+    from leslied.store.write.writer import Store
 
 __all__ = [
     "MAX_RANKED",
@@ -68,7 +69,7 @@ __all__ = [
 ]
 
 _LAZY_IMPORTS = {
-    "CommitReport": "write.writer",
+    "CommitReport": "write.commits",
     "DueSession": "ledgers.exports",
     "DueThread": "ledgers.relations",
     "ExportLedger": "ledgers.exports",

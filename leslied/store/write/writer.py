@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
@@ -42,7 +41,7 @@ from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
 from leslied.store.sql import fetch_column, fetch_value, list_columns
 from leslied.store.streams import SELECT_UNREGISTERED
-from leslied.store.write.commits import Commits
+from leslied.store.write.commits import CommitReport, Commits
 from leslied.store.write.prune import SessionPruner
 from leslied.store.write.redecode import Redecode
 from leslied.store.write.sanitize import sanitize_chunk
@@ -56,20 +55,6 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Cursor, FileStamp
-
-
-@dataclass(slots=True)
-class CommitReport:
-    """Numbers of records and placements that a commit added."""
-
-    records: int = 0
-    placements: int = 0
-
-    def __iadd__(self, other: CommitReport) -> Self:
-        """Add the numbers of another report."""
-        self.records += other.records
-        self.placements += other.placements
-        return self
 
 
 class Store:
