@@ -41,6 +41,8 @@ from tests.support.agent_home import AgentHome
 
 ADAPTERS = list(load_adapters().values())
 CASES = golden.list_all_cases()
+CASES_IN_ORDER = {("codex", "rewind")}
+"""Cases of sessions that continue in another file, so that the order matters."""
 over_cases = pytest.mark.parametrize(
     ("adapter", "case"), CASES, ids=golden.format_case_id
 )
@@ -216,6 +218,8 @@ def test_reading_twice_changes_nothing(
 def test_the_order_of_files_does_not_change_records(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
 ):
+    if (adapter.name, case.name) in CASES_IN_ORDER:
+        pytest.skip("each file of the session continues the one before it")
     golden.copy_home(case, home)
     golden.sync_home(adapter, home, tmp_path / "default.db", clock)
     paths = sorted((p for p in home.rglob("*") if p.is_file()), reverse=True)

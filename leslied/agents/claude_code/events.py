@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -46,6 +47,7 @@ _SYSTEM_KINDS: dict[str, EventKind] = {
     "turn_duration": "turn_ended",
     "stop_hook_summary": "turn_ended",
 }
+_VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})*")
 _FIRST_VERSION_WITH_REWIND_EVENTS = (2, 1, 325)
 """An earlier version may write them, too; 2.1.197 does not."""
 _NOISE_ATTACHMENTS = frozenset({"prompt_snapshot", "deferred_tools_record"})
@@ -130,10 +132,10 @@ def link_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
     if "has_links" not in state:
         return {}
     facts: dict[str, Any] = {"is_root": True} if line.parentUuid is None else {}
-    version = (line.version or "").split(".")
-    if all(part.isdecimal() for part in version):
-        has_events = tuple(map(int, version)) >= _FIRST_VERSION_WITH_REWIND_EVENTS
-        facts |= {"has_rewind_events": True} if has_events else {}
+    if _VERSION.fullmatch(line.version or ""):
+        version = tuple(map(int, (line.version or "").split(".")))
+        if version >= _FIRST_VERSION_WITH_REWIND_EVENTS:
+            facts["has_rewind_events"] = True
     return facts
 
 
