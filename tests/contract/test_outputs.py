@@ -148,7 +148,7 @@ def test_a_compaction_between_turns_is_no_question_in_a_transcript(session: Sess
     texts = [body.decode() for body in render(session, "leslie").values()]
 
     assert texts
-    assert not any("/compact" in text for text in texts)
+    assert not any("focus on the parser" in text for text in texts)
 
 
 @every_case
