@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
@@ -18,7 +19,6 @@ from leslied.paths import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     import click
 
@@ -141,7 +141,24 @@ class App:
         environment = self._environment
         for name, adapter in self.load_adapters().items():
             configured_roots = _list_configured_roots(settings, name)
-            yield adapter, list(adapter.roots(environment, configured_roots))
+            roots = list(adapter.roots(environment, configured_roots))
+            paths = {root.path for root in roots}
+            learned_roots = self._list_learned_roots(name)
+            roots += [
+                replace(root, is_learned=True)
+                for root in adapter.roots(environment, learned_roots)
+                if learned_roots and root.path not in paths
+            ]
+            yield adapter, roots
+
+    def _list_learned_roots(self, agent: str) -> list[Path]:
+        """Return the folders that hook events of this agent named."""
+        from leslied.hooks import AGENT_NAME, learned_roots  # noqa: PLC0415
+
+        if agent != AGENT_NAME:
+            return []
+        folders, _ = learned_roots.load(str(self.paths.data_dir))
+        return [Path(folder) for folder in folders]
 
     def list_registries(
         self, settings: Settings
@@ -150,10 +167,14 @@ class App:
         environment = self._environment
         registries = []
         for name, adapter in self.load_adapters().items():
-            configured_roots = _list_configured_roots(settings, name)
-            registries.append(
-                (adapter, list(adapter.live_registries(environment, configured_roots)))
-            )
+            root_sets = [_list_configured_roots(settings, name)]
+            root_sets += [[root] for root in self._list_learned_roots(name)]
+            listed = [
+                registry
+                for roots in root_sets
+                for registry in adapter.live_registries(environment, roots)
+            ]
+            registries.append((adapter, listed))
         return registries
 
     def make_flow(

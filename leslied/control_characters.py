@@ -17,7 +17,7 @@ Lone surrogates count too, because they cannot be encoded. The joiners U+200C an
 do not: words in some scripts, and emoji, need them.
 """
 _TITLE_SEPARATORS = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
+    r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
 )
 
 
@@ -32,5 +32,5 @@ def escape_control_characters(json_text: str) -> str:
 
 
 def clean_title(text: str) -> str:
-    """Return the text on one line, without control characters and joiners."""
+    """Return the text on one line, without control characters."""
     return _TITLE_SEPARATORS.sub(" ", text).strip()

@@ -9,8 +9,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leslied.errors import AlreadyRunning
 from leslied.fs import make_private_dir
-from leslied.model.command_results import PauseState, SyncResult
+from leslied.model.command_results import PauseState, ProjectLinkResult, SyncResult
 from leslied.model.source import SourceProblem
 
 if TYPE_CHECKING:
@@ -67,6 +68,14 @@ def sync(app: App, progress: StageProgress, *, stop_all: bool) -> SyncReport:
         # Sessions that ended before the store was created are many, and their
         # transcripts are rarely needed.
         report = flow.run(Budget(includes_backlog=stop_all), show_stage)
+        if any(each.needs_reload for each in report.reports):
+            new_flow = app.make_flow(
+                store, reader, is_final=stop_all, on_progress=progress.update
+            )
+            new_flow.adopt(flow)
+            again = new_flow.run(Budget(includes_backlog=stop_all), show_stage)
+            report.reports += again.reports
+            report.failures |= again.failures
     ingest = report.sum_up(IngestReport)
     reasons = ingest.unreadable | ingest.waiting | ingest.failures
     return SyncReport(
@@ -171,6 +180,8 @@ def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
     from leslied.pipeline import (  # noqa: PLC0415
         AssetIndex,
         Budget,
+        LeftFolders,
+        ProjectStage,
         RelationsSync,
         SettleReport,
         TranscriptStage,
@@ -178,7 +189,9 @@ def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
 
     with app.open_writer() as store, app.open_reader() as reader:
         flow = app.make_flow(store, reader, on_progress=progress.update)
-        flow = flow.select(TranscriptStage, RelationsSync, AssetIndex)
+        flow = flow.select(
+            ProjectStage, TranscriptStage, RelationsSync, LeftFolders, AssetIndex
+        )
         report = flow.run(Budget(), lambda stage: progress.start(stage.activity))
     written = report.sum_up(SettleReport).files_written
     return OutputsReport(written, report.format_errors())
@@ -218,6 +231,48 @@ def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
         write_lock_info(app, store)
         flow = app.make_flow(store, reader, on_progress=lambda *_: on_progress())
         flow.select(Ingest).run(Budget())
+
+
+def link_project(app: App, old: str, new: str) -> ProjectLinkResult:
+    """Link a project to another; raise UserError if that is not possible."""
+    from leslied.projects import links as links_file  # noqa: PLC0415
+    from leslied.queries import projects  # noqa: PLC0415
+
+    with app.open_queries() as queries:
+        old_path = projects.get_project_path(queries, old)
+        new_path = projects.get_link_target(queries, new)
+    links = links_file.load_links(app.paths.links_file)
+    links_file.add_link(links, old_path, new_path)
+    links_file.save_links(app.paths.links_file, links)
+    is_applied = _update_projects(app)
+    return ProjectLinkResult(old=old_path, new=new_path, applied=is_applied)
+
+
+def unlink_project(app: App, old: str) -> ProjectLinkResult:
+    """Remove the link of a project; raise UserError if it has none."""
+    from leslied.projects import links as links_file  # noqa: PLC0415
+    from leslied.queries.projects import get_project_path  # noqa: PLC0415
+
+    with app.open_queries() as queries:
+        path = get_project_path(queries, old)
+        repositories = queries.reader.projects.list_repositories()
+    links = links_file.load_links(app.paths.links_file)
+    is_moved = any(each.linked_to for each in repositories if each.path == path)
+    links_file.remove_link(links, path, is_automatic=is_moved)
+    links_file.save_links(app.paths.links_file, links)
+    return ProjectLinkResult(old=path, new=None, applied=_update_projects(app))
+
+
+def _update_projects(app: App) -> bool:
+    """Apply the links of projects now; return False if the daemon does it."""
+    from leslied.pipeline import Budget, ProjectStage  # noqa: PLC0415
+
+    try:
+        with app.open_writer() as store, app.open_reader() as reader:
+            app.make_flow(store, reader).select(ProjectStage).run(Budget())
+    except AlreadyRunning:
+        return False
+    return True
 
 
 def pause(app: App) -> PauseState:

@@ -41,6 +41,11 @@ class AppPaths:
         return self.data_dir / "redact.key"
 
     @property
+    def links_file(self) -> Path:
+        """The user's links between projects; not in the store, which has one writer."""
+        return self.data_dir / "projects.json"
+
+    @property
     def pause_file(self) -> Path:
         """A file that pauses the daemon while it exists."""
         return self.state_dir / "paused"
@@ -102,8 +107,8 @@ PLATFORM = sys.platform
 """Name of the operating system, such as `linux` or `darwin`."""
 
 
-def resolve_project(text: str, home: Path) -> str:
-    """Return a project's name unchanged, and a path as an absolute path."""
+def resolve_path_or_name(text: str, home: Path) -> str:
+    """Return a name unchanged, and a path as an absolute path."""
     if "/" not in text and text not in (".", "..", "~"):
         return text
     path = str(home) + text[1:] if text == "~" or text.startswith("~/") else text

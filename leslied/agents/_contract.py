@@ -93,6 +93,13 @@ class AgentAdapter(Protocol):
     def parse_live_process(self, path: Path, data: bytes) -> LiveProcess | None:
         """Return the process that a file of a live registry names, or None."""
 
+    @property
+    def registered_entrypoints(self) -> frozenset[str]:
+        """Values of `entrypoint` of sessions whose process is always in a registry.
+
+        Such a session has stopped if its turn ended and no registry names it.
+        """
+
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """Return the file with the full text of a tool result, or None.
 
@@ -123,6 +130,7 @@ class BaseAdapter:
     env_vars: tuple[str, ...] = ()
     tools: Mapping[str, ToolKind] = MappingProxyType({})
     has_mutable_entries = False
+    registered_entrypoints: frozenset[str] = frozenset()
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]

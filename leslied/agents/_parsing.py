@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, cast
 
@@ -17,6 +18,10 @@ _MAX_LENIENT_BYTES = 4 * 1024 * 1024
 """Lenient parsing builds every value: a larger line would cost too much memory."""
 _MIN_EPOCH_MILLISECONDS = 100_000_000_000
 """A larger number is milliseconds; as seconds, it would be after the year 5000."""
+_FAILED_EXIT_LINE = re.compile(
+    r"\nExit Code: (-?[1-9]\d{0,8})"
+    r"(?=(?:\n(?:Signal|Background PIDs|Process Group PGID): [^\n]*)*\s*\Z)"
+)
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
@@ -116,6 +121,43 @@ def _sanitize_value(value: Any) -> Any:
 
 def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def mark_exit_code(text: str, code: object) -> tuple[str, dict[str, Any]]:
+    """Return a command's output and metadata; a failed one begins with its code."""
+    if type(code) is not int or not 0 < abs(code) < 2**31:
+        return text, {}
+    lines = [f"Exit code {code}", *([text] if text else [])]
+    return "\n".join(lines), {"is_error": True, "exit_code": code}
+
+
+def split_exit_code(text: str) -> tuple[str, int | None]:
+    """Return the report of a failed command without its exit code, and the code.
+
+    Gemini CLI and Qwen Code write this report.
+    """
+    match = _FAILED_EXIT_LINE.search(text)
+    if not match:
+        return text, None
+    return text[: match.start()] + text[match.end() :], int(match[1])
+
+
+def parse_task_notification(text: str) -> dict[str, str]:
+    """Return the metadata of the message that a background task is over.
+
+    `notification` says so on one line, `report` is what the task reported. Return
+    nothing for any other text.
+    """
+    if not text.lstrip().startswith("<task-notification>"):
+        return {}
+    head, _, tail = text.partition("<result>")
+    summary = head.partition("<summary>")[2].partition("</summary>")[0]
+    # The task may have written any tags: only the last end tag is the client's.
+    facts = {
+        "notification": " ".join(summary.split()),
+        "report": tail.rpartition("</result>")[0].strip(),
+    }
+    return {name: value for name, value in facts.items() if value}
 
 
 def reject_entry(reason: str) -> NoReturn:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from leslied.errors import UserError
 from leslied.model.query import Filter
 from leslied.model.times import to_us
-from leslied.paths import get_home, read_environ, resolve_project
+from leslied.paths import get_home, read_environ
+from leslied.queries.projects import resolve_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

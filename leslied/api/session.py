@@ -36,6 +36,7 @@ class SessionView:
     ended_at: datetime | None
     model: str | None
     unit_count: int
+    """Number of units that the user did not take back."""
     tool_calls: int
     usage: Usage
     """Tokens, including those of subagents; a message that forks share counts once."""
@@ -72,14 +73,14 @@ def make_session_view(summary: SessionSummary, queries: ScriptQueries) -> Sessio
         id=listed.id,
         parent=key.session_id if summary.is_subagent else None,
         agent=key.agent,
-        project=shown.cwd or None,
+        project=shown.project or None,
         title=shown.title or None,
         description=shown.description or None,
         status=listed.status,
         started_at=shown.started_at,
         ended_at=shown.ended_at,
         model=shown.model or None,
-        unit_count=shown.units,
+        unit_count=shown.current_units,
         tool_calls=shown.tool_calls,
         usage=shown.usage,
         cost_usd=shown.cost.usd,

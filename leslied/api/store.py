@@ -62,7 +62,7 @@ class StoreView:
     ) -> Iterator[SessionView]:
         """Yield the matching sessions, last active first, like `leslied list`.
 
-        `project` is a folder, including the folders below it, or a folder's name. A
+        `project` is a project's name, or a folder in it or above it. A
         session matches if it was active at or after `since` and started before `until`.
         Both times are ISO text, a date or a datetime; without a zone they are local. A
         date as `until` includes the whole day. With `subagents`, also yield the

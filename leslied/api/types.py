@@ -58,6 +58,8 @@ class UnitView:
     ended_at: datetime | None
     stop_reason: StopReason
     agent_mode: AgentMode
+    rewound: bool
+    """Whether the user took the unit back."""
     tool_calls: int
     transcript: str | None
     """Path of the transcript, if it exists."""
@@ -102,6 +104,7 @@ def make_unit_view(unit: StoredUnit) -> UnitView:
         ended_at=unit.ended_at,
         stop_reason=unit.stop_reason,
         agent_mode=unit.agent_mode,
+        rewound=unit.is_rewound,
         tool_calls=unit.tool_calls,
         transcript=unit.transcript or None,
         entries=tuple(make_entry(placed) for placed in unit.entries),

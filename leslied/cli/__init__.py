@@ -32,6 +32,7 @@ SECTIONS = {
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",
         "stats": "Sum tokens, cost and tool calls by day, model, project and more.",
+        "projects": "Show projects, and link those that are the same.",
         "sql": "Run a read-only SQL query on the store.",
         "statusline": "Print one line for Claude Code's status line.",
     },

@@ -119,6 +119,7 @@ def complete_project(paths: AppPaths, incomplete: str) -> Iterator[CompletionIte
     if "/" in incomplete or incomplete[:1] in (".", "~"):
         return iter([CompletionItem(incomplete, type="dir")])
     with _open_store(paths) as store:
-        names = dict.fromkeys(cwd.rpartition("/")[2] for cwd in store.list_folders())
+        projects = store.list_projects()
+    names = dict.fromkeys(project.rpartition("/")[2] for project in projects)
     matches = [name for name in names if name.startswith(incomplete)]
     return map(CompletionItem, matches[:MAX_ITEMS])

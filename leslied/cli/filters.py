@@ -11,7 +11,7 @@ from leslied.cli.completion import complete_agent, complete_project
 from leslied.cli.time_args import parse_time_arg
 from leslied.errors import UserError
 from leslied.model.session import Status
-from leslied.paths import resolve_project
+from leslied.queries.projects import resolve_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ _AGENT_PROJECT_OPTIONS = (
         "--project",
         metavar="PATH|NAME",
         shell_complete=complete_project,
-        help="Limit to sessions in this folder or below, or in folders of this name.",
+        help="Limit to the project of this name, or of this folder.",
     ),
 )
 _OTHER_OPTIONS = (

@@ -74,8 +74,12 @@ class LesliedGroup(LesliedCommand, click.Group):
             formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; without any, print the help and exit."""
-        if not args and not ctx.resilient_parsing:
+        """Parse the arguments; without any, print the help and exit.
+
+        A group that can be called without a command does so instead.
+        """
+        needs_command = not (ctx.resilient_parsing or self.invoke_without_command)
+        if not args and needs_command:
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
         return super().parse_args(ctx, args)

@@ -14,6 +14,7 @@ from leslied.pipeline.failures import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
     from pathlib import Path
 
     from structlog.typing import FilteringBoundLogger
@@ -60,6 +61,8 @@ class Loop:
     """Set to end the loop; may be set before `run` is called."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
+    _next_due_at: datetime | None = None
+    """When the next work becomes due that no file event will announce."""
     _watch_error: str = ""
     """Why no file events arrive, as it was logged last."""
     _logged: dict[tuple[str, str], object] = field(default_factory=dict)
@@ -128,9 +131,11 @@ class Loop:
             self.clock.wait(self.stopping, _DEBOUNCE_SECONDS)
 
     def _wait_for_events(self, changed_paths: set[Path]) -> None:
-        """Add the paths that change until the next tick or scan."""
-        remaining = self._next_scan - self.clock.monotonic()
-        changes = self.watcher.wait(min(max(remaining, 0.0), _TICK_SECONDS))
+        """Add the paths that change until the next tick, scan or due work."""
+        waits = [_TICK_SECONDS, self._next_scan - self.clock.monotonic()]
+        if self._next_due_at is not None:
+            waits.append((self._next_due_at - self.clock.now()).total_seconds())
+        changes = self.watcher.wait(max(min(waits), 0.0))
         changed_paths.update(changes.paths)
         if changes.needs_scan:
             self._next_scan = 0.0
@@ -157,7 +162,10 @@ class Loop:
     def _run_flow(self, budget: Budget) -> None:
         """Run the stages and log what they did."""
         report = self.flow.run(budget)
+        self._next_due_at = report.find_next_due_time()
         self._log_failures(report.failures)
+        if any(each.needs_reload for each in report.reports):
+            self._next_scan = 0.0
         for event in (e for each in report.reports for e in each.list_events()):
             if event.is_warning:
                 self._warn(event)

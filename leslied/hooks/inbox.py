@@ -25,6 +25,7 @@ from leslied.hooks.files import (
     write_atomic,
 )
 from leslied.mini_json import dumps, loads
+from leslied.model.injected_messages import format_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _MAX_SEARCH_BYTES = 4_000_000
 _REQUEUE_AFTER_SECONDS = 5.0
 """Time that an agent has to log an injected message."""
 _DELETE_AFTER_SECONDS = 30 * 86400.0
-_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
 class InboxMessage:
@@ -149,7 +149,7 @@ def claim(
     for message in messages:
         if message.state != "queued":
             continue
-        text = _format_message(message.id, message.read_text())
+        text = format_message(message.id, message.read_text())
         if texts and len(text) > max_characters:
             break
         if message.move_to("claimed", *claim_fields):
@@ -202,9 +202,3 @@ def delete_old(data_dir: str, now_ns: int) -> None:
             is_old = get_age_seconds(message.path, now_ns) > _DELETE_AFTER_SECONDS
             if message.state == "delivered" and is_old:
                 remove_file(message.path)
-
-
-def _format_message(message_id: str, text: str) -> str:
-    for character, escape in _ESCAPES:
-        text = text.replace(character, escape)
-    return f'<leslie_message id="{message_id}">\n{text}\n</leslie_message>'

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from leslied.hooks import inbox, injection_state, spool
+from leslied.hooks import inbox, injection_state, scope, spool
 from leslied.hooks.context_usage import is_nearly_full
 from leslied.hooks.files import get_size, make_safe_name
 from leslied.hooks.thread import find_project, find_thread
@@ -100,12 +100,13 @@ class HookResponder:
     def _render_context(self) -> str:
         """Return the thread's context; render it only once.
 
-        It is empty outside of projects, in the home folder and in the root folder.
+        It is empty outside of projects, in the home folder and in the root folder, and
+        if leslied does not read the session's log.
         """
         if self._context is None:
-            has_context = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
+            is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
             self._context = ""
-            if has_context:
+            if is_project and scope.is_read(self.data_dir, self.log, self.state.cwd):
                 self._context = render_context(self.project, self.thread)
         return self._context
 

@@ -38,6 +38,8 @@ _FIELDS = (
     "reason",
 )
 """Fields that locate the log; prompts and answers are never spooled."""
+_TIME_DIGITS = 20
+"""Digits of the time at the start of a file name, so that names sort by time."""
 _STALE_SECONDS = 60.0
 """Age at which a temporary file counts as abandoned."""
 
@@ -54,7 +56,8 @@ def write_event(data_dir: str, event: dict[str, Any], now_ns: int) -> bool:
     data = dumps({name: event[name] for name in _FIELDS if _is_usable(event.get(name))})
     if len(data) > _MAX_FILE_BYTES:
         return False
-    write_atomic(folder, f"{now_ns:020}-{os.getpid()}.json", data)
+    name = f"{now_ns:0{_TIME_DIGITS}}-{os.getpid()}.json"
+    write_atomic(folder, name, data)
     return True
 
 
@@ -91,6 +94,16 @@ def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
         elif remove_file(path):
             spooled.dropped.append(name)
     return spooled
+
+
+def parse_time_ns(path: str) -> int:
+    """Return when the hook of an event was called, from the path of its file.
+
+    Return 0 if another program gave the file its name.
+    """
+    digits = path.rpartition("/")[2].partition("-")[0]
+    is_time = len(digits) == _TIME_DIGITS and digits.isascii() and digits.isdecimal()
+    return int(digits) if is_time else 0
 
 
 def _parse(data: bytes | None) -> dict[str, str]:

@@ -48,6 +48,17 @@ class PauseState(CommandResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectLinkResult(CommandResult):
+    """A link between two projects that was made or removed."""
+
+    old: str
+    new: str | None
+    """The project that now includes `old`; None if the link was removed."""
+    applied: bool
+    """Whether lists show it already; if not, the daemon does it within a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFile(CommandResult):
     """The config file, which need not exist."""
 

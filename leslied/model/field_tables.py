@@ -7,7 +7,7 @@ the columns of the SQL views of the same name, and the values of the Python API.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from leslied.model.codec import (
     decode_tool_input,
@@ -30,7 +30,7 @@ from leslied.model.session import AgentMode, Status, StopReason
 
 if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import SessionSummary, Unit
+    from leslied.model.session import SummarizedSession, Unit
 
 USAGE_FIELDS = tuple(
     Field(name, about, attrgetter(name), COUNT)
@@ -114,7 +114,7 @@ RECORD_FIELDS = (
     ),
     Field(
         "tool_name",
-        "the tool, for calls and results",
+        "the tool, for calls, results and the output of `!` commands",
         get_or_none("record.tool_name"),
         TEXT_OR_NULL,
     ),
@@ -196,7 +196,13 @@ SESSION_FIELDS = (
     Field("agent", "the agent's name", attrgetter("summary.key.agent")),
     Field(
         "project",
-        "the session's working directory",
+        "the Git repository it worked in; without Git, its working directory",
+        get_or_none("summary.project"),
+        TEXT_OR_NULL,
+    ),
+    Field(
+        "cwd",
+        "its working directory",
         get_or_none("summary.cwd"),
         TEXT_OR_NULL,
     ),
@@ -226,7 +232,12 @@ SESSION_FIELDS = (
         TIME_OR_NULL,
         encode_time,
     ),
-    Field("units", "number of units", attrgetter("summary.units"), COUNT),
+    Field(
+        "units",
+        "number of units, without rewound ones",
+        attrgetter("summary.current_units"),
+        COUNT,
+    ),
     Field(
         "tool_calls",
         "number of tool calls, without subagents",
@@ -234,6 +245,12 @@ SESSION_FIELDS = (
         COUNT,
     ),
     Field("subagents", "number of subagents", attrgetter("summary.subagents"), COUNT),
+    Field(
+        "hidden",
+        "whether `list` shows it only with `--all`: nobody said anything in it",
+        attrgetter("summary.is_hidden"),
+        {"type": "boolean"},
+    ),
     Field(
         "model",
         "the model of the last message",
@@ -284,7 +301,7 @@ UNIT_FIELDS = (
     ),
     Field(
         "ended_at",
-        "the latest time of its entries",
+        "the latest time of its own entries, without lines between turns",
         attrgetter("ended_at"),
         TIME_OR_NULL,
         encode_time,
@@ -303,6 +320,12 @@ UNIT_FIELDS = (
         attrgetter("agent_mode"),
         {"enum": list(get_args(AgentMode))},
         is_column=False,
+    ),
+    Field(
+        "rewound",
+        "whether the user took the unit back",
+        attrgetter("is_rewound"),
+        {"type": "boolean"},
     ),
     Field("tool_calls", "number of tool calls", attrgetter("tool_calls"), COUNT),
     Field(
@@ -352,18 +375,6 @@ SUBAGENT_FIELDS = (
     ),
 )
 """Fields that only the unit of a subagent has."""
-
-
-class SummarizedSession(Protocol):
-    """A session with its status."""
-
-    @property
-    def summary(self) -> SessionSummary:
-        """The session's summary."""
-
-    @property
-    def status(self) -> Status:
-        """The session's status."""
 
 
 def record_to_dict(placed: PlacedRecord) -> dict[str, Any]:

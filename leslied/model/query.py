@@ -64,6 +64,8 @@ class Query(Struct, frozen=True, kw_only=True):
     words: AllOf = AllOf(())
     """The words and phrases to find."""
     filters: tuple[Filter, ...] = ()
+    with_hidden: bool = True
+    """Whether to search sessions in which nobody said anything."""
     notes: tuple[str, ...] = ()
     """Warnings about parts of the input that may be misunderstood."""
 
@@ -88,3 +90,5 @@ class Selection(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     stop_cutoff_us: int = 0
     """Sessions without entries since then count as stopped; microseconds since 1970."""
+    with_hidden: bool = True
+    """Whether to include sessions in which nobody said anything."""

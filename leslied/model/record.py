@@ -45,6 +45,11 @@ Origin = Literal["prompt", "command", "shell", "queued", "task"]
 command, a prompt typed while the agent worked, or the task of a subagent.
 """
 
+SHELL = "shell"
+"""The `tool_name` of the output of a `! cmd` shell command."""
+INJECT = "leslied inject"
+"""The `tool_name` of messages that were injected."""
+
 MAIN = "main"
 """The `source` of a session key that is not a subagent's."""
 
@@ -105,6 +110,11 @@ class Record(Struct, frozen=True, kw_only=True):
     """Number of the record within its entry; part of the record's id."""
     created_at: datetime | None = None
     tool_name: str = ""
+    """The tool of a call or result; for an event, the program whose output it holds.
+
+    The output is shown to people: of a shell command that a person ran, or a message
+    that was injected.
+    """
     tool_call_id: str = ""
     tool_input: str = ""
     """The call's arguments as JSON text."""
@@ -123,6 +133,12 @@ class Record(Struct, frozen=True, kw_only=True):
     """
     spilled: str = ""
     """The full text of a tool result that the agent saved in a separate file."""
+
+    @property
+    def is_output(self) -> bool:
+        """True for a tool result, and for an event that holds a program's output."""
+        is_event = self.type == "system_event"
+        return self.type == "tool_result" or (is_event and bool(self.tool_name))
 
 
 class DecodeResult(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct, field
 
@@ -31,15 +31,26 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     thread_id: str
     title: str
     cwd: str
+    project: str = ""
+    """The Git repository of the working directory, or the working directory itself."""
+    worktree: str = ""
+    """The Git top level that contains the working directory; empty without Git."""
+    has_project: bool = False
+    """Whether the project of the working directory was looked up."""
     model: str
     started_at: datetime | None
     ended_at: datetime | None
     units: int
+    """Number of units, including rewound ones."""
+    rewound: tuple[range, ...] = ()
+    """Numbers of the units that the user took back."""
     tool_calls: int
     has_turn_ended: bool
     is_stopped: bool
     is_live: bool = False
     """True if a process had the session open at the last stop detection."""
+    subagent_active_at: datetime | None = None
+    """The time of the newest entry of a subagent that works; None if none works."""
     seen_at: datetime | None = None
     """When the newest entry was read."""
     spawn_call_id: str = ""
@@ -49,6 +60,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     agent_type: str = ""
     description: str = ""
     subagents: int = 0
+    """Number of subagents that are not hidden."""
+    is_hidden: bool = False
+    """True if nobody said anything in it, and lists leave it out."""
     usage: Usage = field(default_factory=Usage)
     cost: Cost = field(default_factory=Cost)
     """Cost of the tokens; empty unless the caller requested it."""
@@ -61,6 +75,15 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
         if not self.folder:
             return ""
         return f"{self.folder}/{transcripts_folder(self.thread_id)}"
+
+    @property
+    def current_units(self) -> int:
+        """Number of units that the user did not take back."""
+        return self.units - sum(map(len, self.rewound))
+
+    def is_rewound(self, unit: int) -> bool:
+        """Return whether the user took back the unit with this number."""
+        return any(unit in numbers for numbers in self.rewound)
 
     @property
     def recency(self) -> tuple[float, SessionKey]:
@@ -112,28 +135,37 @@ class Unit(Struct, frozen=True, kw_only=True):
     prompt: str
     stop_reason: StopReason
     agent_mode: AgentMode
+    is_rewound: bool = False
+    """True if the user took the unit back, or the unit that spawned this subagent."""
     subagents: tuple[Unit, ...] = ()
     transcript: str = ""
     """The path of the unit's transcript file; empty if it has none."""
+    between_turns: frozenset[int] = frozenset()
+    """`read_order` of its entries that were written while the agent waited."""
+
+    @property
+    def own_entries(self) -> tuple[PlacedRecord, ...]:
+        """The entries of its turns: without those that were written between turns."""
+        return tuple(
+            placed
+            for placed in self.entries
+            if placed.read_order not in self.between_turns
+        )
 
     @property
     def started_at(self) -> datetime | None:
         """The time of the first entry that has one."""
-        return next(iter(self._times()), None)
+        return next(iter(_list_times(self.entries)), None)
 
     @property
     def ended_at(self) -> datetime | None:
-        """The latest time of any entry; lines are not written in time order."""
-        return max(self._times(), default=None)
+        """The latest time of its own entries; lines are not written in time order."""
+        return max(_list_times(self.own_entries), default=None)
 
     @property
     def tool_calls(self) -> int:
         """Number of tool calls in this unit, without those of its subagents."""
         return sum(placed.record.type == "tool_use" for placed in self.entries)
-
-    def _times(self) -> list[datetime]:
-        times = (placed.record.created_at for placed in self.entries)
-        return [time for time in times if time]
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -146,3 +178,20 @@ class Session(Struct, frozen=True, kw_only=True):
     """None if the cost is unknown."""
     zone: tzinfo = UTC
     """The time zone of times shown to people."""
+
+
+class SummarizedSession(Protocol):
+    """A session with its status."""
+
+    @property
+    def summary(self) -> SessionSummary:
+        """The session's summary."""
+
+    @property
+    def status(self) -> Status:
+        """The session's status."""
+
+
+def _list_times(entries: tuple[PlacedRecord, ...]) -> list[datetime]:
+    times = (placed.record.created_at for placed in entries)
+    return [time for time in times if time]

@@ -114,6 +114,8 @@ class Root:
     path: Path
     patterns: tuple[Pattern, ...]
     watch: WatchDepth = WatchDepth.DEEP
+    is_learned: bool = False
+    """Whether a hook event named it; it is neither a default nor configured."""
 
 
 class FileStamp(NamedTuple):

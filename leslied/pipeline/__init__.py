@@ -25,6 +25,8 @@ from leslied.pipeline.stages.archive_frames import ArchiverReport
 from leslied.pipeline.stages.asset_index import AssetIndex, AssetIndexReport
 from leslied.pipeline.stages.exports import Exports, ExportsReport
 from leslied.pipeline.stages.hook_events import HookEvents, HookEventsReport
+from leslied.pipeline.stages.left_folders import LeftFolders
+from leslied.pipeline.stages.projects import ProjectsReport, ProjectStage
 from leslied.pipeline.stages.redecode import RedecodeReport, RedecodeStage
 from leslied.pipeline.stages.relations import RelationsReport, RelationsSync
 from leslied.pipeline.stages.stop_detection import StopDetection, StopReport
@@ -46,7 +48,10 @@ __all__ = [
     "HookEventsReport",
     "Ingest",
     "IngestReport",
+    "LeftFolders",
     "LogEvent",
+    "ProjectStage",
+    "ProjectsReport",
     "RedecodeReport",
     "RedecodeStage",
     "RelationsReport",

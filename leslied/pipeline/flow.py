@@ -2,16 +2,18 @@
 
 1. Ingest, one stage for each agent, commits new entries.
 2. Redecode decodes sources again that an older decoder read, a few in each run.
-3. Hook events name logs to read at once, and sessions that ended.
+3. Hook events name logs to read at once, turns that end, and sessions that ended.
 4. Stop detection marks sessions as live or stopped; whether a unit is finished depends
    on it.
-5. Transcripts are written for finished units.
-6. Relations come after transcripts, because a thread exists since its first
-   transcript. If Leslie gave a thread another id, the flow goes back to 5 and writes
+5. Projects are found for new working directories; they decide where files go.
+6. Transcripts are written for finished units.
+7. Relations come after transcripts, because a thread exists since its first
+   transcript. If Leslie gave a thread another id, the flow goes back to 6 and writes
    its transcripts under the new id.
-7. The asset index lists what threads consist of, transcripts included.
-8. Exports are written for stopped sessions that have all their transcripts.
-9. The archive copies logs of sessions that need nothing else.
+8. Left folders are cleared: the files of threads that moved to their project.
+9. The asset index lists what threads consist of, transcripts included.
+10. Exports are written for stopped sessions that have all their transcripts.
+11. The archive copies logs of sessions that need nothing else.
 
 A new stage is a module in `stages`, and a line in `make_stages` with its import.
 """
@@ -27,6 +29,8 @@ from leslied.pipeline.stages.archive import Archiver
 from leslied.pipeline.stages.asset_index import AssetIndex
 from leslied.pipeline.stages.exports import Exports
 from leslied.pipeline.stages.hook_events import HookEvents
+from leslied.pipeline.stages.left_folders import LeftFolders
+from leslied.pipeline.stages.projects import ProjectStage
 from leslied.pipeline.stages.redecode import RedecodeStage
 from leslied.pipeline.stages.relations import RelationsSync
 from leslied.pipeline.stages.stop_detection import StopDetection
@@ -34,6 +38,7 @@ from leslied.pipeline.stages.transcripts import TranscriptStage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from leslied.model.source import Root
     from leslied.pipeline.failures import Failures
@@ -50,13 +55,16 @@ def make_stages(context: StageContext) -> list[Stage]:
     """Return all stages, in the order in which they run."""
     ingests = [Ingest.make(context, *agent) for agent in context.agents]
     stop_detection = StopDetection.make(context)
+    hook_events = HookEvents.make(context, ingests, stop_detection)
     return [
         *ingests,
         RedecodeStage.make(context, ingests),
-        HookEvents.make(context, ingests, stop_detection),
+        hook_events,
         stop_detection,
-        TranscriptStage.make(context),
+        ProjectStage.make(context),
+        TranscriptStage.make(context, hook_events.announced_ends),
         RelationsSync.make(context),
+        LeftFolders.make(context),
         AssetIndex.make(context),
         Exports.make(context),
         Archiver.make(context),
@@ -78,6 +86,11 @@ class FlowReport:
             if isinstance(report, kind):
                 total.add(report)
         return total
+
+    def find_next_due_time(self) -> datetime | None:
+        """Return when the next work becomes due of which a stage knows, or None."""
+        due_times = (time for report in self.reports for time in report.due_times)
+        return min(due_times, default=None)
 
     def format_errors(self) -> list[str]:
         """Return a line for each error and each stage that failed."""

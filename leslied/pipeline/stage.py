@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
     from pathlib import Path
 
     from leslied.agents import AgentAdapter
@@ -117,6 +117,8 @@ class Report:
     """Reasons of failures, by the name of what failed: a session, a folder, …"""
     has_more: bool = False
     """Whether due work is left for the next run."""
+    due_times: set[datetime] = field(default_factory=set)
+    """When work becomes due that is not due yet."""
 
     @property
     def event(self) -> str:
@@ -131,6 +133,11 @@ class Report:
     @property
     def has_changes(self) -> bool:
         """Return whether later stages may have new work."""
+        return False
+
+    @property
+    def needs_reload(self) -> bool:
+        """Return whether the flow must be made again to use what was learned."""
         return False
 
     @property

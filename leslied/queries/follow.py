@@ -56,6 +56,9 @@ class Follower:
         """`read_order` of the newest entry that was returned or skipped."""
         self._stopped_us = 0
         """Time of the newest stop that was returned or skipped."""
+        self._stopped_sessions: set[SessionKey] = set()
+        """Sessions whose stop was returned and that got no prompt since. An agent may
+        write its last lines while it exits; the session then stops once more."""
         self._version = -1
         """Data version of the store at the last poll."""
 
@@ -83,6 +86,8 @@ class Follower:
             self._filter.update(placed.record.session for placed in records)
             for placed in records:
                 self._cursor = placed.read_order
+                if placed.record.type == "user_message":
+                    self._stopped_sessions.discard(placed.record.session)
                 if self._filter.includes(placed.record.session):
                     yield self._context.redact_entry(placed)
         yield from self._iter_stops()
@@ -105,7 +110,8 @@ class Follower:
         self._filter.update(key for key, _ in stops)
         for key, stopped_us in stops:
             self._stopped_us = stopped_us
-            if self._filter.includes(key):
+            if self._filter.includes(key) and key not in self._stopped_sessions:
+                self._stopped_sessions.add(key)
                 yield SessionStop(key)
 
 
@@ -163,7 +169,7 @@ class _SessionFilter:
     def _is_decided(self, group: SessionGroup) -> bool:
         # A session's folder may be unknown until after its first entry.
         session = self.reader.find_session(SessionKey(*group))
-        return group in self.matching_sessions or bool(session and session.cwd)
+        return group in self.matching_sessions or bool(session and session.has_project)
 
     def includes(self, key: SessionKey) -> bool:
         """Return whether the session is followed; call `update` or `refresh` first."""

@@ -71,7 +71,10 @@ class _IdMatch(NamedTuple):
 def _find_matches(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     """Return the matching sessions and subagents, else units, else entries."""
     if id_prefix == "last":
-        groups = reader.select_sessions(Selection(limit=1))
+        # A hidden session is the last one only if all sessions are hidden.
+        groups = reader.select_sessions(
+            Selection(limit=1, with_hidden=False)
+        ) or reader.select_sessions(Selection(limit=1))
         return [_IdMatch(*group[:2]) for group in groups]
     if not id_prefix:
         return []

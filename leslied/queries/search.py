@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from leslied.graphemes import take_characters
 from leslied.model.codec import encode_time
 from leslied.model.field import TEXT_OR_NULL, TIME_OR_NULL, Field, encode_fields
 from leslied.model.record import MAIN
@@ -90,10 +91,13 @@ class SearchResult(Struct, frozen=True):
 
     hits: tuple[SearchHit, ...]
     notes: tuple[str, ...]
+    has_more: bool = False
+    """Whether the limit left out hits."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, without the notes."""
-        return {"hits": [hit.to_dict() for hit in self.hits]}
+        hits = [hit.to_dict() for hit in self.hits]
+        return {"hits": hits, "has_more": self.has_more}
 
 
 def search(
@@ -130,11 +134,13 @@ def search_entries(
     if not query.filters and not _has_words(query, mode):
         return SearchResult((), (*notes, "The query contains no word to search for."))
     search = reader.search(query, stop_cutoff_us, is_substring=mode == "substring")
-    matches = search.list_best(limit) if mode == "rank" else search.list_newest(limit)
+    list_matches = search.list_best if mode == "rank" else search.list_newest
+    # One more match than is returned shows whether there are more.
+    matches = list_matches(limit + 1)
     if mode == "rank" and search.is_truncated:
         notes.append(f"Only the newest {MAX_RANKED:,} hits were ranked.")
-    hits = tuple(_make_hit(match, query.terms, redact) for match in matches)
-    return SearchResult(hits, tuple(notes))
+    hits = tuple(_make_hit(match, query.terms, redact) for match in matches[:limit])
+    return SearchResult(hits, tuple(notes), has_more=len(matches) > limit)
 
 
 def _has_words(query: Query, mode: SearchMode) -> bool:
@@ -180,7 +186,8 @@ def make_snippet(text: str, terms: Sequence[str]) -> str:
     folded = fold_text(text)
     positions = [folded.find(fold_text(term)) for term in terms]
     first = min((position for position in positions if position >= 0), default=0)
-    start, end = max(first - _CHARACTERS_BEFORE, 0), first + _CHARACTERS_AFTER
+    start = len(take_characters(text, first - _CHARACTERS_BEFORE))
+    end = len(take_characters(text, first + _CHARACTERS_AFTER))
     line = " ".join(text[start:end].split())
     prefix = "…" if start else ""
     suffix = "…" if end < len(text) else ""

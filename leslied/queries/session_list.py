@@ -44,10 +44,13 @@ class SessionList(Struct, frozen=True):
     sessions: tuple[ListedSession, ...]
     has_more: bool
     """Whether the limit left out sessions."""
+    hidden: int
+    """Number of sessions left out because nobody said anything in them."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {"sessions": [session.to_dict() for session in self.sessions]}
+        sessions = [session.to_dict() for session in self.sessions]
+        return {"sessions": sessions, "hidden_sessions": self.hidden}
 
 
 def load_session_list(
@@ -59,14 +62,15 @@ def load_session_list(
 ) -> SessionList:
     """Return the selected sessions; raise UserError for an unknown agent."""
     now, limit = context.now, selection.limit
+    selection = replace(
+        selection,
+        stop_cutoff_us=compute_stop_cutoff_us(now),
+        # One more session than is returned shows whether there are more.
+        limit=limit and limit + 1,
+    )
     summaries = list_sessions(
         context.reader,
-        replace(
-            selection,
-            stop_cutoff_us=compute_stop_cutoff_us(now),
-            # One more session than is returned shows whether there are more.
-            limit=limit and limit + 1,
-        ),
+        selection,
         with_subagents=with_subagents,
         with_costs=with_costs,
     )
@@ -74,4 +78,7 @@ def load_session_list(
         ListedSession(context.redact_summary(summary), compute_status(summary, now))
         for summary in summaries[:limit]
     )
-    return SessionList(sessions, has_more=len(summaries) > len(sessions))
+    hidden = 0
+    if not selection.with_hidden:
+        hidden = context.reader.count_hidden_sessions(selection)
+    return SessionList(sessions, len(summaries) > len(sessions), hidden)

@@ -31,6 +31,8 @@ def list_sessions(
 ) -> list[SessionSummary]:
     """Return the selected sessions in order; totals include their subagents.
 
+    Hidden subagents are listed only if the selection includes hidden sessions.
+
     With `with_subagents`, subagents are sorted among the sessions by their own tokens,
     cost or time; in any other order they follow their session. Raise UserError for an
     unknown agent.
@@ -52,6 +54,8 @@ def list_sessions(
     for group in groups:
         members = members_by_group[group[:2]]
         sessions += _merge_group(reader, members, with_subagents=with_subagents)
+    if not selection.with_hidden:
+        sessions = [session for session in sessions if not session.is_hidden]
     return _sort_sessions(sessions, selection)[: selection.limit]
 
 
@@ -153,6 +157,7 @@ def _add_subagent_totals(
         main,
         usage=usage,
         cost=cost,
-        subagents=len(subagents),
+        subagents=sum(not subagent.is_hidden for subagent in subagents),
+        is_hidden=all(session.is_hidden for session in members),
         ended_at=max(end_times, default=None),
     )

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
 def load_units(reader: Queries, resolved: ResolvedId) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names."""
     main = resolved.session
+    # Hidden subagents are only shown by their id, or below a hidden session.
+    with_hidden = main.is_hidden or not resolved.is_whole_session
+    # The stand-in of a missing log is the session itself, unless the id names it.
+    shown_as_main = None if resolved.subagent else main.stand_in
     streams = [
         RecordStream(child, tuple(reader.list_records(child.key)))
         for child in reader.list_children(main)
+        if (with_hidden or not child.is_hidden) and child.key != shown_as_main
     ]
     units = assemble(
         RecordStream(main, tuple(reader.list_records(main.stream))), streams

@@ -30,6 +30,8 @@ def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
         summary,
         title=redact(summary.title),
         cwd=redact(summary.cwd),
+        project=redact(summary.project),
+        worktree=redact(summary.worktree),
         model=redact(summary.model),
         spawn_call_id=redact(summary.spawn_call_id),
         agent_type=redact(summary.agent_type),

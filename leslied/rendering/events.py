@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from leslied.sessions.turns import ends_turn
+from leslied.sessions.turns import TURN_TYPES, ends_turn
 
 if TYPE_CHECKING:
     from leslied.model.record import Record
 
+_UNSHOWN_COMPACTIONS = ("microcompact_boundary",)
+"""Compactions that only drop old tool results; nobody misses anything."""
 
-def format_event(record: Record) -> str:
-    """Describe an event in a few words; empty if people need not see it."""
-    kind, note = record.metadata.get("kind"), record.metadata.get("note")
-    if note == "interrupt":
-        return "interrupted"
-    if kind == "compacted":
-        return "conversation compacted"
-    if kind == "rewound":
-        return "conversation rewound"
-    return ""
+
+class ShownEvent(NamedTuple):
+    """An event in a few words, and more about it."""
+
+    kind: Literal["interrupted", "rewound", "compacted", "command", "notification"]
+    text: str
+    """Empty if the record only adds a detail to the event before it."""
+    detail: str = ""
+    """The summary of a compaction, or what a background task reported."""
+
+
+class EventFinder:
+    """Finder of the events that people see among the records of a session, in order.
+
+    Logs report one compaction in two records, a mark and the summary; only the first is
+    an event of its own. The command with which a person asked for it may follow.
+    """
+
+    def __init__(self) -> None:
+        self._is_compacted = False
+        """Whether nothing but events came after a compaction."""
+
+    def find_event(self, record: Record) -> ShownEvent | None:
+        """Return the record's event, or None if people need not see it."""
+        metadata = record.metadata
+        if self._is_compacted and metadata.get("asks_for") == "compacted":
+            return ShownEvent("command", record.content)
+        if record.type != "system_event":
+            self._is_compacted = self._is_compacted and record.type not in TURN_TYPES
+            return None
+        if metadata.get("note") == "interrupt":
+            return ShownEvent("interrupted", "interrupted")
+        if metadata.get("notification"):
+            report = str(metadata.get("report") or "")
+            return ShownEvent("notification", str(metadata["notification"]), report)
+        if metadata.get("kind") == "rewound":
+            return ShownEvent("rewound", "conversation rewound")
+        if metadata.get("kind") == "compacted":
+            return self._find_compaction(record)
+        return None
+
+    def _find_compaction(self, record: Record) -> ShownEvent | None:
+        if record.metadata.get("note") in _UNSHOWN_COMPACTIONS:
+            return None
+        text, detail = "conversation compacted", record.content.strip()
+        detail = detail if detail.casefold() != text else ""
+        is_first, self._is_compacted = not self._is_compacted, True
+        return ShownEvent("compacted", text if is_first else "", detail)
 
 
 def shows_turn_end(record: Record) -> bool:

@@ -19,6 +19,7 @@ LABEL_ARGUMENTS = (
     *PATH_ARGUMENTS,
     "url",
     "query",
+    "subject",
     "description",
     "prompt",
     "message",

@@ -29,7 +29,6 @@ Some JSON readers stop at 200 levels, and sinks nest the arguments in their docu
 """
 _SPEAKERS: dict[str, Speaker] = {
     "user_message": "user",
-    "tool_result": "tool",
     "system_event": "event",
     "error": "error",
     "unknown": "unknown",
@@ -58,6 +57,11 @@ class ToolInvocation:
     def output(self) -> str:
         """Full output of the tool."""
         return get_full_text(self.result.record) if self.result else ""
+
+    @property
+    def report_or_output(self) -> str:
+        """Output of the tool as people read it; see `get_report_or_text`."""
+        return get_report_or_text(self.result.record) if self.result else ""
 
     @property
     def is_error(self) -> bool:
@@ -148,6 +152,14 @@ def get_full_text(record: Record) -> str:
     return record.spilled or record.content
 
 
+def get_report_or_text(record: Record) -> str:
+    """Return what a subagent reported, for a result in which the client wrapped it.
+
+    Any other record has its full text.
+    """
+    return str(record.metadata.get("report") or get_full_text(record))
+
+
 def parse_input(record: Record) -> dict[str, Any]:
     """Return the call's arguments by name.
 
@@ -219,7 +231,7 @@ class _MessageBuilder:
                 self._add_to_message(messages[-1], placed, unassigned)
                 is_message_open = True
             elif record.type != "token_usage":
-                speaker = _SPEAKERS[record.type]
+                speaker = "tool" if record.is_output else _SPEAKERS[record.type]
                 messages.append(
                     SpeakerMessage(speaker, placed, [get_full_text(record)])
                 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from leslied.model.session import Session, Unit
     from leslied.rendering.edits import FileEdit
+    from leslied.rendering.events import ShownEvent
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation
 
 
@@ -37,7 +38,7 @@ def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
         ("Began", format_time(summary.started_at, session)),
         ("Ended", format_time(summary.ended_at, session)),
         ("Status", session.status),
-        ("Units", str(summary.units)),
+        ("Units", str(summary.current_units)),
         ("Tool calls", str(summary.tool_calls)),
         ("Subagents", str(summary.subagents or "")),
         ("Tokens in", _format_number(usage.input_tokens)),
@@ -47,6 +48,16 @@ def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
         ("Cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"),
     ]
     yield from ((name, first_line(value, 500)) for name, value in fields if value)
+
+
+def iter_unit_facts(unit: Unit, session: Session) -> Iterator[str]:
+    """Yield the unit's chat id, start, stop reason and, if it is, `rewound`."""
+    yield unit.chat_id
+    if unit.started_at:
+        yield format_time(unit.started_at, session)
+    yield unit.stop_reason
+    if unit.is_rewound:
+        yield "rewound"
 
 
 def _format_number(number: int) -> str:
@@ -69,9 +80,17 @@ def format_clock(message: SpeakerMessage, session: Session) -> str:
 
 
 def format_call_label(call: ToolInvocation) -> str:
-    """Return the call's most descriptive argument, on one line."""
-    _, label = find_label(parse_input(call.placed.record))
-    return first_line(label, 120)
+    """Return the call's most descriptive argument, or all of them, on one line."""
+    arguments = parse_input(call.placed.record)
+    _, label = find_label(arguments)
+    return first_line(
+        label or (call.placed.record.tool_input if arguments else ""), 120
+    )
+
+
+def format_detail_title(event: ShownEvent) -> str:
+    """Return the title of an event's detail."""
+    return "Report" if event.kind == "notification" else "Summary"
 
 
 def format_subagent(unit: Unit) -> str:

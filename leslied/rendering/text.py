@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leslied.control_characters import replace_control_characters
+from leslied.graphemes import ellipsize
 
 
 def replace_controls(text: str) -> str:
@@ -13,4 +14,4 @@ def replace_controls(text: str) -> str:
 def first_line(text: str, limit: int = 80) -> str:
     """Return the first line that is not blank, shortened to `limit` characters."""
     line = " ".join(replace_controls(text).strip().split("\n", 1)[0].split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return ellipsize(line, limit)

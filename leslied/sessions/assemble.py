@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leslied.sessions.calls import CallResults, link_results
 from leslied.sessions.subagents import find_parents
-from leslied.sessions.units import find_user_message, make_unit
+from leslied.sessions.units import find_user_message, make_unit, mark_rewound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,11 +40,13 @@ def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Uni
     tree = _SubagentTree(main, subagents)
     units = groupby(main.entries, key=lambda placed: placed.unit)
     return tuple(
-        make_unit(
-            main.summary,
-            number,
-            tuple(entries),
-            tree.build_children(main.summary.key, number),
+        mark_rewound(
+            make_unit(
+                main.summary,
+                number,
+                tuple(entries),
+                tree.build_children(main.summary.key, number),
+            )
         )
         for number, entries in units
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,16 +16,24 @@ if TYPE_CHECKING:
     """An entry and, if it is a call that has one, its result."""
 
 
+_STEP_TYPES = ("user_message", "assistant_message", "tool_result")
+
+
 class CallResults:
     """The calls among some entries and their results.
 
-    If several calls and results share an id, they are joined in order.
+    If several calls and results share an id, they are joined in order. A result that
+    the client added when it resumed the session counts only if there is no other: the
+    tool may still run in another process.
     """
 
     def __init__(self, entries: Iterable[PlacedRecord]) -> None:
         self._entries = tuple(entries)
         self._calls = self._group_by_id("tool_use")
-        self._results = self._group_by_id("tool_result")
+        self._results = {
+            call_id: sorted(results, key=_is_added_at_resume)
+            for call_id, results in self._group_by_id("tool_result").items()
+        }
         # Keyed by `id()`, because records are not hashable.
         self._result_by_call = {
             id(call): result
@@ -75,9 +83,64 @@ class CallResults:
         return dict(groups)
 
 
+def _is_added_at_resume(result: PlacedRecord) -> bool:
+    return bool(result.record.metadata.get("is_between_turns"))
+
+
 def link_results(entries: Sequence[PlacedRecord]) -> list[PlacedRecord]:
     """Copy tool names to results; mark calls and results without a counterpart."""
     return list(map(CallResults(entries).link, entries))
+
+
+class _CallSpan(NamedTuple):
+    """The positions between which a call ran."""
+
+    start: int
+    end: int
+    """Position of its result; without one, of the entry that shows it was over."""
+    has_result: bool
+
+
+def number_parallel_calls(entries: Sequence[PlacedRecord]) -> dict[int, int]:
+    """Return numbers for calls that ran in parallel with others of the same tool.
+
+    The first has 1, and a result has the number of its call. The keys are positions.
+    """
+    groups: list[list[_CallSpan]] = []
+    last_groups: dict[str, tuple[list[_CallSpan], int]] = {}
+    """The last group of calls of each tool, and the position where it ends."""
+    for span in _list_call_spans(entries):
+        name = entries[span.start].record.tool_name
+        group, end = last_groups.get(name, ([], -1))
+        if span.start > end:
+            group = []
+            groups.append(group)
+        group.append(span)
+        last_groups[name] = (group, max(end, span.end))
+    numbers: dict[int, int] = {}
+    for group in groups:
+        for number, span in enumerate(group if len(group) > 1 else (), start=1):
+            numbers[span.start] = number
+            if span.has_result:
+                numbers[span.end] = number
+    return numbers
+
+
+def _list_call_spans(entries: Sequence[PlacedRecord]) -> list[_CallSpan]:
+    results = CallResults(entries)
+    positions = {id(placed): position for position, placed in enumerate(entries)}
+    spans = []
+    # A call that was never answered is over when the agent gets or says something.
+    next_step = len(entries)
+    for position in reversed(range(len(entries))):
+        placed = entries[position]
+        if placed.record.type == "tool_use":
+            result = results.find_result(placed)
+            end = positions[id(result)] if result else next_step
+            spans.append(_CallSpan(position, end, has_result=result is not None))
+        elif placed.record.type in _STEP_TYPES:
+            next_step = position
+    return spans[::-1]
 
 
 def pair_results(entries: Sequence[PlacedRecord]) -> list[Step]:

@@ -1,7 +1,7 @@
 """Files, plans and to-do lists that the calls of a unit changed. Pure.
 
-A call counts if it has a result and did not fail. A shell command counts only where its
-effect is certain.
+A call counts if it has a result and did not fail; only a plan also counts as a draft.
+A shell command counts only where its effect is certain.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ class _CallChanges:
         match kind:
             case "plan":
                 return self._find_plan_changes(arguments.get("plan"))
+            case _ if not self._has_succeeded(is_shell=kind == "shell"):
+                return []
             case "steps" | "todos":
                 return self._find_list_changes(arguments, kind)
             case "new_task" | "task":
                 return self._find_task_changes(arguments, kind)
-        if not self._has_succeeded(is_shell=kind == "shell"):
-            return []
         return list(self._find_file_changes(kind, arguments))
 
     def make_change(
@@ -228,8 +228,6 @@ class _CallChanges:
         self, arguments: dict[str, Any], kind: Literal["new_task", "task"]
     ) -> list[FileChange]:
         """Return the created or updated task; its path is the task's id."""
-        if not self._has_succeeded():
-            return []
         task_id = str(arguments.get("taskId") or "")
         if kind == "new_task" and self.result:
             match = _TASK_CREATED.search(self.result.record.content)

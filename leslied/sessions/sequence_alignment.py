@@ -216,7 +216,7 @@ def _find_unique(sequence: Sequence[T]) -> dict[T, int]:
 
 
 def _must_swap(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return whether A and B must be swapped, so that the smaller one comes first.
+    """Return whether to swap A and B, so that the one that sorts first comes first.
 
     The result then does not depend on which of the two the caller passed first.
     """

@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
-from leslied.sessions.turns import AGENT_OUTPUT_TYPES, TURN_TYPES, ends_turn
+from leslied.sessions.rewinds import find_first_current, update_forks
+from leslied.sessions.titles import find_subject, is_telling
+from leslied.sessions.turns import (
+    AGENT_OUTPUT_TYPES,
+    ends_turn,
+    is_command,
+    is_in_turn,
+)
 
 if TYPE_CHECKING:
     from leslied.model.record import Record, SessionKey
+    from leslied.sessions.rewinds import EntryLookup
 
 _TITLE_RANKS = {"summary": 1, "ai": 2, "agent": 3, "custom": 4}
 _FIRST_PROMPT_CHARACTERS = 200
@@ -46,7 +54,8 @@ class SessionTotals:
     copied_calls: int = 0
     waiting_command: int = 0
     """Placement of a command that the agent has not replied to, or 0."""
-    has_turn_ended: int = 0
+    has_turn_ended: int = 1
+    """1 while the agent waits: also before the first prompt."""
     stopped_us: int | None = None
     spawn_call_id: str = ""
     parent_agent: str = ""
@@ -55,11 +64,22 @@ class SessionTotals:
     is_finished: int = 0
     seen_us: int = 0
     """Time at which its newest entry was read."""
+    forks: str = ""
+    """Units that do not continue the one before them: see `sessions/rewinds.py`."""
 
-    def add_record(self, record: Record, created_us: int | None, placement: int) -> int:
+    def add_record(
+        self,
+        record: Record,
+        created_us: int | None,
+        placement: int,
+        *,
+        is_in_earlier_unit: bool = False,
+    ) -> int:
         """Add a record to the totals.
 
         If the record starts a new unit, return the first placement of the unit, else 0.
+        A record that continues an earlier unit, which another process works on, neither
+        answers a command nor changes whether the turn of the current unit has ended.
         """
         kind = record.metadata.get("kind")
         if kind == "subagent_linked":
@@ -68,32 +88,50 @@ class SessionTotals:
         if record.metadata.get("is_side"):
             self.add_title(record.content, str(record.metadata.get("title_kind")))
             return 0
-        self.entries += 1
-        self.originals += not record.is_copy
+        self._count(record)
         self.stopped_us = None
         if created_us is not None:
             self._add_time(created_us)
         if record.model and record.type not in _TYPES_WITHOUT_SESSION_MODEL:
             self.model = record.model
-        if record.type == "tool_use" and record.is_copy:
-            self.copied_calls += 1
-        elif record.type == "tool_use":
-            self.tool_calls += 1
         if kind in ("opened", "context"):
             self.cwd = self.cwd or str(record.metadata.get("cwd") or "")
         elif kind == "title" and not record.metadata.get("leaf"):
             self.add_title(record.content, str(record.metadata.get("title_kind")))
-        unit_start = self._add_unit(record, placement)
-        self._update_turn(record)
         if kind == "ended":
             self.stopped_us = self.seen_us
-        return unit_start
+        if is_in_earlier_unit:
+            return 0
+        self._update_turn(record)
+        return self._add_unit(record, placement)
+
+    def add_rewind(self, record: Record, lookup: EntryLookup) -> None:
+        """Update the forks, before the record is added."""
+        if self.source != MAIN:
+            return
+        forks = update_forks(self.forks, self.units, record, lookup)
+        if forks != self.forks:
+            first_before = find_first_current(self.forks, self.units)
+            first = find_first_current(forks, self.units)
+            self.forks = forks
+            if first != first_before:
+                # The title is the first prompt of the current conversation.
+                prompt = lookup.find_first_entry(first).text if first else ""
+                self.first_prompt = prompt[:_FIRST_PROMPT_CHARACTERS]
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""
         rank = _TITLE_RANKS.get(kind, 0)
         if title and rank >= self.title_rank:
             self.title, self.title_rank = title, rank
+
+    def _count(self, record: Record) -> None:
+        self.entries += 1
+        self.originals += not record.is_copy
+        if record.type == "tool_use" and record.is_copy:
+            self.copied_calls += 1
+        elif record.type == "tool_use":
+            self.tool_calls += 1
 
     def _link_parent(self, record: Record) -> None:
         """Set how the subagent was started; empty values change nothing."""
@@ -117,17 +155,18 @@ class SessionTotals:
         """
         if self.source != MAIN:
             if record.type == "user_message" and not self.first_prompt:
-                self.first_prompt = record.content[:_FIRST_PROMPT_CHARACTERS]
+                self._set_first_prompt(record.content)
             return 0
         origin = record.metadata.get("origin")
         if record.type == "user_message" and origin == "prompt":
-            self.first_prompt = (
-                self.first_prompt or record.content[:_FIRST_PROMPT_CHARACTERS]
-            )
+            self._set_first_prompt(record.content)
             self.waiting_command = 0
             self.units += 1
             return placement
-        if record.type == "user_message" and origin in ("command", "shell"):
+        if record.type == "user_message" and is_command(record):
+            if not self.units:
+                # A prompt replaces it, unless the agent replies to the command.
+                self.first_prompt = record.content[:_FIRST_PROMPT_CHARACTERS]
             self.waiting_command = placement
         elif self.waiting_command and record.type in AGENT_OUTPUT_TYPES:
             unit_start, self.waiting_command = self.waiting_command, 0
@@ -135,13 +174,21 @@ class SessionTotals:
             return unit_start
         return 0
 
+    def _set_first_prompt(self, prompt: str) -> None:
+        """Set the first prompt; a later one replaces it if it is the first to tell."""
+        is_first = not self.units or not self.first_prompt
+        if is_first or (is_telling(prompt) and not is_telling(self.first_prompt)):
+            self.first_prompt = find_subject(prompt)[:_FIRST_PROMPT_CHARACTERS]
+
     def _update_turn(self, record: Record) -> None:
         has_ended = ends_turn(record)
-        if record.type in TURN_TYPES:
+        if is_in_turn(record):
             self.has_turn_ended = int(has_ended)
-        elif has_ended:
+            return
+        if has_ended or record.metadata.get("is_between_turns"):
             self.has_turn_ended = 1
-            # Later output does not reply to an earlier command.
+        if has_ended or record.metadata.get("is_command_output"):
+            # Later output of the agent does not reply to an earlier command.
             self.waiting_command = 0
 
 

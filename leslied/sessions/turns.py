@@ -1,4 +1,4 @@
-"""Turns: which record ends one, and how and in which mode a unit's last turn ran."""
+"""Turns: which records belong to one, which ends it, and how a unit's last one ran."""
 
 from __future__ import annotations
 
@@ -12,10 +12,56 @@ if TYPE_CHECKING:
 
 AGENT_OUTPUT_TYPES = frozenset(["assistant_message", "thinking", "tool_use"])
 TURN_TYPES = AGENT_OUTPUT_TYPES | {"user_message", "tool_result"}
-"""Types of the records of a turn. Such a record also reopens a turn that had ended."""
+"""Types of the records of a turn."""
 # After `max_tokens` the client continues immediately or not at all.
-_LAST_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens")
+_LAST_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens", "unknown")
 _TURN_STARTING_ORIGINS = ("prompt", "queued", "task")
+_COMMAND_ORIGINS = ("command", "shell")
+
+
+def is_command(record: Record) -> bool:
+    """Return whether a person ran a `/name` or `! cmd` command.
+
+    The agent may not notice it: a turn begins only if the agent answers.
+    """
+    return record.metadata.get("origin") in _COMMAND_ORIGINS
+
+
+def is_in_turn(record: Record) -> bool:
+    """Return whether a record is part of a turn. Such a record reopens an ended one.
+
+    A command, and what the client adds for an earlier turn when it resumes a session,
+    is not, whatever its type.
+    """
+    if is_command(record) or record.metadata.get("is_between_turns"):
+        return False
+    return record.type in TURN_TYPES or is_stop_refused(record)
+
+
+def is_own(record: Record) -> bool:
+    """Return whether a record extends its unit: it is part of a turn or ends one."""
+    is_end = record.metadata.get("kind") == "turn_ended"
+    return is_in_turn(record) or record.type == "error" or is_end
+
+
+def find_own_positions(records: Sequence[Record]) -> list[int]:
+    """Return the positions of a unit's own records: up to the end of its last turn.
+
+    What follows (titles, modes, commands, queue operations of the next prompt) was
+    written while the agent waited. It belongs to the session, not to the turn before.
+    """
+    ends = [position for position, record in enumerate(records) if is_own(record)]
+    end = ends[-1] + 1 if ends else len(records)
+    return [
+        position
+        for position, record in enumerate(records[:end])
+        if not record.metadata.get("is_between_turns")
+    ]
+
+
+def is_stop_refused(record: Record) -> bool:
+    """Return whether a hook of the user's refused the end of a turn: it continues."""
+    return record.metadata.get("note") == "stop_blocked"
 
 
 def ends_turn(record: Record) -> bool:
@@ -28,22 +74,38 @@ def ends_turn(record: Record) -> bool:
 
 
 def find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
-    """Return how the last turn in the unit ended."""
-    for placed in reversed(entries):
-        record = placed.record
+    """Return how the last turn in the unit ended.
+
+    An interrupt, an error or the last answer says more than a note that the turn ended,
+    which the agent also writes after each of these.
+    """
+    noted: StopReason = "unknown"
+    for record in (placed.record for placed in reversed(entries)):
         if record.metadata.get("note") == "interrupt":
             return "cancelled"
         if record.type == "error" and record.role == "assistant":
             return "error"
-        if record.metadata.get("kind") == "turn_ended":
-            return _get_stop_reason(record)
         if record.type in AGENT_OUTPUT_TYPES:
-            return _get_stop_reason(record) if ends_turn(record) else "unknown"
+            return _get_stop_reason(record) if ends_turn(record) else noted
+        if is_stop_refused(record):
+            return "unknown"
         if record.type == "tool_result":
-            return "unknown"
+            return noted
         if record.metadata.get("origin") in _TURN_STARTING_ORIGINS:
-            return "unknown"
-    return "unknown"
+            return noted
+        if record.metadata.get("kind") == "turn_ended" and noted == "unknown":
+            noted = _get_stop_reason(record)
+    return noted
+
+
+def find_linked_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
+    """Return how a subagent ended according to its link to the call that spawned it."""
+    reasons = (
+        placed.record.metadata.get("stop_reason")
+        for placed in reversed(entries)
+        if placed.record.metadata.get("kind") == "subagent_linked"
+    )
+    return next(filter(None, reasons), "unknown")
 
 
 def find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
@@ -55,4 +117,4 @@ def find_agent_mode(entries: Sequence[PlacedRecord]) -> AgentMode:
 def _get_stop_reason(record: Record) -> StopReason:
     """Return the stop reason of a record that ends a turn."""
     reason = record.metadata.get("stop_reason")
-    return "max_tokens" if reason == "max_tokens" else "end_turn"
+    return reason if reason in ("max_tokens", "unknown") else "end_turn"

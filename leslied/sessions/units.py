@@ -5,8 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from leslied.model.session import Unit
-from leslied.sessions.turns import find_agent_mode, find_stop_reason
+from leslied.sessions.turns import (
+    find_agent_mode,
+    find_linked_stop_reason,
+    find_own_positions,
+    find_stop_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,13 +54,32 @@ def make_unit(
     prompt = find_user_message(entries)
     starts_with_prompt = number > 0 or summary.is_subagent
     identifying_entry = get_identifying_entry(number, entries)
+    records = [placed.record for placed in entries]
+    own_entries = [entries[position] for position in find_own_positions(records)]
+    orders, own_orders = (
+        {placed.read_order for placed in some} for some in (entries, own_entries)
+    )
+    stop_reason = find_stop_reason(own_entries)
+    if stop_reason == "unknown":
+        stop_reason = find_linked_stop_reason(entries)
     return Unit(
         number=number,
         chat_id=make_chat_id(summary.key, identifying_entry.entry_id),
         summary=summary,
         entries=entries,
         prompt=prompt.record.content if prompt and starts_with_prompt else "",
-        stop_reason=find_stop_reason(entries),
-        agent_mode=find_agent_mode(entries),
+        stop_reason=stop_reason,
+        agent_mode=find_agent_mode(own_entries),
         subagents=subagents,
+        between_turns=frozenset(orders - own_orders),
     )
+
+
+def mark_rewound(unit: Unit) -> Unit:
+    """Return the unit, marked with its subagents if the user took it back."""
+    return _with_mark(unit) if unit.summary.is_rewound(unit.number) else unit
+
+
+def _with_mark(unit: Unit) -> Unit:
+    subagents = tuple(map(_with_mark, unit.subagents))
+    return replace(unit, is_rewound=True, subagents=subagents)

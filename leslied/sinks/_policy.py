@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.model.project_markers import PROJECT_MARKERS
+from leslied.projects.git import find_top_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,9 +94,9 @@ def find_project(cwd: str) -> Path | None:
     path = Path(cwd)
     if not path.is_absolute() or "\0" in cwd or ".." in path.parts:
         return None
-    for folder in (path, *path.parents):
-        if _has_entry(folder, ".git"):
-            return folder
+    top = find_top_level(path)
+    if top:
+        return top
     return path if any(_has_entry(path, name) for name in PROJECT_MARKERS) else None
 
 

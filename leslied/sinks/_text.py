@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from leslied.control_characters import escape_control_characters
+from leslied.sessions.titles import find_subject
 from leslied.sinks._names import make_session_name
 from leslied.sinks.leslie.names import make_slug
 
@@ -38,4 +39,5 @@ def make_file_stem(session: Session) -> str:
     start = session.summary.started_at or min(starts, default=None)
     prompt = next((unit.prompt for unit in session.units if unit.prompt.strip()), "")
     prefix = f"{start.astimezone(session.zone):%Y%m%d-%H%M}-" if start else ""
-    return f"{prefix}{make_slug(prompt)}-{make_session_name(session.summary)}"
+    slug = make_slug(find_subject(prompt))
+    return f"{prefix}{slug}-{make_session_name(session.summary)}"

@@ -117,6 +117,8 @@ def _format_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:
     for asset in thread["assets"]:
         if asset["type"] == "transcript" and asset["files"]:
             count = _pluralize(asset["files"], "transcript")
+            if asset.get("rewound"):
+                count += f", {asset['rewound']} rewound"
             yield f"[{count}]({_format_link_target(asset['path'])}/)"
 
 

@@ -7,12 +7,23 @@ as a whole or not at all.
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from leslied import fs
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
+from leslied.layout import (
+    GITIGNORE_FILE,
+    INDEX_FILE,
+    INDEX_PAGE,
+    LESLIE_FOLDER,
+    META_FOLDER,
+    RELATIONS_BACKUP,
+    RELATIONS_FILE,
+    thread_folder,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +34,14 @@ if TYPE_CHECKING:
 _TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
 """One name for all files of a folder, so that a crash leaves at most one behind."""
 _CHUNK_BYTES = 4096
+_CENTRAL_FILES = (
+    INDEX_FILE,
+    INDEX_PAGE,
+    RELATIONS_FILE,
+    RELATIONS_BACKUP,
+    GITIGNORE_FILE,
+)
+"""Files in a folder of the central tree that list its threads."""
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
@@ -70,6 +89,23 @@ def remove_file(base: Path, name: str) -> None:
             os.unlink(file, dir_fd=fd)
     except (SinkError, FileNotFoundError):
         return
+
+
+def remove_central_thread(base: Path, thread_id: str) -> None:
+    """Delete a thread's files in its folder of the central tree.
+
+    If the thread was the last one, delete the folder's index, too. Files that leslied
+    did not write stay.
+    """
+    folder = base / thread_folder(thread_id)
+    shutil.rmtree(folder / META_FOLDER, ignore_errors=True)
+    with suppress(OSError):
+        folder.rmdir()
+        folder.parent.rmdir()
+        for name in _CENTRAL_FILES:
+            (base / name).unlink(missing_ok=True)
+        (base / LESLIE_FOLDER).rmdir()
+        base.rmdir()
 
 
 def merge_folder(base: Path, old: str, new: str) -> None:

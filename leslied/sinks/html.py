@@ -12,16 +12,17 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.output import Artifact
-from leslied.rendering.events import format_event
+from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import make_unit_messages, parse_input
 from leslied.rendering.page_parts import (
     format_call_label,
     format_clock,
+    format_detail_title,
     format_edit_diff,
     format_subagent,
-    format_time,
     format_title,
     iter_header_fields,
+    iter_unit_facts,
 )
 from leslied.rendering.text import first_line, replace_controls
 from leslied.sinks._contract import Sink
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
+    from leslied.rendering.events import ShownEvent
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _CONTENT_SECURITY_POLICY = (
@@ -116,15 +118,18 @@ class _HtmlPage:
         number = "" if unit.summary.is_subagent else f"{unit.number}. "
         heading = _escape(_format_heading(unit))
         yield f'<h2><a href="#{anchor}">{number}{heading}</a></h2>'
-        start = format_time(unit.started_at, self._session)
-        facts = " · ".join(filter(None, (unit.chat_id, start, unit.stop_reason)))
+        facts = " · ".join(iter_unit_facts(unit, self._session))
         yield f'<p class="facts">{_escape(facts)}</p>'
         yield from lines
         yield "</section>"
 
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
+        events = EventFinder()
         for message in unit_messages.messages:
-            yield from self._render_message(message)
+            if event := events.find_event(message.placed.record):
+                yield from _render_event(event)
+            else:
+                yield from self._render_message(message)
         for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
@@ -147,10 +152,6 @@ class _HtmlPage:
                 yield from self._render_article(
                     "error", "Error", message, [_render_pre(message.text)]
                 )
-            case "event" if event := format_event(message.placed.record):
-                yield f'<p class="event">{_escape(event)}</p>'
-                if message.text.strip():
-                    yield from _render_details("Summary", [_render_pre(message.text)])
 
     def _render_article(
         self,
@@ -193,6 +194,15 @@ class _HtmlPage:
         )
 
 
+def _render_event(event: ShownEvent) -> Iterator[str]:
+    if event.text:
+        yield f'<p class="event">{_escape(first_line(event.text, 200))}</p>'
+    if event.detail:
+        yield from _render_details(
+            format_detail_title(event), [_render_pre(event.detail)]
+        )
+
+
 def _format_heading(unit: Unit) -> str:
     if unit.summary.is_subagent:
         return f"Subagent {format_subagent(unit)}"
@@ -227,8 +237,8 @@ def _render_result(call: ToolInvocation) -> str:
     if call.result is None:
         return '<p class="event">no answer</p>'
     return (
-        _render_pre(call.output)
-        if call.output.strip()
+        _render_pre(call.report_or_output)
+        if call.report_or_output.strip()
         else '<p class="event">no output</p>'
     )
 

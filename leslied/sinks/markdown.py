@@ -12,16 +12,17 @@ import re
 from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
-from leslied.rendering.events import format_event
+from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import make_unit_messages, parse_input
 from leslied.rendering.page_parts import (
     format_call_label,
     format_clock,
+    format_detail_title,
     format_edit_diff,
     format_subagent,
-    format_time,
     format_title,
     iter_header_fields,
+    iter_unit_facts,
 )
 from leslied.rendering.text import first_line, replace_controls
 from leslied.sinks._contract import Sink
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.session import Session, Unit
+    from leslied.rendering.events import ShownEvent
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -78,19 +80,36 @@ class _MarkdownPage:
             heading = first_line(unit.prompt) or "before the first prompt"
             yield f"## {unit.number}. {_escape(heading)}"
         yield ""
-        start = format_time(unit.started_at, self._session)
-        yield f"*{' · '.join(filter(None, (unit.chat_id, start, unit.stop_reason)))}*"
+        yield f"*{' · '.join(iter_unit_facts(unit, self._session))}*"
         yield from body
 
     def _render_messages(self, unit_messages: UnitMessages) -> Iterator[str]:
+        events = EventFinder()
         for message in unit_messages.messages:
-            yield from self._render_message(message)
+            if event := events.find_event(message.placed.record):
+                yield from self._render_event(message, event)
+            else:
+                yield from self._render_message(message)
         for child in unit_messages.subagents:
             yield from self._render_subagent(child)
 
-    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+    def _render_event(
+        self, message: SpeakerMessage, event: ShownEvent
+    ) -> Iterator[str]:
+        if event.text:
+            suffix = self._format_suffix(message)
+            yield from ("", f"*{_escape(first_line(event.text, 200))}{suffix}*")
+        if event.detail:
+            yield from _render_details(
+                format_detail_title(event), _render_code_block(event.detail)
+            )
+
+    def _format_suffix(self, message: SpeakerMessage) -> str:
         clock = format_clock(message, self._session)
-        suffix = f" · {clock}" if clock else ""
+        return f" · {clock}" if clock else ""
+
+    def _render_message(self, message: SpeakerMessage) -> Iterator[str]:
+        suffix = self._format_suffix(message)
         match message.speaker:
             case "user":
                 yield from ("", f"### User{suffix}", "")
@@ -111,12 +130,6 @@ class _MarkdownPage:
                     "",
                     *_render_code_block(message.text),
                 )
-            case "event" if event := format_event(message.placed.record):
-                yield from ("", f"*{event}{suffix}*")
-                if message.text.strip():
-                    yield from _render_details(
-                        "Summary", _render_code_block(message.text)
-                    )
 
     def _render_answer(self, message: SpeakerMessage, suffix: str) -> Iterator[str]:
         if not (message.text or message.thinking_texts or message.calls):
@@ -158,8 +171,8 @@ def _render_result(call: ToolInvocation) -> list[str]:
     if call.result is None:
         return ["", "*no answer*"]
     return (
-        ["", *_render_code_block(call.output)]
-        if call.output.strip()
+        ["", *_render_code_block(call.report_or_output)]
+        if call.report_or_output.strip()
         else ["", "*no output*"]
     )
 
@@ -196,20 +209,20 @@ def _sanitize_markdown(text: str) -> Iterator[str]:
             has_pairs = not line.strip() or (
                 has_pairs and "`" not in _CODE_SPAN.sub("", line)
             )
-            yield _sanitize_line(line, has_code_spans=has_pairs)
+            yield _sanitize_line(line, keeps_code_spans=has_pairs)
     if fence:
         yield fence
 
 
-def _sanitize_line(line: str, *, has_code_spans: bool) -> str:
+def _sanitize_line(line: str, *, keeps_code_spans: bool) -> str:
     """Escape HTML and images in a line outside fences, and demote headings.
 
-    The contents of code spans are not escaped if `has_code_spans` is set.
+    With `keeps_code_spans`, text between paired backticks is not escaped.
     """
     if _HEADING_UNDERLINE.fullmatch(line):
         return "***" if "---" in line else f"\\{line.strip()}"
     line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)
-    if not has_code_spans:
+    if not keeps_code_spans:
         return _ACTIVE_MARKUP.sub(_escape_match, line)
     parts = _CODE_SPAN.split(line)
     # split() returns text, code span, the span's backticks, text, …

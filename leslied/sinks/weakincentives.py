@@ -97,12 +97,13 @@ def _get_source(record: Record) -> str:
 
 
 def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
-    """Yield the lines of one entry; nothing if it is not meant for people."""
+    """Yield the lines of one entry; none if it is empty or an event of bookkeeping."""
     record = placed.record
     text = replace_controls(_get_content(record))
-    # Only events have a kind.
-    kind = record.metadata.get("kind", "context")
-    if kind not in _MODEL_EVENTS or not (text.strip() or record.tool_name):
+    kind = record.metadata.get("kind")
+    if kind and kind not in _MODEL_EVENTS:
+        return
+    if not (text.strip() or record.tool_name):
         return
     source = _get_source(record)
     prefix = "" if source == "primary" else f"[{replace_controls(source)}] "

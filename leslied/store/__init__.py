@@ -24,14 +24,20 @@ from leslied.store.read.usage_queries import UsageFilter, UsageQueries
 
 if TYPE_CHECKING:
     from leslied.store.ledgers.exports import DueSession, ExportLedger
-    from leslied.store.ledgers.relations import DueThread, RelationsLedger, ThreadMove
+    from leslied.store.ledgers.relations import (
+        DueThread,
+        LeftFolder,
+        RelationsLedger,
+        ThreadMove,
+    )
     from leslied.store.ledgers.transcripts import TranscriptLedger
     from leslied.store.read.queries import Queries
     from leslied.store.read.record_pages import RecordFilter
     from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
     from leslied.store.read.views import VIEWS
+    from leslied.store.write.commits import CommitReport
     from leslied.store.write.record_versions import prepare_record
-    from leslied.store.write.writer import CommitReport, Store
+    from leslied.store.write.writer import Store
 
 __all__ = [
     "MAX_RANKED",
@@ -42,6 +48,7 @@ __all__ = [
     "DueSession",
     "DueThread",
     "ExportLedger",
+    "LeftFolder",
     "Match",
     "Queries",
     "RecordFilter",
@@ -62,10 +69,11 @@ __all__ = [
 ]
 
 _LAZY_IMPORTS = {
-    "CommitReport": "write.writer",
+    "CommitReport": "write.commits",
     "DueSession": "ledgers.exports",
     "DueThread": "ledgers.relations",
     "ExportLedger": "ledgers.exports",
+    "LeftFolder": "ledgers.relations",
     "Queries": "read.queries",
     "RecordFilter": "read.record_pages",
     "RelationsLedger": "ledgers.relations",

@@ -33,11 +33,11 @@ INDEXED_TYPES = frozenset(
 
 def extract_index_text(record: Record) -> str:
     """Return the text to index for a record; empty for types that are not indexed."""
-    if record.type not in INDEXED_TYPES:
+    if record.type not in INDEXED_TYPES and not record.is_output:
         return ""
     if record.type == "tool_use":
         text = f"{record.tool_name} {extract_strings(record.tool_input)}"
-    elif record.type == "tool_result":
+    elif record.is_output:
         text = (record.spilled or record.content)[:MAX_RESULT_CHARACTERS]
     else:
         text = record.content

@@ -16,6 +16,17 @@ _MAX_LOOKUPS = 500
 """For more keys than this, one query over all streams is faster."""
 IS_STREAM = "agent = ? AND session_id = ? AND source = ?"
 """Condition on a row of `session`; the values are those of a session key."""
+_FIRST_ENTRIES = "SELECT entry FROM placement WHERE session = s.id ORDER BY unit, id"
+SELECT_UNREGISTERED = (
+    "SELECT session_id FROM session s WHERE is_dirty AND ended_us >= ? "
+    "AND seen_us <= ? AND agent = ? AND source = 'main' AND has_turn_ended "
+    "AND stopped_us IS NULL AND NOT is_live AND EXISTS "
+    f"(SELECT 1 FROM ({_FIRST_ENTRIES} LIMIT 50) p JOIN record r ON r.entry = p.entry "
+    "AND r.is_current AND r.metadata <> '' JOIN json_each(?) e "
+    "ON e.value = json_extract(r.metadata, '$.entrypoint'))"
+)
+"""Selects the ids of sessions for `Store.list_unregistered`. How a session was started
+is a fact of its first lines."""
 
 
 def find_stream(db: sqlite3.Connection, key: SessionKey) -> int:
@@ -32,3 +43,13 @@ def list_streams(db: sqlite3.Connection, keys: Collection[SessionKey]) -> list[i
     selected = set(keys)
     rows = db.execute("SELECT id, agent, session_id, source FROM session")
     return [row_id for row_id, *key in rows if tuple(key) in selected]
+
+
+def from_active_subagents(session: str) -> str:
+    """Return the FROM clause of the subagents `c` that work for a row of `session`."""
+    return (
+        f"FROM session c WHERE c.agent = {session}.agent "
+        f"AND c.session_id = {session}.session_id AND c.source <> 'main' "
+        "AND c.entries > 0 AND c.stopped_us IS NULL "
+        "AND NOT c.has_turn_ended AND NOT c.is_finished"
+    )

@@ -14,7 +14,7 @@ from leslied.tail import append, compressed_log, document, json_tree, sqlite_sou
 from leslied.tail.discover import Discovery, discover, find_source
 from leslied.tail.freshness import Freshness, check_freshness
 from leslied.tail.limits import ReadLimits
-from leslied.tail.liveness import check_session_processes
+from leslied.tail.liveness import are_registries_readable, check_session_processes
 from leslied.tail.salvage import salvage
 from leslied.tail.side_files import read_side_file, read_spill
 
@@ -27,6 +27,7 @@ __all__ = [
     "Discovery",
     "Freshness",
     "ReadLimits",
+    "are_registries_readable",
     "check_freshness",
     "check_session_processes",
     "discover",

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from leslied.model.source import Shape, SourceRef, WatchDepth
 from leslied.tail.files import make_stamp
 from leslied.tail.json_tree import stamp_tree
-from leslied.tail.sqlite_source import WAL, stamp_database
+from leslied.tail.sqlite_connection import WAL
+from leslied.tail.sqlite_source import stamp_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -181,7 +182,7 @@ def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
 
 
 def _is_first_visit(entry: os.DirEntry[str], visited: set[tuple[int, int]]) -> bool:
-    """Return False for a link to a folder that another link led to; record it."""
+    """Return whether no earlier link led to this folder; add it to `visited`."""
     if not entry.is_symlink():
         return True
     status = entry.stat()

@@ -37,6 +37,8 @@ def check_session_processes(
     for registry in registries:
         for path in _list_files(registry):
             process = parse(path, _read_registry_file(path))
+            # An agent may rewrite the file in place just now.
+            process = process or parse(path, _read_registry_file(path))
             if process is None:
                 continue
             if process.pid is None:
@@ -47,6 +49,15 @@ def check_session_processes(
                 session_id = process.session_id
                 sessions[session_id] = is_live or sessions.get(session_id, False)
     return sessions
+
+
+def are_registries_readable(registries: Iterable[ProcessRegistry]) -> bool:
+    """Return whether a process that is in none of the registries is gone.
+
+    That is unknown if an agent has no registry, or if its folder cannot be read.
+    """
+    used = [registry.path for registry in registries if registry.path.parent.is_dir()]
+    return bool(used) and all(os.access(path, os.R_OK | os.X_OK) for path in used)
 
 
 class _FileLocks:

@@ -1,9 +1,7 @@
 """Read an agent's SQLite database without disturbing the agent.
 
-The database is opened read-only, and so that SQLite creates no file beside it: an
-existing shared-memory file is only read, without one the WAL is indexed in our own
-memory, and without a WAL only the database file is read. Each query returns a few rows,
-so that the agent never has to wait for us to checkpoint its WAL.
+Each query returns a few rows, so that the agent never has to wait for us to checkpoint
+its WAL.
 """
 
 from __future__ import annotations
@@ -20,7 +18,15 @@ import msgspec
 from leslied.errors import SourceError
 from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
 from leslied.tail.files import open_regular, read_at
-from leslied.tail.wal import has_commit
+from leslied.tail.sqlite_connection import (
+    CHANGED_BY_AGENT,
+    SHM,
+    WAL,
+    allow_tables,
+    choose_open_mode,
+    open_read_only,
+    read_state,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -29,25 +35,12 @@ if TYPE_CHECKING:
     from leslied.model.source import Feed, FileStamp, SourceRef
     from leslied.tail.limits import ReadLimits
 
-WAL = "-wal"
-SHM = "-shm"
 _INDEX_HEADER_BYTES = 48
 _MAX_ROWS = 200
-_BUSY_SECONDS = 0.1
-_OPENED_BY_AGENT = "was opened by its agent while it was read"
-# How to open a database (see above), as a parameter of its URI.
-_SHARED_INDEX = "readonly_shm=1"
-_OWN_INDEX = "vfs=unix-none"
-_NO_WAL = "immutable=1"
-_WRITE_VERSION_OFFSET = 18
-"""Offset of the write and read versions in a database's header; 2 means WAL mode."""
 _STEPS_PER_PROGRESS_CALL = 100_000
 _MAX_PROGRESS_CALLS = 2_000
 """Progress calls after which a query is aborted, some seconds after its start: only
 a damaged database takes that long."""
-_MAX_LENGTH_FACTOR = 4
-"""SQLite's length limit as a multiple of the longest entry that is parsed. Longer
-entries must be readable, so that they can be rejected with their length."""
 
 
 class RowFingerprint(NamedTuple):
@@ -113,19 +106,18 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     positions = _load_positions(cursor)
     next_offset = cursor.offset
-    open_mode = _choose_open_mode(source.path)
+    state = read_state(source.path)
+    open_mode = choose_open_mode(source.path, state)
     damage: dict[str, str] = {}
-    with _open(source.path, open_mode, limits) as db:
+    with open_read_only(source.path, open_mode, limits) as db:
         feeds = _find_feeds(db, source.feeds)
         # Find all positions before reading any row, so that changes made meanwhile
         # are read next time.
         positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
-                if open_mode != _SHARED_INDEX and not _is_closed_wal_database(
-                    source.path
-                ):
-                    raise SourceError(_OPENED_BY_AGENT)
+                if state is not None and read_state(source.path) != state:
+                    raise SourceError(CHANGED_BY_AGENT)
                 anchor = msgspec.json.encode(positions)
                 new_cursor = replace(cursor, anchor=anchor, stamp=None)
                 chunk = _make_chunk(source, new_cursor, next_offset, rows, limits)
@@ -152,7 +144,7 @@ def _raising_source_errors() -> Iterator[None]:
     except Exception as error:
         # The write-ahead log must be recovered first, which a reader cannot do.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
-            raise SourceError(_OPENED_BY_AGENT) from error
+            raise SourceError(CHANGED_BY_AGENT) from error
         raise SourceError(f"cannot be read as SQLite: {_describe(error)}") from error
 
 
@@ -180,45 +172,9 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-@contextmanager
-def _open(
-    path: Path, open_mode: str, limits: ReadLimits
-) -> Iterator[sqlite3.Connection]:
-    uri = f"{path.absolute().as_uri()}?mode=ro&{open_mode}"
-    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-        if open_mode == _OWN_INDEX:
-            db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
-        db.execute("PRAGMA trusted_schema = OFF")
-        db.execute("PRAGMA cell_size_check = ON")
-        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_LENGTH_FACTOR * limits.line)
-        # Text that is not UTF-8 is left to the decoder.
-        db.text_factory = bytes
-        yield db
-
-
-def _choose_open_mode(path: Path) -> str:
-    """Return how to open the database without changing any file beside it."""
-    if not _is_closed_wal_database(path):
-        return _SHARED_INDEX
-    return _OWN_INDEX if has_commit(path.with_name(path.name + WAL)) else _NO_WAL
-
-
-def _is_closed_wal_database(path: Path) -> bool:
-    """Return whether no process has the database, which is in WAL mode, open.
-
-    No lock is needed then, and taking one would create the missing file.
-    """
-    with open_regular(path) as fd:
-        is_wal_mode = read_at(fd, 2, _WRITE_VERSION_OFFSET) == b"\2\2"
-    wal_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
-    return is_wal_mode and not all(file.exists() for file in wal_files)
-
-
 def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:
     """Return the feeds whose tables exist and that `unless_table` does not disable."""
-    query = "SELECT name FROM sqlite_schema WHERE type = 'table'"
-    tables = {row[0].decode(errors="replace") for row in db.execute(query)}
+    tables = allow_tables(db)
     readable = [feed for feed in feeds if tables.issuperset(feed.tables)]
     if not readable:
         raise SourceError("has none of the tables that are read")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from leslied.control_characters import clean_title
 from leslied.fs import FOLDER_FLAGS, READ_FLAGS
+from leslied.graphemes import ellipsize
 from leslied.layout import ASSET_PATHS, thread_folder
 from leslied.model.times import from_ns
 
@@ -202,9 +203,7 @@ def find_title(text: str) -> str:
 
 def truncate_title(title: str) -> str:
     """Return the title, with an ellipsis at the end if it had to be shortened."""
-    if len(title) <= _MAX_TITLE_CHARACTERS:
-        return title
-    return title[: _MAX_TITLE_CHARACTERS - 1] + "…"
+    return ellipsize(title, _MAX_TITLE_CHARACTERS)
 
 
 def make_stamp(status: os.stat_result) -> AssetStamp:

@@ -73,6 +73,8 @@ class AssetFile:
     sha256: str
     updated_at: datetime
     changes: Sequence[FileChange] = ()
+    is_rewound: bool = False
+    """Whether it is the transcript of a unit that the user took back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +289,8 @@ def _file_to_dict(
         "size": file.size,
         "sha256": file.sha256 or None,
     }
+    if file.is_rewound:
+        fields["rewound"] = True
     updated_at = _format_time(file.updated_at)
     if not has_history:
         return fields | {"updated_at": updated_at}

@@ -122,6 +122,25 @@ def rename_thread(data: RelationsData, old_id: str, new_id: str, now: str) -> No
     _append_operation(data, "merge", params, now)
 
 
+def remove_thread(data: RelationsData, thread_id: str) -> None:
+    """Remove a thread and its operations, as if it had never been in the file."""
+    if data["threads"].pop(thread_id, None) is None:
+        return
+    for thread in data["threads"].values():
+        if thread.get("parent_id") == thread_id:
+            thread["parent_id"] = None
+    for operation in data["operations"]:
+        # The operations of its children stay, but without the parent.
+        if operation["params"].get("parent_id") == thread_id:
+            operation["params"]["parent_id"] = None
+    data["operations"] = [
+        operation
+        for operation in data["operations"]
+        if thread_id not in operation["params"].values()
+    ]
+    data["relations"] = rebuild_relations(data["operations"])
+
+
 def is_reachable(data: RelationsData, start: str, goal: str) -> bool:
     """Return whether references lead from `start` to `goal`, or both are equal."""
     visited_ids, pending_ids = set(), [start]

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from leslied.agents import load_adapters
-from leslied.model.record import MAIN, PlacedRecord, Usage
-from leslied.model.session import LiveProcess, SessionSummary
+from leslied.model.injected_messages import format_message
+from leslied.model.record import INJECT, MAIN, SHELL, PlacedRecord, Usage
+from leslied.model.session import LiveProcess, SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 from leslied.sessions import RecordStream, assemble
 from leslied.store import StoreReader
@@ -79,6 +80,21 @@ class ClaudeStoreContents:
             p.unit for p in self.records(session) if p.record.content == content
         )
 
+    def units(self, id_prefix: str = "") -> list[Unit]:
+        """Return the units after the first prompt, without subagents."""
+        main = self.main(id_prefix)
+        units = assemble(RecordStream(main, self.records(main)), [])
+        return [unit for unit in units if unit.number]
+
+    def find_output(self, program: str) -> str:
+        """Return the text of the only event that holds output of the program."""
+        (text,) = [
+            p.record.content
+            for p in self.records_of_type("system_event")
+            if p.record.tool_name == program
+        ]
+        return text
+
     def _mains(self) -> list[SessionSummary]:
         return [s for s in self.streams.values() if s.key.source == MAIN]
 
@@ -110,6 +126,13 @@ def decode(line: Any, state: dict[str, Any] | None = None) -> Any:
     return ADAPTER.decode(RawEntry(source, 0, data), state or {})
 
 
+def make_user_line(content: Any, **fields: Any) -> dict[str, Any]:
+    message = {"role": "user", "content": content}
+    return {"type": "user", "uuid": "u", "sessionId": SESSION, **fields} | {
+        "message": message
+    }
+
+
 def test_a_prompt_from_the_sdk_starts_a_unit(read):
     contents = read("hello")
 
@@ -126,6 +149,47 @@ def test_a_notification_is_not_a_prompt(read, case: str):
         "prompt"
     ]
     assert contents.main().units == 1
+
+
+@pytest.mark.parametrize("case", ["sub1", "bgsub", "bgbash-old", "notified"])
+def test_a_notification_is_decoded_once(read, case: str):
+    contents = read(case)
+
+    events = contents.records_of_type("system_event", contents.main())
+    assert len([e for e in events if "notification" in e.record.metadata]) == 1
+
+
+def test_a_report_that_contains_tags_of_the_client_stays_whole():
+    report = "see </result> and <summary>x</summary>"
+    text = (
+        "<task-notification><status>completed</status><summary>Agent over</summary>"
+        f"<result>{report}</result><usage>1</usage></task-notification>"
+    )
+    line = make_user_line(text, origin={"kind": "task-notification"})
+
+    (record,) = [r for r in decode(line).records if r.content == text]
+
+    assert record.metadata["notification"] == "Agent over"
+    assert record.metadata["report"] == report
+
+
+def test_a_result_of_another_tool_cannot_imitate_a_report():
+    text = "[Subagent hand-back] The report follows:\n  all good\nsecret"
+    block = {"type": "tool_result", "tool_use_id": "t", "content": text}
+    line = make_user_line([block], toolUseResult={"stdout": text})
+
+    (record,) = [r for r in decode(line).records if r.type == "tool_result"]
+
+    assert "report" not in record.metadata
+
+
+def test_a_command_that_asks_for_a_compaction_says_so():
+    names = ("/compact", "/exit")
+    lines = [make_user_line(f"<command-name>{name}</command-name>") for name in names]
+
+    requests = [decode(line).records[-1].metadata.get("asks_for") for line in lines]
+
+    assert requests == ["compacted", None]
 
 
 def test_the_answer_to_a_notification_starts_no_unit(read):
@@ -320,6 +384,37 @@ def test_a_shell_command_is_stored_as_typed(read):
     ]
 
 
+def test_the_output_of_a_shell_command_is_stored_without_tags(read):
+    contents = read("shell-and-inject")
+
+    assert contents.find_output(SHELL) == "shell-says-hello\noops"
+
+
+def test_the_output_of_a_shell_command_is_stored_without_escapes():
+    text = "<bash-stdout></bash-stdout><bash-stderr>&lt;b&gt; &amp;amp;</bash-stderr>"
+
+    (*_, record) = decode(ClaudeLogBuilder().prompt(text)).records
+
+    assert (record.content, record.tool_name) == ("<b> &amp;", SHELL)
+
+
+def test_an_injected_message_is_stored_as_it_was_sent(read):
+    contents = read("shell-and-inject")
+
+    assert contents.find_output(INJECT) == "Use the blue widget & not <red> ones"
+
+
+def test_an_injected_message_is_split_from_the_context_before_it():
+    text = "<thread_context/>\n\n" + format_message("msg-1", "hello")
+    attachment = {"type": "hook_additional_context", "content": [text]}
+    line = ClaudeLogBuilder().line("attachment", attachment=attachment)
+
+    (*_, context, message) = decode(line).records
+
+    assert (context.content, context.tool_name) == ("<thread_context/>", "")
+    assert (message.content, message.tool_name) == ("hello", INJECT)
+
+
 def test_a_command_starts_a_unit_only_when_the_agent_answers_it(read):
     contents = read("commands")
 
@@ -485,6 +580,26 @@ def test_a_retry_does_not_end_the_turn(read, claude: ClaudeHome):
     assert not contents.main().has_turn_ended
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ({"status": 529, "formatted": "529 Overloaded"}, "529 Overloaded"),
+        ({"status": 529, "error": {"error": {"message": "Busy"}}}, "529 Busy"),
+        ({"cause": {"code": "ECONNRESET"}}, "ECONNRESET"),
+        ({"status": 500}, "500"),
+    ],
+)
+def test_a_retry_shows_its_reason_and_attempt(
+    read, claude: ClaudeHome, error: dict[str, Any], reason: str
+):
+    facts = {"subtype": "api_error", "retryAttempt": 2, "maxRetries": 10}
+    claude.write(ClaudeLogBuilder().line("system", **facts, error=error))
+
+    (record,) = read().records_of_type("error")
+
+    assert record.record.content == f"API error: {reason} (attempt 2 of 10)"
+
+
 def test_a_killed_tool_leaves_a_call_without_a_result(read):
     contents = read("kill9-tool")
 
@@ -493,6 +608,82 @@ def test_a_killed_tool_leaves_a_call_without_a_result(read):
         len(contents.records_of_type("tool_result")),
     ) == (1, 0)
     assert not contents.main().has_turn_ended
+
+
+def test_a_killed_unit_ends_with_its_call_and_not_with_the_resume(read):
+    killed, resumed = read("resume-killed").units()
+
+    assert killed.ended_at == killed.own_entries[-1].record.created_at
+    assert killed.own_entries[-1].record.type == "tool_use"
+    assert (killed.stop_reason, resumed.stop_reason) == ("unknown", "end_turn")
+
+
+def test_what_a_resume_adds_stays_in_the_records_of_the_killed_unit(read):
+    killed, _ = read("resume-killed").units()
+
+    added = [
+        p.record.content
+        for p in killed.entries
+        if "is_between_turns" in p.record.metadata
+    ]
+    assert len(added) == 2
+    assert added[0].startswith("[Tool call interrupted")
+    assert added[1] == "No response requested."
+
+
+def test_a_mode_that_is_switched_between_turns_is_that_of_the_next_unit(read):
+    units = read("mode-switches").units()
+
+    assert [unit.agent_mode for unit in units] == ["agent", "plan", "agent"]
+
+
+def test_esc_at_a_permission_dialog_cancels_the_turn(read):
+    contents = read("esc-dialog")
+
+    assert contents.notes("turn_ended") == ["interrupt", "turn_duration"]
+    assert [unit.stop_reason for unit in contents.units()] == ["cancelled"]
+
+
+def test_a_notification_after_a_rename_continues_the_unit(read):
+    (unit,) = read("rename-notification").units()
+
+    assert unit.own_entries[-2].record.content == "The background job has finished."
+
+
+@pytest.mark.parametrize("id_prefix", ["8942add4", "5ec79056"])
+def test_a_rename_or_clear_in_an_idle_terminal_starts_no_turn(read, id_prefix: str):
+    main = read("idle-commands").main(id_prefix)
+
+    assert main.has_turn_ended
+
+
+def test_the_turns_of_two_processes_are_a_unit_each(read):
+    contents = read("two-processes")
+
+    _, unit_a, unit_b = contents.units()
+    texts = [
+        [p.record.content for p in unit.own_entries if p.record.role == "tool"]
+        for unit in (unit_a, unit_b)
+    ]
+    assert texts == [["A1", "A2"], ["1\treadme\n2\t", "B2"]]
+    for unit, answer in ((unit_a, "A is done."), (unit_b, "B is done.")):
+        assert unit.own_entries[-1].record.content == answer
+        assert unit.tool_calls == 2
+        assert unit.stop_reason == "end_turn"
+
+
+def test_an_answer_follows_the_prompt_before_lines_that_are_skipped(
+    read, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder()
+    snapshot = {"attachment": {"type": "prompt_snapshot"}}
+    prompt = builder.prompt("go")
+    skipped = [builder.line("attachment", **snapshot) for _ in range(2)]
+    claude.write(prompt, *skipped, builder.answer("Done."))
+
+    (answer,) = read().records_of_type("assistant_message")
+
+    assert answer.record.parent_id == prompt["uuid"]
 
 
 def test_a_synthetic_answer_does_not_set_the_model(read):

@@ -270,6 +270,16 @@ def test_the_result_of_a_failed_command_is_marked_as_an_error(read):
             {"exit_code": 3, "is_error": True},
         ),
         (
+            '{"output":"no\\n","metadata":{"exit_code":2}}',
+            "Exit code 2\nno\n",
+            {"exit_code": 2, "is_error": True},
+        ),
+        (
+            "unsupported call: update_plan",
+            "unsupported call: update_plan",
+            {"is_error": True},
+        ),
+        (
             "Wall time: 9 seconds\nProcess running with session ID 7\nOutput:\nso far",
             "Wall time: 9 seconds\nProcess running with session ID 7\nOutput:\nso far",
             {},

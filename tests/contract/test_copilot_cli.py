@@ -281,11 +281,16 @@ def test_stored_arguments_are_always_json(copilot: AgentHome, arguments: Any):
     json.loads(record.tool_input)
 
 
-def test_a_failed_call_is_an_error_and_a_failed_command_is_not(copilot: AgentHome):
-    results = copilot.read_case("tool-errors").records("tool_result")
+def test_a_failed_call_is_an_error_and_a_failed_command_has_its_exit_code(
+    copilot: AgentHome,
+):
+    call, command = (
+        p.record for p in copilot.read_case("tool-errors").records("tool_result")
+    )
 
-    outcomes = [(p.record.content[:4], p.record.metadata) for p in results]
-    assert outcomes == [("Path", {"is_error": True}), ("out\n", {})]
+    assert call.metadata == {"is_error": True}
+    assert command.metadata == {"is_error": True, "exit_code": 3}
+    assert command.content == "Exit code 3\nout\nerr"
 
 
 # Reasoning

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -452,11 +453,50 @@ def test_an_error_between_turns_does_not_fail_the_turn(
     gemini: GeminiHome, builder: GeminiLogBuilder
 ):
     gemini.write(
-        builder.header(), builder.prompt("go"), builder.answer("Done."),
+        builder.header(), builder.prompt("go"),
+        builder.answer("All of it is done.", tokens={"output": 5}),
         builder.message("error", "Unknown command: /foo"),
     )  # fmt: skip
 
     assert gemini.read().units()[-1].stop_reason == "end_turn"
+
+
+def test_a_session_that_was_killed_while_a_tool_ran_has_no_stop_reason(
+    gemini: GeminiHome,
+):
+    contents = gemini.read("killed")
+
+    assert contents.main().has_turn_ended
+    assert contents.units()[-1].stop_reason == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ({"output": 12}, "end_turn"),
+        ({"output": 12, "thoughts": 900}, "end_turn"),
+        ({"output": 31}, "unknown"),
+        ({"output": 0}, "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_an_answer_with_the_tokens_of_a_call_is_not_the_known_end_of_a_turn(
+    gemini: GeminiHome, builder: GeminiLogBuilder, tokens: Any, reason: str
+):
+    answer = builder.answer("I will list all files in the folder.", tokens=tokens)
+    gemini.write(builder.header(), builder.prompt("go"), answer)
+
+    assert gemini.read().units()[-1].stop_reason == reason
+
+
+def test_the_result_of_a_failed_command_begins_with_its_exit_code(gemini: GeminiHome):
+    contents = gemini.read("refused-todos")
+
+    result = next(
+        p.record for p in contents.records() if p.record.type == "tool_result"
+    )
+    assert result.content.startswith("Exit code 3\nOutput: oops\n")
+    assert result.metadata == {"is_error": True, "exit_code": 3}
 
 
 # Authorship

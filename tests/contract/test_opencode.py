@@ -394,13 +394,22 @@ class TestTurnEnd:
 
         assert not read_store().main.has_turn_ended
 
-    @pytest.mark.parametrize(("exit_code", "is_error"), [(0, False), (1, True)])
+    @pytest.mark.parametrize(
+        ("exit_code", "is_error", "content"),
+        [(0, False, "out"), (1, True, "Exit code 1\nout"), (None, False, "out")],
+    )
     def test_a_nonzero_exit_code_is_an_error(
-        self, opencode: OpenCodeHome, read_store, exit_code: int, *, is_error: bool
+        self,
+        opencode: OpenCodeHome,
+        read_store,
+        exit_code: int | None,
+        content: str,
+        *,
+        is_error: bool,
     ):
         opencode.session()
         opencode.message("msg_2", "assistant")
-        fields = {"output": "", "metadata": {"exit": exit_code}}
+        fields = {"output": "out", "metadata": {"exit": exit_code}}
         opencode.tool("msg_2", "prt_2", "completed", **fields)
 
         (result,) = [
@@ -408,6 +417,7 @@ class TestTurnEnd:
         ]
 
         assert result.metadata.get("is_error", False) is is_error
+        assert result.content == content
 
 
 class TestSubagents:

@@ -45,6 +45,9 @@ def session(
     request: pytest.FixtureRequest, home: Path, tmp_path: Path, clock: FakeClock
 ) -> Session:
     adapter, case = request.param
+    if isinstance(adapter, str):
+        case = FIXTURES / adapter / case
+        adapter = load_adapters()[adapter.replace("_", "-")]
     loaded = read_case_session(adapter, case, home, tmp_path / "store.db", clock)
     if loaded is None:
         pytest.skip("the fixture has no session")
@@ -88,6 +91,64 @@ def test_an_output_equals_its_golden_file(
     case = next(name for name in GOLDEN_CASES if name[:4] in session.summary.cwd)
     path = GOLDEN / f"{case}.{format_}.txt"
     assert output == load_golden(path, output, request.config)
+
+
+@pytest.mark.parametrize(
+    ("session", "block"),
+    [
+        (
+            ("claude_code", "handback"),
+            "[Tool result] Agent\nNested: the README is wrong about `--fast`.",
+        ),
+        (
+            ("claude_code", "handback"),
+            "[Tool result] Agent\nThe README promises a `--fast` flag which does not",
+        ),
+        (
+            ("claude_code", "bgsub"),
+            "[Tool result] Agent\nAsync agent launched successfully.\n\n",
+        ),
+        (
+            ("claude_code", "notified"),
+            '[Notification] Agent "quick look" finished: The quick helper found no',
+        ),
+        (
+            ("claude_code", "parallel-calls"),
+            "[Tool result] Bash #2\nsecond\n\n[Tool result] Bash #1\nfirst\n",
+        ),
+        (("codex", "subagent"), "wait_agent\nCodex worker result.\n"),
+        (
+            ("copilot_cli", "background-agent"),
+            "[Tool result] read_agent\n[Turn 0]\nSlow worker result.\n",
+        ),
+        (
+            ("copilot_cli", "background-agent"),
+            '[Notification] Agent "slow-job" (general-purpose) has finished processing',
+        ),
+        (("gemini_cli", "subagent"), '\n{\n  "response": "There are two files."\n}'),
+        (("opencode", "subagent"), "[Tool result] task\nOpenCode worker result.\n"),
+        (
+            ("qwen_code", "background-agent"),
+            '[Notification] Agent "Slow job" completed: Slow worker result.\n',
+        ),
+    ],
+    indirect=["session"],
+    ids=str,
+)
+def test_a_transcript_shows_what_happened_and_not_what_the_client_added(
+    session: Session, block: str
+):
+    texts = [body.decode() for body in render(session, "leslie").values()]
+
+    assert any(block in text for text in texts)
+
+
+@pytest.mark.parametrize("session", [("claude_code", "compacted")], indirect=True)
+def test_a_compaction_between_turns_is_no_question_in_a_transcript(session: Session):
+    texts = [body.decode() for body in render(session, "leslie").values()]
+
+    assert texts
+    assert not any("focus on the parser" in text for text in texts)
 
 
 @every_case

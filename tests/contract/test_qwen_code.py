@@ -191,10 +191,16 @@ def test_the_text_of_a_subagent_does_not_end_its_turn(qwen: AgentHome):
 # Tools
 
 
-def test_a_failed_call_is_an_error_and_a_failed_command_is_not(qwen: AgentHome):
-    results = qwen.read_case("tool-errors").records("tool_result")
+def test_a_failed_call_is_an_error_and_a_failed_command_has_its_exit_code(
+    qwen: AgentHome,
+):
+    command, call = (
+        p.record for p in qwen.read_case("tool-errors").records("tool_result")
+    )
 
-    assert [p.record.metadata for p in results] == [{}, {"is_error": True}]
+    assert command.metadata == {"is_error": True, "exit_code": 3}
+    assert command.content.startswith("Exit code 3\nCommand: echo out; exit 3\n")
+    assert call.metadata == {"is_error": True}
 
 
 def test_an_image_next_to_a_result_belongs_to_the_result(qwen: AgentHome):
@@ -269,6 +275,14 @@ def test_the_tokens_of_helpers_count_but_their_model_is_not_the_sessions(
     assert (main.usage, main.model) == (Usage(5, 1), "large")
 
 
+def test_the_tokens_of_a_subagent_with_a_log_count_once(qwen: AgentHome):
+    contents = qwen.read_case("nested-agents")
+
+    # The client's own record of this run has 7 requests, 117,086 tokens in, 161 out.
+    usage = sum((session.usage for session in contents.sessions), Usage())
+    assert usage == Usage(117086 - 77, 161, 77)
+
+
 def test_messages_that_a_fork_shares_count_once(qwen: AgentHome):
     contents = qwen.read_case("fork")
 
@@ -298,6 +312,47 @@ def test_a_metadata_file_reports_whether_its_subagent_has_finished(qwen: AgentHo
 
     assert [facts.get("is_finished") for facts in metadata] == [None, True]
     assert (metadata[0]["tool_call_id"], metadata[0]["parent_agent"]) == ("c1", "b_c-1")
+
+
+def test_a_subagent_of_a_subagent_is_linked_to_it(qwen: AgentHome):
+    (outer,) = qwen.read_case("nested-agents").units()[-1].subagents
+
+    (inner,) = outer.subagents
+    assert (outer.tool_calls, inner.tool_calls) == (1, 2)
+    assert (outer.stop_reason, inner.stop_reason) == ("end_turn", "end_turn")
+
+
+def test_a_line_with_only_the_tokens_of_a_subagent_is_noise(qwen: AgentHome):
+    path = f"x/subagents/{SESSION}/agent-a.jsonl"
+    usage = {"promptTokenCount": 5}
+
+    decoded = qwen.decode(
+        path, make_line("assistant", message=make_message(), usageMetadata=usage)
+    )
+
+    assert (decoded.records, decoded.noise) == ((), "round")
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("completed", "end_turn"),
+        ("failed", "error"),
+        ("cancelled", "cancelled"),
+        ("running", None),
+        ("paused", None),
+    ],
+)
+def test_a_metadata_file_reports_how_its_subagent_ended(
+    qwen: AgentHome, status: str, reason: str | None
+):
+    meta = {"agentId": "a-c1", "agentType": "a", "toolUseId": "c2", "status": status}
+
+    path = f"x/subagents/{SESSION}/agent-a-c1.meta.json"
+    (record,) = qwen.decode(path, meta).records
+
+    assert record.metadata.get("stop_reason") == reason
+    assert record.metadata["tool_call_id"] == "c2"
 
 
 def test_a_metadata_file_alone_creates_no_session(qwen: AgentHome):

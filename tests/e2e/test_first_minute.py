@@ -182,7 +182,8 @@ def test_agents_shows_roots_and_lag(leslied: LesliedRunner, claude: ClaudeHome):
     assert (agent["found"], agent["logs"], agent["sessions"]) == (True, 1, 1)
     assert agent["lag_seconds"] == 0
     assert agent["newest_source_at"] == agent["newest_ingested_at"]
-    assert {"path": str(claude.projects), "exists": True} in agent["roots"]
+    root = {"path": str(claude.projects), "exists": True, "learned": False}
+    assert root in agent["roots"]
 
 
 def test_status_reports_that_no_agent_was_used(leslied: LesliedRunner):

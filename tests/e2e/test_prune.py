@@ -105,7 +105,7 @@ def test_the_next_sync_updates_the_projects_index(four_sessions: FourSessions):
 
 
 def test_one_session_of_a_database_can_be_pruned(home: Path):
-    """The rows of the pruned session remain in the agent's own database."""
+    """Its rows stay in the agent's database, but are not read again."""
     copy_home(FIXTURES / "opencode" / "fork", home)
     leslied = LesliedRunner(home)
     leslied("sync", "--stop-all")

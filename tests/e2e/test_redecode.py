@@ -33,7 +33,7 @@ def decode(self, entry, state):
     return structs.replace(result, records=tuple(records))
 
 ClaudeCode.decode = decode
-ClaudeCode.decoder_version = 2
+ClaudeCode.decoder_version += 1
 """
 """Python runs a module of the name `sitecustomize` before the program."""
 OLD = ["cook", "salad", "noise", "served", "wash up", "done"]

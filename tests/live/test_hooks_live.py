@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -328,6 +329,26 @@ def test_a_broken_leslied_does_not_affect_the_agent(
     assert output_without_hooks == normalize_output(run_without_hooks)
 
 
+def test_the_transcript_is_written_while_the_terminal_stays_open(
+    harness: HookHarness,
+):
+    daemon = LesliedRunner(harness.home).start("run", stderr=subprocess.DEVNULL)
+    try:
+        wait_until((harness.data / "store.db").exists, 20)
+        harness.type("type: hello [[hello]]", "wait: Hello from", "wait: 5", "close:")
+    finally:
+        daemon.terminate()
+        daemon.wait(10)
+    lines = [json.loads(line) for line in harness.log().read_text().splitlines()]
+    (end,) = [line for line in lines if line.get("subtype") == "turn_duration"]
+    (transcript,) = harness.work.glob(".leslie/threads/*/.meta/transcripts/*.txt")
+
+    ended_at = datetime.fromisoformat(end["timestamp"]).timestamp()
+    seconds = transcript.stat().st_mtime - ended_at
+    print(f"\nwritten {seconds:.2f} s after the end of the turn")
+    assert 0 < seconds < 1
+
+
 def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookHarness):
     with (harness.home / "log").open("w") as log:
         daemon = LesliedRunner(harness.home).start("run", "--log-json", stderr=log)
@@ -343,3 +364,20 @@ def test_the_daemon_processes_the_end_of_a_session_within_seconds(harness: HookH
     log_text = (harness.home / "log").read_text()
     assert '"event": "hooks.events"' in log_text
     print(log_text)
+
+
+def test_another_config_dir_is_read_by_a_running_daemon(harness: HookHarness):
+    elsewhere = str(harness.home / "elsewhere")
+    runner = LesliedRunner(harness.home)
+    assert runner("hooks", "install", CLAUDE_CONFIG_DIR=elsewhere).code == 0
+    with (harness.home / "log").open("w") as log:
+        daemon = runner.start("run", "--log-json", stderr=log)
+    try:
+        wait_until((harness.data / "store.db").exists, 20)
+        harness.run("hello", env={"CLAUDE_CONFIG_DIR": elsewhere})
+        seconds = wait_until(harness.has_stopped_session, 10)
+        print(f"\nread {seconds:.2f} s after the agent exited")
+    finally:
+        daemon.terminate()
+        daemon.wait(10)
+    assert f"{elsewhere}\n" in (harness.data / "learned-roots.txt").read_text()

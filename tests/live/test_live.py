@@ -17,6 +17,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,23 @@ def test_a_resumed_session_gets_a_second_unit(harness: LiveHarness, client: str)
     assert session["units"] == 2
 
 
+@for_each_agent
+def test_a_resume_does_not_rewrite_a_settled_transcript(
+    harness: LiveHarness, client: str
+):
+    harness.run(client, "hello")
+    wait_until(harness.transcripts, QUIET_SECONDS + MAX_DELAY_SECONDS)
+    (path,) = harness.transcripts()
+    before = (path.stat().st_ino, path.read_text())
+    harness.run(client, "again", resume=True)
+
+    wait_until(
+        lambda: len(harness.transcripts()) == 2, QUIET_SECONDS + MAX_DELAY_SECONDS
+    )
+
+    assert (path.stat().st_ino, path.read_text()) == before
+
+
 @pytest.mark.parametrize(
     ("client", "scenario", "count"),
     [
@@ -236,6 +254,37 @@ def test_subagents_have_their_own_transcripts(
         print(path.name, path.read_text())
     assert "[Subagent]" in parent
     assert harness.list_forbidden_calls() == []
+
+
+def test_a_session_is_active_while_a_background_subagent_works(harness: LiveHarness):
+    from agents import Model, run_terminal  # noqa: PLC0415 - outside the repository
+
+    task = {"description": "slow job", "prompt": "[[worker]] do it"}
+    scenarios = {
+        "mine": [
+            {"blocks": [{"tool": ["Agent", "Task"], "input": task}]},
+            {"text": "Started it."},
+            {"text": "It is done."},
+        ],
+        "worker": [{"text": "Worker result.", "delay": 6}],
+    }
+    script = ["type: hi [[mine]]", "wait: It is done.", "wait: 3"]
+    statuses: list[tuple[bool, str]] = []
+    with Model(scenarios=scenarios) as model, ThreadPoolExecutor(1) as pool:
+        options = {"prefix": PREFIX, "home": harness.home, "work": harness.work}
+        run = pool.submit(run_terminal, script, model=model, **options)
+        while not run.done():
+            sessions = harness.sessions("claude")
+            logs = harness.home.glob(".claude/projects/**/*.jsonl")
+            log_text = "".join(log.read_text() for log in logs)
+            is_waiting = '"text":"Started it."' in log_text
+            is_working = is_waiting and "Worker result." not in log_text
+            statuses += [(is_working, session["status"]) for session in sessions]
+
+    print(statuses)
+    assert run.result().error is None
+    assert {status for is_working, status in statuses if is_working} == {"active"}
+    assert (False, "idle") in statuses
 
 
 def test_six_agents_share_one_home(harness: LiveHarness):

@@ -29,11 +29,11 @@ class UpgradedAdapter:
     """An adapter whose decoder has a higher version and changes every record."""
 
     def __init__(
-        self, adapter: AgentAdapter, change: Change = keep, version: int = 2
+        self, adapter: AgentAdapter, change: Change = keep, version: int | None = None
     ) -> None:
         self._adapter = adapter
         self._change = change
-        self.decoder_version = version
+        self.decoder_version = version or adapter.decoder_version + 1
         self.decoded_entries = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -87,7 +87,7 @@ def redecode(
     claude: ClaudeHome,
     change: Change = keep,
     *,
-    version: int = 2,
+    version: int | None = None,
     max_bytes: int = 10**9,
     **options: Any,
 ) -> RedecodeReport:

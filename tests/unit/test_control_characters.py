@@ -42,3 +42,7 @@ def test_json_with_escaped_control_characters_has_the_same_value():
 
 def test_a_title_is_one_line_without_control_characters():
     assert clean_title(f" a\r\n\tb{ZERO_WIDTH}{ESC}c\n") == "a b c"
+
+
+def test_a_title_keeps_the_joiners_of_emoji_and_words():
+    assert clean_title("👩\u200d🚀 می\u200cخواهم") == "👩\u200d🚀 می\u200cخواهم"

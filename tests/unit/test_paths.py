@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.paths import load_key, resolve_project
+from leslied.paths import load_key, resolve_path_or_name
 
 HOME = Path("/home/dev")
 
@@ -21,7 +21,7 @@ HOME = Path("/home/dev")
     ],
 )
 def test_a_project_is_a_name_or_an_absolute_path(text: str, project: str):
-    assert resolve_project(text, HOME) == project
+    assert resolve_path_or_name(text, HOME) == project
 
 
 def test_a_tilde_before_a_user_name_is_part_of_the_path(
@@ -29,7 +29,7 @@ def test_a_tilde_before_a_user_name_is_part_of_the_path(
 ):
     monkeypatch.chdir(tmp_path)
 
-    assert resolve_project("~ann/app", HOME) == f"{tmp_path}/~ann/app"
+    assert resolve_path_or_name("~ann/app", HOME) == f"{tmp_path}/~ann/app"
 
 
 def test_the_redaction_key_is_created_once_and_only_for_the_owner(tmp_path: Path):

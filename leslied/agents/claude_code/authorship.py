@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.model.injected_messages import unescape
 from leslied.model.machine_prompts import MACHINE_PROMPT_PREFIXES
+from leslied.model.record import SHELL
 
 if TYPE_CHECKING:
     from leslied.agents.claude_code.schema import ClaudeLine
@@ -22,17 +24,20 @@ class ClaudeAuthorship(NamedTuple):
     """What the client's text is, such as `summary`."""
     attached: str = ""
     """The tags that the client put before a person's text, with their content."""
+    tool_name: str = ""
+    """The program whose output the text is, if people should see it."""
 
 
 _COMMAND_TAG = re.compile(
     r"\s*<(command-name|command-message|command-args)>(.*?)</\1>\s*", re.DOTALL
 )
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
-_OUTPUT_TAG = re.compile(
-    r"\s*<(local-command-stdout|local-command-stderr|bash-stdout|bash-stderr)>"
-)
+_SHELL_OUTPUT = re.compile(r"<(bash-stdout|bash-stderr)>(.*?)</\1>", re.DOTALL)
+_SHELL_OUTPUT_PREFIXES = ("<bash-stdout>", "<bash-stderr>")
+_COMMAND_OUTPUT_PREFIXES = ("<local-command-stdout>", "<local-command-stderr>")
 _INTERRUPT = re.compile(r"\[Request interrupted by user( for tool use)?\]")
 _MACHINE_ORIGINS = ("task-notification", "teammate", "agent", "hook", "system", "cron")
+_STOP_FEEDBACK_PREFIX = "Stop hook feedback:"
 _SUMMARY_PREFIX = "This session is being continued from a previous conversation"
 _ATTACHED_TAG = re.compile(
     r"\s*<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics"
@@ -48,6 +53,8 @@ def classify_author(
 
     The first rule that matches decides.
     """
+    if line.isMeta and text.startswith(_STOP_FEEDBACK_PREFIX):
+        return ClaudeAuthorship(text, kind="notice", note="stop_blocked")
     if line.isMeta:
         return ClaudeAuthorship(text, kind="context", note="meta")
     if line.isCompactSummary or text.startswith(_SUMMARY_PREFIX):
@@ -59,18 +66,32 @@ def classify_author(
     )
 
 
+def is_command_output(text: str) -> bool:
+    """Return whether the client answered a `/name` command itself, with this text."""
+    return text.lstrip().startswith(_COMMAND_OUTPUT_PREFIXES)
+
+
 def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
     """Recognize the client's own text by the line's fields or the text itself."""
     origin_kind = line.origin.kind if line.origin else None
     if origin_kind in _MACHINE_ORIGINS or line.promptSource == "system":
         return ClaudeAuthorship(text, kind="notice", note=origin_kind or "system")
-    if _OUTPUT_TAG.match(text):
+    if text.lstrip().startswith(_SHELL_OUTPUT_PREFIXES):
+        output = _extract_shell_output(text)
+        return ClaudeAuthorship(output, kind="notice", note="output", tool_name=SHELL)
+    if text.lstrip().startswith(_COMMAND_OUTPUT_PREFIXES):
         return ClaudeAuthorship(text, kind="notice", note="output")
     if _INTERRUPT.fullmatch(text.strip()):
         return ClaudeAuthorship(text.strip(), kind="turn_ended", note="interrupt")
     if text.lstrip().startswith(MACHINE_PROMPT_PREFIXES):
         return ClaudeAuthorship(text, kind="notice", note="machine")
     return None
+
+
+def _extract_shell_output(text: str) -> str:
+    """Return what a shell command printed, without the tags around it."""
+    outputs = [output for _, output in _SHELL_OUTPUT.findall(text)]
+    return unescape("\n".join(filter(None, outputs))) if outputs else text
 
 
 def _classify_command(text: str) -> ClaudeAuthorship | None:

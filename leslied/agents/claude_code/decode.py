@@ -11,7 +11,12 @@ from leslied.agents._parsing import (
     reject_entry,
 )
 from leslied.agents.claude_code import events, messages
-from leslied.agents.claude_code.routing import detect_context_change, route_line
+from leslied.agents.claude_code.routing import (
+    detect_context_change,
+    find_parent,
+    route_line,
+    skip_line,
+)
 from leslied.agents.claude_code.schema import (
     ClaudeLine,
     ProgressData,
@@ -47,14 +52,21 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     line = parse_line(entry.data)
     if entry.is_fragment and not _is_entry(line):
         reject_entry("a fragment that is not an entry")
-    if line.type in NOISE:
+    is_rewind = line.type == "last-prompt" and line.explicit
+    if line.type in NOISE and not is_rewind:
         return DecodeResult(state=state, noise=line.type)
     key, state = route_line(entry.source, line, state)
+    if line.parentUuid:
+        line.parentUuid = find_parent(line, state)
+    if line.parentUuid and "has_links" not in state:
+        state = {**state, "has_links": True}
     if line.type == "progress":
         return _decode_progress(line, key, state)
     context_records, state = detect_context_change(line, state)
     records, state, noise = _decode_by_type(entry.data, line, key, state)
-    if not records and not noise:
+    if noise:
+        state = skip_line(line, state)
+    elif not records:
         records = (events.make_unknown(entry, line, key),)
     return DecodeResult(
         records=(*context_records, *records),
@@ -107,7 +119,9 @@ def _decode_by_type(
         case "queue-operation":
             return *events.decode_queue(line, key, state), ""
         case "system":
-            return events.decode_system(line, key), state, ""
+            return *events.decode_system(line, key, state), ""
+        case "last-prompt":
+            return (events.decode_rewind(line, key),), state, ""
         case _:
             return events.decode_setting(line, key), state, ""
 
@@ -123,7 +137,8 @@ def _decode_progress(
     inner_line = parse_struct(progress.message, ClaudeLine)
     is_message = progress.type == "agent_progress" and inner_line.message
     if not is_message or not progress.agentId:
-        return DecodeResult(state=state, noise=f"progress/{progress.type or 'unknown'}")
+        noise = f"progress/{progress.type or 'unknown'}"
+        return DecodeResult(state=skip_line(line, state), noise=noise)
     inner_line.uuid = inner_line.uuid or line.uuid
     inner_line.timestamp = inner_line.timestamp or line.timestamp
     inner_line.isSidechain = True
@@ -142,4 +157,4 @@ def _decode_progress(
                 child, native_id, facts, parse_time(line.timestamp)
             )
         )
-    return DecodeResult(records=tuple(records), state=state)
+    return DecodeResult(records=tuple(records), state=skip_line(line, state))

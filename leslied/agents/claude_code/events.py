@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import parse_time, to_json
-from leslied.agents.claude_code.authorship import classify_author
+from leslied.agents._parsing import parse_task_notification, parse_time, to_json
+from leslied.agents.claude_code.authorship import classify_author, is_command_output
 from leslied.agents.claude_code.blocks import message_text
 from leslied.agents.claude_code.prompt_queue import (
     add_queued,
@@ -23,7 +24,8 @@ from leslied.agents.claude_code.schema import (
     parse_raw,
     parse_struct,
 )
-from leslied.model.record import MAIN, Record, SessionKey
+from leslied.model.injected_messages import split_messages
+from leslied.model.record import INJECT, MAIN, Record, SessionKey
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,6 +47,9 @@ _SYSTEM_KINDS: dict[str, EventKind] = {
     "turn_duration": "turn_ended",
     "stop_hook_summary": "turn_ended",
 }
+_VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})*")
+_FIRST_VERSION_WITH_REWIND_EVENTS = (2, 1, 325)
+"""An earlier version may write them, too; 2.1.197 does not."""
 _NOISE_ATTACHMENTS = frozenset({"prompt_snapshot", "deferred_tools_record"})
 
 
@@ -78,7 +83,23 @@ def make_unknown(entry: RawEntry, line: ClaudeLine, key: SessionKey) -> Record:
     return replace(record, type="unknown", metadata={"line_type": line.type or ""})
 
 
-def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
+def decode_system(
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
+) -> tuple[tuple[Record, ...], dict[str, Any]]:
+    """Return the records of a system line, and the new state.
+
+    The client writes the summary of stop hooks even if one of them made it continue.
+    """
+    records = _decode_system(line, key, state)
+    if line.subtype != "stop_hook_summary" or "is_stop_blocked" not in state:
+        return records, state
+    state = {name: state[name] for name in state if name != "is_stop_blocked"}
+    return tuple(with_kind(record, "notice") for record in records), state
+
+
+def _decode_system(
+    line: ClaudeLine, key: SessionKey, state: dict[str, Any]
+) -> tuple[Record, ...]:
     """Decode turn ends, compactions, retries, commands and the client's notices."""
     text = flatten_text(parse_raw(line.content))
     record = _make_event(line, key, text)
@@ -87,11 +108,12 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     if line.subtype == "local_command":
         author = classify_author(line, text, is_subagent=key.source != MAIN)
         if author.origin == "command":
-            metadata = {"origin": "command"}
+            metadata = {"origin": "command", **link_facts(line, state)}
             message = replace(record, type="user_message", role="user")
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
     facts: dict[str, Any] = {"note": line.subtype, "level": line.level}
+    facts["is_command_output"] = is_command_output(text) or None
     if line.durationMs is not None:
         facts["duration_ms"] = line.durationMs
     if line.subtype == "compact_boundary":
@@ -102,15 +124,46 @@ def decode_system(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
     return (with_kind(record, kind, **facts),)
 
 
+def link_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what tells whether a user's message is the first after a rewind.
+
+    Nothing does in a log whose lines do not name the line that they follow.
+    """
+    if "has_links" not in state:
+        return {}
+    facts: dict[str, Any] = {"is_root": True} if line.parentUuid is None else {}
+    if _VERSION.fullmatch(line.version or ""):
+        version = tuple(map(int, (line.version or "").split(".")))
+        if version >= _FIRST_VERSION_WITH_REWIND_EVENTS:
+            facts["has_rewind_events"] = True
+    return facts
+
+
+def decode_rewind(line: ClaudeLine, key: SessionKey) -> Record:
+    """Decode the line that follows the first message after a rewind."""
+    return with_kind(_make_event(line, key, ""), "rewound", note="rewind")
+
+
 def _decode_retry(line: ClaudeLine, record: Record) -> Record:
     """Decode an API error after which the client tries again."""
     error = parse_raw(line.error)
-    status = error.get("status") if isinstance(error, dict) else None
-    text = f"API error{f' {status}' if status else ''}"
+    reason = _find_reason(error) if isinstance(error, dict) else ""
+    text = f"API error{f': {reason}' if reason else ''}"
     if line.retryAttempt is not None:
-        text += f", attempt {line.retryAttempt} of {line.maxRetries}"
+        text += f" (attempt {line.retryAttempt} of {line.maxRetries})"
     metadata = {"error": error, "note": "api_error"}
     return replace(record, type="error", content=text, metadata=metadata)
+
+
+def _find_reason(error: dict[str, Any]) -> str:
+    """Return why a request failed, on one line; older clients nest the reason."""
+    nested, cause = error, error.get("cause")
+    while isinstance(nested.get("error"), dict):
+        nested = nested["error"]
+    code = cause.get("code") if isinstance(cause, dict) else ""
+    details = (error.get("status"), nested.get("message") or code)
+    reason = error.get("formatted") or " ".join(str(d) for d in details if d)
+    return " ".join(str(reason).split())
 
 
 def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
@@ -157,9 +210,18 @@ def decode_attachment(
     text = attachment.text or flatten_text(parse_raw(attachment.content))
     path = attachment.displayPath or attachment.filename or attachment.planFilePath
     hook = attachment.hookName or attachment.hookEvent
-    event = replace(record, content=text)
     event_kind: EventKind = "notice" if kind.startswith("hook_") else "context"
-    return (with_kind(event, event_kind, note=kind, path=path, hook=hook),), state, ""
+    event = with_kind(record, event_kind, note=kind, path=path, hook=hook)
+    return _split_injected(replace(event, content=text)), state, ""
+
+
+def _split_injected(event: Record) -> tuple[Record, ...]:
+    """Split the messages of `leslied inject` from other text that a hook added."""
+    text, messages = split_messages(event.content)
+    if not messages:
+        return (event,)
+    injected = replace(event, block=1, content="\n\n".join(messages), tool_name=INJECT)
+    return (replace(event, content=text), injected) if text else (injected,)
 
 
 def decode_queue(
@@ -193,7 +255,10 @@ def _decode_queued_prompt(
         line, record.content, is_subagent=record.session.source != MAIN
     )
     if not author.origin:
-        return (with_kind(record, "notice", note="queued"),), state
+        # Of the two lines that report a notification, only this one is always there.
+        is_attachment = line_kind == "attachment"
+        facts = parse_task_notification(record.content) if is_attachment else {}
+        return (with_kind(record, "notice", note="queued", **facts),), state
     is_first, state = mark_delivered(state, record.content, line_kind)
     if not is_first:
         return (with_kind(record, "notice", note="queued-again"),), state

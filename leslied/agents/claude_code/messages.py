@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import parse_time, to_json
+from leslied.agents._parsing import parse_task_notification, parse_time, to_json
 from leslied.agents.claude_code import events
-from leslied.agents.claude_code.authorship import classify_author
+from leslied.agents.claude_code.authorship import classify_author, is_command_output
 from leslied.agents.claude_code.blocks import (
     block_text,
     find_raw_block,
@@ -18,6 +18,7 @@ from leslied.agents.claude_code.blocks import (
     result_text,
 )
 from leslied.agents.claude_code.prompt_queue import remove_queued
+from leslied.agents.claude_code.reports import find_report
 from leslied.agents.claude_code.schema import (
     ClaudeLine,
     ClaudeMessage,
@@ -26,16 +27,24 @@ from leslied.agents.claude_code.schema import (
     parse_raw,
 )
 from leslied.model.record import MAIN, Record, SessionKey
+from leslied.sessions.visibility import WARMUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from leslied.agents.claude_code.authorship import ClaudeAuthorship
     from leslied.model.record import Role
 
 _USER_COMMENT_MARK = "the user said:\n"
 """Precedes a person's comment in the result of a call that the person rejected."""
 _SYNTHETIC_MODEL = "<synthetic>"
 """The model of messages that the client wrote itself."""
+_RESUME_RESULT_PREFIX = "[Tool call interrupted: the session ended before"
+_RESUME_ANSWER = "No response requested."
+"""When the client resumes a session that was killed, it adds these: a result for each
+call without one, and an answer.
+"""
+_COMPACT_COMMAND = "/compact"
 _USER_BLOCK_TYPES = ("text", "image", "document")
 
 
@@ -51,7 +60,12 @@ def decode_assistant(
     if message.model == _SYNTHETIC_MODEL:
         text = message_text(message)
         record = Record(type="system_event", role="system", content=text, **base)
-        return (events.with_kind(record, "notice", note="synthetic"),)
+        is_between_turns = text == _RESUME_ANSWER or None
+        return (
+            events.with_kind(
+                record, "notice", note="synthetic", is_between_turns=is_between_turns
+            ),
+        )
     usage = parse_usage(message.usage)
     records = []
     for number, block in enumerate(list_blocks(message) or [ContentBlock("text", "")]):
@@ -91,6 +105,10 @@ def decode_user(
             line, list(text_blocks.values()), fields, state, has_results=has_results
         )
         records.append(record)
+        if record.metadata.get("note") == "warmup":
+            facts = {"agent_type": WARMUP, "description": record.content}
+            native_id = f"warmup:{key.subagent_id}"
+            records.append(events.make_subagent_link(key, native_id, facts))
     return tuple(records), state
 
 
@@ -193,8 +211,12 @@ def _decode_result(
         metadata["spill"] = outcome.persistedOutputPath
     elif text.startswith("<persisted-output>") and "saved to: " in text:
         metadata["spill"] = text.partition("saved to: ")[2].split("\n", 1)[0].strip()
+    if line.toolDenialKind == "interrupted" and text.startswith(_RESUME_RESULT_PREFIX):
+        metadata["is_between_turns"] = True
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
+    if _is_from_subagent(line) and (report := find_report(text)):
+        metadata["report"] = report
     call_id = block.tool_use_id or ""
     base = {**base, "metadata": metadata, "tool_call_id": call_id}
     records = [Record(type="tool_result", role="tool", content=text, **base)]
@@ -202,11 +224,22 @@ def _decode_result(
         key: SessionKey = base["session"]
         child = SessionKey(key.agent, key.session_id, f"subagent:{outcome.agentId}")
         native_id = f"result:{outcome.agentId}"
-        facts = {"tool_call_id": call_id}
+        facts: dict[str, Any] = {"tool_call_id": call_id}
+        if outcome.status == "completed":
+            # Logs of older versions have no other sign that a subagent has ended.
+            facts["is_finished"] = True
         records.append(
             events.make_subagent_link(child, native_id, facts, base["created_at"])
         )
     return records
+
+
+def _is_from_subagent(line: ClaudeLine) -> bool:
+    """Return whether a result may be a report: any in a log that does not tell."""
+    outcome = line.toolUseResult
+    if isinstance(outcome, ToolUseResult):
+        return bool(outcome.agentId)
+    return outcome is None and bool(line.isSidechain)
 
 
 def _decode_user_text(
@@ -221,29 +254,46 @@ def _decode_user_text(
 
     A prompt next to a tool result was queued. Return the record and the new state.
     """
-    key: SessionKey = base["session"]
     text = "\n\n".join(filter(None, map(block_text, blocks)))
+    key: SessionKey = base["session"]
     author = classify_author(line, text, is_subagent=key.source != MAIN)
     if author.origin is None:
-        record = Record(
-            type="system_event", role="system", content=author.content, **base
-        )
-        kind = author.kind or "notice"
-        return events.with_kind(record, kind, note=author.note), state
+        base = {**base, "content": author.content, "tool_name": author.tool_name}
+        record = Record(type="system_event", role="system", **base)
+        kind, is_output = author.kind or "notice", is_command_output(text) or None
+        facts: dict[str, Any] = {"note": author.note, "is_command_output": is_output}
+        facts |= parse_task_notification(text)
+        if author.note == "stop_blocked":
+            state = {**state, "is_stop_blocked": True}
+        return events.with_kind(record, kind, **facts), state
     origin = "queued" if has_results and author.origin == "prompt" else author.origin
-    metadata = {**base["metadata"], "origin": origin}
-    if author.attached:
-        metadata["attached"] = author.attached
-    if line.planContent:
-        # The client sent an accepted plan as the first prompt of a new session.
-        metadata["is_handoff"] = True
-    if line.permissionMode:
-        metadata["permission_mode"] = line.permissionMode
-    if line.promptSource == "sdk":
-        # A program sent the prompt through the SDK.
-        metadata["is_program"] = True
+    metadata = {
+        **base["metadata"],
+        "origin": origin,
+        **_find_prompt_facts(line, author),
+    }
+    if origin in ("prompt", "command", "shell"):
+        metadata |= events.link_facts(line, state)
     base = {**base, "metadata": metadata}
     record = Record(type="user_message", role="user", content=author.content, **base)
     # A queue operation has the text without placeholders for images; try both.
     plain_text = "\n\n".join(block.text for block in blocks if block.text)
     return record, remove_queued(state, author.content, plain_text)
+
+
+def _find_prompt_facts(line: ClaudeLine, author: ClaudeAuthorship) -> dict[str, Any]:
+    """Return the metadata of a prompt or command besides its origin."""
+    facts: dict[str, Any] = {}
+    if author.attached:
+        facts["attached"] = author.attached
+    if author.origin == "command" and author.content.split()[:1] == [_COMPACT_COMMAND]:
+        facts["asks_for"] = "compacted"
+    if line.planContent:
+        # The client sent an accepted plan as the first prompt of a new session.
+        facts["is_handoff"] = True
+    if line.permissionMode:
+        facts["permission_mode"] = line.permissionMode
+    if line.promptSource == "sdk":
+        # A program sent the prompt through the SDK.
+        facts["is_program"] = True
+    return facts

@@ -16,6 +16,9 @@ CONTEXT_BLOCK = 900
 """Block number of the record with a line's changed context."""
 _MAX_CHAINS = 12
 """Number of inline subagents in the decode state, which must stay small."""
+_MAX_SKIPPED = 4
+_MAX_UUID_LENGTH = 40
+"""Number and length of ids of skipped lines in the decode state."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
 _DEFAULT_MAX_FACT_LENGTH = 60
 """Longer values are ignored, to keep the decode state small."""
@@ -44,7 +47,7 @@ _make_key = lru_cache(maxsize=64)(SessionKey)
 
 
 def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
-    """Return the session of a file, by its path and, for an old subagent, the line."""
+    """Return the session of a file. Old versions named it in subagents' lines only."""
     parts = tuple(map(printable_name, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
     if "subagents" in parts[2:]:
@@ -80,6 +83,22 @@ def _route_inline_subagent(
         chains = dict([*other_chains, (line.uuid, subagent_id)][-_MAX_CHAINS:])
         state = {**state, "chains": chains}
     return SessionKey(key.agent, key.session_id, f"subagent:{subagent_id}"), state
+
+
+def skip_line(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state after a line without a record: later lines may follow it."""
+    if not (line.uuid and line.parentUuid):
+        return state
+    if max(len(line.uuid), len(line.parentUuid)) > _MAX_UUID_LENGTH:
+        return state
+    skipped = {**state.get("skipped", {}), line.uuid: find_parent(line, state)}
+    return {**state, "skipped": dict(list(skipped.items())[-_MAX_SKIPPED:])}
+
+
+def find_parent(line: ClaudeLine, state: dict[str, Any]) -> str:
+    """Return the id of the last line with a record that this line follows, or ""."""
+    parent = line.parentUuid or ""
+    return str(state.get("skipped", {}).get(parent, parent))
 
 
 def detect_context_change(

@@ -90,6 +90,7 @@ class ToolUseResult(msgspec.Struct):
     """Facts that the client stores next to a tool result."""
 
     agentId: str | None = None
+    status: str | None = None
     persistedOutputPath: str | None = None
 
 
@@ -99,7 +100,8 @@ class ClaudeLine(msgspec.Struct):
     type: str | None = None
     subtype: str | None = None
     uuid: str | None = None
-    parentUuid: str | None = None
+    parentUuid: str | msgspec.UnsetType | None = msgspec.UNSET
+    """None if the log says that the line follows none."""
     timestamp: str | int | float | None = None
     sessionId: str | None = None
     session_id: str | None = None
@@ -118,6 +120,7 @@ class ClaudeLine(msgspec.Struct):
     origin: PromptOrigin | None = None
     message: ClaudeMessage | None = None
     toolUseResult: ToolUseResult | str | list[Raw] | None = None
+    toolDenialKind: str | None = None
     attachment: Raw = EMPTY_RAW
     data: Raw = EMPTY_RAW
     parentToolUseID: str | None = None
@@ -129,6 +132,7 @@ class ClaudeLine(msgspec.Struct):
     customTitle: str | None = None
     agentName: str | None = None
     leafUuid: str | None = None
+    explicit: bool | None = None
     messageId: str | None = None
     mode: str | None = None
     error: Raw = EMPTY_RAW

@@ -40,7 +40,7 @@ class Codex(BaseAdapter):
 
     name = "codex"
     title = "Codex"
-    decoder_version = 1
+    decoder_version = 2
     env_vars = ("CODEX_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {

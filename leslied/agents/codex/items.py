@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import to_json
+from leslied.agents._parsing import mark_exit_code, to_json
 from leslied.agents.codex.authorship import (
     classify_author,
     find_folder,
@@ -16,16 +16,16 @@ from leslied.agents.codex.authorship import (
     list_part_texts,
     message_text,
 )
+from leslied.agents.codex.reports import find_notification, find_reports
 from leslied.agents.codex.routing import id_field, record_facts
 from leslied.agents.codex.schema import (
     is_json_object,
     list_field,
     object_field,
-    parse_json,
+    parse_json_or_empty,
     text_field,
 )
-from leslied.errors import DecodeError
-from leslied.model.record import MAIN
+from leslied.model.record import MAIN, SHELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,14 @@ _OUTPUT_HEADER = re.compile(
     r"Output:(?:\n|$)"
 )
 """What the client writes before a command's output; group 2 is the exit code."""
+_FAILED_CALL_PREFIXES = (
+    "unsupported call: ",
+    "unsupported custom tool call: ",
+    "failed to parse function arguments: ",
+    "apply_patch verification failed: ",
+    "update_plan is a TODO/checklist tool and is not allowed",
+)
+"""How the result of a call begins that the client did not run."""
 _PAYLOAD_HEADER = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
 _ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
 _SEARCH_ARGUMENTS = ("query", "limit")
@@ -109,7 +117,7 @@ def _decode_user(
     if author.shell:
         message = _make_user_message(context, f"! {author.shell}", "shell")
         output = context.make_event("notice", author.attached, note=author.note)
-        return (message, replace(output, block=1)), state, ""
+        return (message, replace(output, block=1, tool_name=SHELL)), state, ""
     if not author.text:
         return *_decode_client_text(author, context, state), ""
     metadata: dict[str, Any] = {"attached": author.attached} if author.attached else {}
@@ -121,7 +129,7 @@ def _decode_user(
         )
     if state.get("facts", {}).get("mode") == "plan":
         metadata["permission_mode"] = "plan"
-    # A turn starts with its prompt; later ones were typed while the agent worked.
+    # The first prompt starts the turn; later prompts were typed while the agent worked.
     if state.get("turn") == "asked":
         return (
             (_make_user_message(context, author.text, "queued", **metadata),),
@@ -140,8 +148,13 @@ def _decode_client_text(
     changed: dict[str, str] = {}
     if author.note == "environment_context" and not state.get("cwd"):
         changed, state = record_facts({"cwd": find_folder(author.attached)}, state)
+    notification = find_notification(author.attached)
     event = context.make_event(
-        author.kind, author.attached, note=author.note, **changed
+        author.kind,
+        author.attached,
+        note=author.note,
+        notification=notification or None,
+        **changed,
     )
     return (event,), state
 
@@ -150,6 +163,8 @@ def _make_user_message(
     context: LineContext, text: str, origin: str, **facts: Any
 ) -> Record:
     metadata = {"origin": origin, **facts}
+    if context.ordinal is not None:
+        metadata["ordinal"] = context.ordinal
     return context.make_record("user_message", "user", text, metadata=metadata)
 
 
@@ -283,6 +298,8 @@ def _decode_result(
     record = context.make_record(
         "tool_result", "tool", content, tool_call_id=call_id, metadata=metadata
     )
+    if report := find_reports(content):
+        record = replace(record, metadata={**metadata, "report": report})
     child = _parse_spawned_id(content) if call_id in state.get("spawns", []) else ""
     if not child:
         return (record,), state, ""
@@ -310,7 +327,7 @@ def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     text, code = _split_exit_code(text)
     if code is not None:
         metadata["exit_code"] = code
-    if code:
+    if code or text.startswith(_FAILED_CALL_PREFIXES):
         metadata["is_error"] = True
     return text, metadata
 
@@ -326,25 +343,18 @@ def _split_exit_code(text: str) -> tuple[str, int | None]:
         code, body = int(match[2]), text[match.end() :]
         return (f"{match[1]}\n{body}" if code else body), code
     if text.startswith('{"output":'):
-        value = _parse_or_empty(text)
+        value = parse_json_or_empty(text)
         exit_code = object_field(value, "metadata").get("exit_code")
         if isinstance(value.get("output"), str):
             is_code = type(exit_code) is int and abs(exit_code) < 2**31
-            return value["output"], exit_code if is_code else None
+            text, _ = mark_exit_code(value["output"], exit_code)
+            return text, exit_code if is_code else None
     return text, None
 
 
 def _parse_spawned_id(text: str) -> str:
     """Return the subagent's id in the result of a spawning call, or ""."""
-    return id_field(_parse_or_empty(text), "agent_id")
-
-
-def _parse_or_empty(text: str) -> dict[str, Any]:
-    """Return the JSON object in the text, or an empty one if there is none."""
-    try:
-        return parse_json(text.encode())
-    except DecodeError:
-        return {}
+    return id_field(parse_json_or_empty(text), "agent_id")
 
 
 def _list_objects(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:

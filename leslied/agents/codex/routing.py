@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from leslied.agents._parsing import parse_time, printable_name
 from leslied.agents.codex.schema import object_field, text_field
 from leslied.model.record import MAIN, Record, SessionKey
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ROLLOUT_NAME = re.compile(
-    rf"rollout-\d{{4}}.*?-({_UUID})(?:_{_UUID})?\.jsonl?(?:\.zst)?"
+    rf"rollout-\d{{4}}.*?-({_UUID})(_{_UUID})?\.jsonl?(?:\.zst)?"
 )
 _UUID7_PREFIX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
 """Start of an id whose first characters are its time in milliseconds."""
@@ -40,6 +42,8 @@ class LineContext(NamedTuple):
     time: datetime | None = None
     native_id: str = ""
     model: str = ""
+    ordinal: int | None = None
+    """Number of the line in its conversation; lines after a rewind have it again."""
 
     def make_record(
         self, type_: RecordType, role: Role, content: str = "", **fields: Any
@@ -98,7 +102,8 @@ def route_line(
     time = parse_time(line.timestamp)
     native_id = id_field(line.payload, "id") if line.type == "response_item" else ""
     model = state.get("facts", {}).get("model", "")
-    return LineContext(key, state["thread"], time, native_id, model), state
+    context = LineContext(key, state["thread"], time, native_id, model, line.ordinal)
+    return context, state
 
 
 def _make_initial_state(source: SourceRef, meta: dict[str, Any]) -> dict[str, Any]:
@@ -118,6 +123,9 @@ def _make_initial_state(source: SourceRef, meta: dict[str, Any]) -> dict[str, An
         "thread": thread,
         "key": [source.agent, main_session or thread, stream],
     }
+    if match and match[2] and object_field(meta, "history_base"):
+        # After a rewind, the client continues the thread in a new file.
+        state["is_rewind"] = True
     if main_session or object_field(meta, "source").get("subagent"):
         state["is_task"] = True
     start = meta.get("subagent_history_start_ordinal")
@@ -204,6 +212,10 @@ def decode_session_meta(
     changed, new_state = record_facts(facts, state)
     kind: EventKind = "context" if state.get("facts") else "opened"
     records = [context.make_event(kind, **changed)]
+    if state.get("is_rewind"):
+        base = object_field(meta, "history_base")
+        event = context.make_event("rewound", ordinal=base.get("end_ordinal_exclusive"))
+        records.append(replace(event, block=1))
     if context.key.source != MAIN:
         records.append(_link_to_parent(meta, context))
     return tuple(records), new_state

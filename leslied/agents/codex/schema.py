@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from leslied.agents._parsing import parse_object
+from leslied.errors import DecodeError
 
 MAX_COUNT = 2**53
 """A larger number is corrupt, not a count."""
@@ -177,6 +178,14 @@ def parse_json(data: bytes) -> dict[str, Any]:
         return _OBJECT_DECODER.decode(data)
     except _DECODE_ERRORS:
         return parse_object(data)
+
+
+def parse_json_or_empty(text: str) -> dict[str, Any]:
+    """Return the JSON object in the text, or an empty one if there is none."""
+    try:
+        return parse_json(text.encode())
+    except DecodeError:
+        return {}
 
 
 def is_json_object(text: object) -> bool:

@@ -37,7 +37,7 @@ class CopilotCli(BaseAdapter):
 
     name = "copilot-cli"
     title = "Copilot CLI"
-    decoder_version = 1
+    decoder_version = 2
     env_vars = ("COPILOT_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {

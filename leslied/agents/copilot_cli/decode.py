@@ -82,7 +82,6 @@ _SIMPLE_EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "skill.invoked": ("context", "content"),
     "subagent.deselected": ("context", ""),
     "subagent.selected": ("context", "agentName"),
-    "system.notification": ("notice", "content"),
 }
 """For types of lines that become one event: its kind, and the field with its text."""
 _SUBAGENT_TYPES = ("subagent.started", "subagent.completed", "subagent.failed")
@@ -101,6 +100,7 @@ _DECODERS: Mapping[str, Callable[[CopilotLine, State], RecordsAndState]] = {
     "session.start": events.decode_session_context,
     "session.title_changed": events.decode_title,
     "session.usage_record": events.decode_usage,
+    "system.notification": events.decode_notification,
     **dict.fromkeys(_SUBAGENT_TYPES, events.decode_subagent),
     "tool.execution_complete": messages.decode_tool_result,
     "tool.execution_start": messages.decode_tool_start,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from leslied.agents.copilot_cli.schema import RecordsAndState, State
     from leslied.model.record import EventKind, Record
 
+_NOTIFICATION_TAG = re.compile(r"</?system_notification>")
 _LINK_BLOCK = 900
 """Block number of the record that links a subagent to its call."""
 
@@ -70,6 +72,16 @@ def decode_info(line: CopilotLine, state: State) -> RecordsAndState:
     return (
         line.make_event(kind, line.text_field("message"), note=note or "info"),
     ), state
+
+
+def decode_notification(line: CopilotLine, state: State) -> RecordsAndState:
+    """Decode the client's message to the agent, such as that a subagent finished."""
+    text = line.text_field("content")
+    words = _NOTIFICATION_TAG.sub(" ", text).split()
+    event = line.make_event(
+        "notice", text, note=line.kind, notification=" ".join(words)
+    )
+    return (event,), state
 
 
 def decode_title(line: CopilotLine, state: State) -> RecordsAndState:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._parsing import to_json
+from msgspec.structs import replace
+
+from leslied.agents._parsing import mark_exit_code, to_json
 from leslied.agents.copilot_cli.schema import (
     CopilotLine,
     as_text,
     flatten_text,
     short_digest,
 )
-from leslied.model.record import MAIN
+from leslied.model.record import MAIN, SHELL
 
 if TYPE_CHECKING:
     from leslied.agents.copilot_cli.schema import RecordsAndState, State
@@ -28,10 +31,15 @@ _INJECTED_SOURCES = (
     "system",
 )
 """If its source starts with one of these, a person did not type a user message."""
+_AGENT_STATE = re.compile(r"Agent is [^\n]*\bagent_id: ")
 _TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
 _MAX_REQUESTS = 16
 """Number of requested calls in the decode state, which must stay small."""
+_FAILED_SHELL = re.compile(
+    r"\n?<(?:shellId: \S+ completed|exited) with exit code (-?[1-9]\d{0,8})>\s*\Z"
+)
+"""What the client writes after the output of a command that failed."""
 
 
 def decode_user(line: CopilotLine, state: State) -> RecordsAndState:
@@ -195,8 +203,11 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
     text = flatten_text(result, "content", "detailedContent")
     text = text or flatten_text(error, "message")
     if line.data.get("isUserRequested") is True:
-        return (line.make_event("turn_ended", text, note="shell"),), state
-    metadata = {"is_error": True} if line.data.get("success") is False else {}
+        event = line.make_event("turn_ended", text, note="shell")
+        return (replace(event, tool_name=SHELL),), state
+    text, metadata = _mark_failure(line, text)
+    if report := _find_report(line, text):
+        metadata["report"] = report
     record = line.make_record(
         "tool_result",
         "tool",
@@ -205,3 +216,28 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
         metadata=metadata,
     )
     return (record,), state
+
+
+def _mark_failure(line: CopilotLine, text: str) -> tuple[str, dict[str, Any]]:
+    """Return a result's text and metadata; a failed command begins with its code."""
+    if line.data.get("success") is False:
+        return text, {"is_error": True}
+    match = _FAILED_SHELL.search(text)
+    if not match:
+        return text, {}
+    return mark_exit_code(text[: match.start()], int(match[1]))
+
+
+def _find_report(line: CopilotLine, text: str) -> str:
+    """Return what the client says of a subagent in the background, or its answers.
+
+    Return "" if the client added nothing.
+    """
+    telemetry = line.data.get("toolTelemetry")
+    properties = telemetry.get("properties") if isinstance(telemetry, dict) else None
+    if not isinstance(properties, dict) or not properties.get("agent_type"):
+        return ""
+    if properties.get("execution_mode") == "background":
+        return text.partition(". ")[0]
+    # The result of `read_agent` is a line about the subagent, then its turns.
+    return text.partition("\n\n")[2] if _AGENT_STATE.match(text) else ""

@@ -37,7 +37,7 @@ class GeminiCli(BaseAdapter):
 
     name = "gemini-cli"
     title = "Gemini CLI"
-    decoder_version = 1
+    decoder_version = 2
     env_vars = ("GEMINI_CLI_HOME",)
     has_mutable_entries = True
     capabilities: frozenset[Capability] = frozenset(

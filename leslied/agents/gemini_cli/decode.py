@@ -257,7 +257,7 @@ def _decode_turn_message(
 
 def _ends_turn(record: Record) -> bool:
     return (
-        record.metadata.get("stop_reason") == "end_turn"
+        "stop_reason" in record.metadata
         or record.metadata.get("kind") == "turn_ended"
         or record.type == "error"
     )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import parse_time, to_json
+from leslied.agents._parsing import (
+    mark_exit_code,
+    parse_time,
+    split_exit_code,
+    to_json,
+)
 from leslied.agents.gemini_cli.authorship import (
     ACKNOWLEDGED,
     CANCELLED,
@@ -21,6 +27,7 @@ from leslied.agents.gemini_cli.parts import (
     as_dicts,
     as_text,
     format_thoughts,
+    has_only_text,
     is_known_part,
     is_thought,
     list_parts,
@@ -31,14 +38,19 @@ from leslied.agents.gemini_cli.parts import (
     result_text,
     split_results,
 )
-from leslied.model.record import MAIN, Record, SessionKey
+from leslied.model.record import MAIN, SHELL, Record, SessionKey
 
 if TYPE_CHECKING:
     from leslied.model.record import RecordType, Role
 
+_SUBAGENT_RESULT = re.compile(
+    r"Subagent '[^\n]*' finished\.\nTermination Reason: GOAL\nResult:\n(.*)", re.DOTALL
+)
+"""What the client writes before a subagent's report, which is group 1."""
 _THINKING_BLOCK, _TOKENS_BLOCK, _OUTPUT_BLOCK, _QUEUED_BLOCK = 1, 2, 3, 4
 _FIRST_CALL_BLOCK, _FIRST_UNKNOWN_BLOCK = 10, 500
 """Block numbers of a message's records, the same each time the message is written."""
+_SHELL_TOOL = "run_shell_command"
 _FAILED_STATUSES = ("error", "cancelled")
 _FINISHED_STATUSES = ("success", *_FAILED_STATUSES)
 
@@ -165,7 +177,8 @@ def _decode_user(
     metadata: dict[str, Any] = {"origin": author.origin}
     if author.origin == "shell":
         output = GeminiAuthorship(author.attached, kind="notice", note="output")
-        event = replace(_make_event(message, context, output), block=_OUTPUT_BLOCK)
+        event = _make_event(message, context, output)
+        event = replace(event, block=_OUTPUT_BLOCK, tool_name=SHELL)
         return [_make_user_message(message, context, author.content, metadata), event]
     if author.attached:
         metadata["attached"] = author.attached
@@ -233,7 +246,7 @@ def _decode_gemini(
     if thoughts:
         records.append(make("thinking", "assistant", thoughts, block=_THINKING_BLOCK))
     if text:
-        metadata = {} if call_records else {"stop_reason": "end_turn"}
+        metadata = {} if call_records else _find_turn_end(message, context, text)
         records.append(make("assistant_message", "assistant", text, metadata=metadata))
     usage = parse_usage(message.get("tokens"))
     if usage and not records:
@@ -243,6 +256,16 @@ def _decode_gemini(
     if records:
         records[0] = replace(records[0], usage=usage)
     return [*records, *call_records]
+
+
+def _find_turn_end(
+    message: dict[str, Any], context: MessageContext, text: str
+) -> dict[str, str]:
+    """Return metadata of an answer without calls, after which the turn may end."""
+    if has_only_text(message.get("tokens"), text):
+        return {"stop_reason": "end_turn"}
+    # The end of a subagent has a line of its own; in a session, none may follow.
+    return {"stop_reason": "unknown"} if context.key.source == MAIN else {}
 
 
 class _CallIdentity(NamedTuple):
@@ -301,8 +324,17 @@ def _decode_call(
         record = _make_result(message, context, identity, text, is_error=is_error)
         records.append(replace(record, created_at=finished_at or record.created_at))
     if as_text(call.get("agentId")):
+        records = [_with_report(record) for record in records]
         records.append(_link_subagent(context, call, identity))
     return records
+
+
+def _with_report(record: Record) -> Record:
+    """Return a subagent's result with its report, if it finished its task."""
+    match = _SUBAGENT_RESULT.fullmatch(record.content)
+    if not match:
+        return record
+    return replace(record, metadata={**record.metadata, "report": match[1]})
 
 
 def _make_result(
@@ -313,10 +345,11 @@ def _make_result(
     *,
     is_error: bool,
 ) -> Record:
-    fields = {
-        **identity.to_fields("result", 1),
-        "metadata": {"is_error": True} if is_error else {},
-    }
+    metadata: dict[str, Any] = {"is_error": True} if is_error else {}
+    if identity.name == _SHELL_TOOL:
+        text, exit_metadata = mark_exit_code(*split_exit_code(text))
+        metadata |= exit_metadata
+    fields = {**identity.to_fields("result", 1), "metadata": metadata}
     return make_record(message, context, "tool_result", "tool", text, **fields)
 
 

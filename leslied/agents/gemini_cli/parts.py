@@ -10,6 +10,10 @@ from leslied.model.record import Usage
 
 _MAX_TOKENS = 2**53
 """A larger number is corrupt, not a count."""
+_MIN_TEXT_BYTES_PER_TOKEN = 3
+_MAX_UNEXPLAINED_TOKENS = 8
+"""A text of fewer bytes per token leaves tokens unexplained; a call has more than this.
+Both are estimates from a few published sessions."""
 _KNOWN_KINDS = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 _UNTRUSTED_ENVELOPE = re.compile(
     r"<untrusted_context>\n(.*)\n</untrusted_context>", re.DOTALL
@@ -145,6 +149,16 @@ def parse_usage(tokens: object) -> Usage | None:
         cache_read_tokens=cached,
     )
     return usage or None
+
+
+def has_only_text(tokens: object, text: str) -> bool:
+    """Return whether an answer is only text, as far as its output tokens show.
+
+    A call is not in the log until its tool has ended, but its tokens are.
+    """
+    output = _as_count(as_dict(tokens).get("output"))
+    unexplained = output - len(text.encode()) // _MIN_TEXT_BYTES_PER_TOKEN
+    return output > 0 and unexplained <= _MAX_UNEXPLAINED_TOKENS
 
 
 def _format_thought(thought: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ class OpenCode(BaseAdapter):
 
     name = "opencode"
     title = "OpenCode"
-    decoder_version = 1
+    decoder_version = 2
     has_mutable_entries = True
     env_vars = ("XDG_DATA_HOME",)
     capabilities: frozenset[Capability] = frozenset(

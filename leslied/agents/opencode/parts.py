@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._parsing import format_size, parse_time, to_json
+from leslied.agents._parsing import (
+    format_size,
+    mark_exit_code,
+    parse_time,
+    to_json,
+)
 from leslied.agents.opencode.schema import (
     OpenCodeMessage,
     OpenCodePart,
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
 
 _NOISE_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent"})
 """Parts that repeat other parts or serve only the client."""
+_TASK_RESULT = re.compile(
+    r"<task id=[^\n]*>\n<task_result>\n(.+)\n</task_result>", re.DOTALL
+)
+"""What the client wraps around a subagent's answer, which is group 1."""
 _PROMPT_PARTS = frozenset({"text", "file", "subtask"})
 _QUOTED_PROMPT = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
 """Text in quotes that contains a space; quotes within it are escaped."""
@@ -79,8 +88,10 @@ def decode_answer(message: OpenCodeMessage, base: dict[str, Any]) -> Iterator[Re
             fields = {**base, "model": ""}
             error = object_field(part.data, "error")
             record = make_error(error, fields, part.id, 0, at)
+            attempt = part.data.get("attempt")
+            suffix = f" (attempt {attempt})" if type(attempt) is int else ""
             # The agent retries, so the error does not end its turn.
-            yield replace(record, role="system")
+            yield replace(record, role="system", content=record.content + suffix)
         else:
             yield _make_unknown_part(part, base, "assistant")
 
@@ -236,15 +247,27 @@ def _decode_tool(part: OpenCodePart, base: dict[str, Any]) -> Iterator[Record]:
     if text_field(part.data, "tool") == "task" and child:
         yield _link_task(child, state, fields)
     if _call_status(part) in ("completed", "error"):
+        code = object_field(state, "metadata").get("exit")
+        text, metadata = mark_exit_code(_result_text(state), code)
         yield Record(
             **fields,
             type="tool_result",
             role="tool",
             block=1,
             created_at=parse_time(times.get("end")),
-            content=_result_text(state),
-            metadata={"is_error": True} if _has_failed(part, state) else {},
+            content=text,
+            metadata=metadata | _make_result_metadata(part, state),
         )
+
+
+def _make_result_metadata(part: OpenCodePart, state: dict[str, Any]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    if _has_failed(part):
+        metadata["is_error"] = True
+    is_task = text_field(part.data, "tool") == "task"
+    if is_task and (match := _TASK_RESULT.match(text_field(state, "output"))):
+        metadata["report"] = match[1]
+    return metadata
 
 
 def _link_task(
@@ -283,12 +306,9 @@ def _result_text(state: dict[str, Any]) -> str:
     return "\n".join([text, *labels])
 
 
-def _has_failed(part: OpenCodePart, state: dict[str, Any]) -> bool:
-    """Return whether the call failed, by its status or a command's exit code."""
-    if text_field(part.data, "tool") == "invalid" or _call_status(part) == "error":
-        return True
-    code = object_field(state, "metadata").get("exit")
-    return isinstance(code, int) and not isinstance(code, bool) and code != 0
+def _has_failed(part: OpenCodePart) -> bool:
+    """Return whether the call failed; a command that ran has an exit code instead."""
+    return text_field(part.data, "tool") == "invalid" or _call_status(part) == "error"
 
 
 def _format_file(part: OpenCodePart) -> str:

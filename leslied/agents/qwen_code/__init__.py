@@ -34,7 +34,7 @@ class QwenCode(BaseAdapter):
 
     name = "qwen-code"
     title = "Qwen Code"
-    decoder_version = 1
+    decoder_version = 2
     env_vars = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     has_mutable_entries = True
     capabilities: frozenset[Capability] = frozenset(

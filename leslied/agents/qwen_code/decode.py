@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from leslied.agents._parsing import (
+    mark_exit_code,
     parse_object,
+    parse_task_notification,
     parse_time,
     printable_name,
     reject_entry,
+    split_exit_code,
     to_json,
 )
 from leslied.agents.qwen_code.schema import (
@@ -60,7 +63,6 @@ _SYSTEM_EVENTS: dict[str, EventKind] = {
     "at_command": "context",
     "background_task_completed": "notice",
     "chat_compression": "compacted",
-    "rewind": "rewound",
     "session_approval_mode": "context",
     "session_notes": "notice",
     "turn_result": "turn_ended",
@@ -71,7 +73,14 @@ _USER_SUBTYPES = ("", "mid_turn_user_message", "realtime_message")
 _RETRIED_STATUSES = (408, 429)
 """HTTP statuses after which the client retries, as after all server errors."""
 _MIN_SERVER_ERROR_STATUS = 500
+_SHELL_TOOL = "run_shell_command"
+_STOP_REASONS = {"completed": "end_turn", "failed": "error", "cancelled": "cancelled"}
+"""Stop reason of a subagent for the status in its metadata file."""
+_ROUND_NOISE = "round"
+"""Noise kind of a subagent's line that has only token counts."""
 _FILES_HEADING = "--- Content from referenced files ---"
+_LAUNCHED = "Background agent launched successfully."
+"""Start of the result of a subagent in the background; instructions follow."""
 _CONTEXT_BLOCK, _END_BLOCK = 900, 901
 """Block numbers of the records of a changed context and of a turn's end."""
 _MAX_FACT_LENGTHS = {"cwd": 800, "version": 60, "git_branch": 120}
@@ -92,8 +101,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     context_records, state = _detect_context_change(line, state)
     kind, subtype = as_text(value.get("type")), as_text(value.get("subtype"))
     records = _decode_by_type(line, kind, subtype)
-    is_noise = not records and kind == "system" and subtype in NOISE
-    noise = subtype if is_noise else ""
+    noise = "" if records else _find_noise(line, kind, subtype)
     if not records and not noise:
         raw = entry.data.decode(errors="replace")
         metadata = {"line_type": kind, "subtype": subtype}
@@ -108,6 +116,14 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     )
 
 
+def _find_noise(line: QwenLine, kind: str, subtype: str) -> str:
+    """Return the kind of noise that a line without records is, or ""."""
+    if kind == "system" and subtype in NOISE:
+        return subtype
+    is_round = kind == "assistant" and not line.parts and line.key.source != MAIN
+    return _ROUND_NOISE if is_round else ""
+
+
 def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
     """Decode the link between a subagent and the call that spawned it."""
     meta = parse_object(entry.data)
@@ -116,13 +132,15 @@ def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
     session_id, file_name = path_parts[-2:]
     agent_id = file_name.removeprefix("agent-").removesuffix(".meta.json")
     agent_type, status = as_text(meta.get("agentType")), as_text(meta.get("status"))
+    # In older files, the call is only part of the agent's id, after the agent's type.
+    call_id = as_text(meta.get("agentId")).removeprefix(f"{agent_type}-")
     facts: dict[str, Any] = {
-        # An agent's id consists of its type and the id of the call that spawned it.
-        "tool_call_id": as_text(meta.get("agentId")).removeprefix(f"{agent_type}-"),
+        "tool_call_id": as_text(meta.get("toolUseId")) or call_id,
         "parent_agent": re.sub(r"[^\w-]", "_", as_text(meta.get("parentAgentId"))),
         "agent_type": agent_type,
         "description": as_text(meta.get("description")),
         "is_finished": True if status and status != "running" else None,
+        "stop_reason": _STOP_REASONS.get(status),
     }
     line = QwenLine(
         value={},
@@ -187,10 +205,9 @@ def _decode_user(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         return results
     is_notification = line.value.get("externalInputKind") == "notification"
     if subtype not in _USER_SUBTYPES or is_notification:
-        return (
-            *results,
-            line.make_event("notice", text, note=subtype or "notification"),
-        )
+        facts = parse_task_notification(text)
+        note = subtype or "notification"
+        return (*results, line.make_event("notice", text, note=note, **facts))
     origin = "queued" if subtype == "mid_turn_user_message" else "prompt"
     metadata = {"origin": origin if line.key.source == MAIN else "task"}
     message = line.make_record("user_message", "user", content=text, metadata=metadata)
@@ -211,18 +228,23 @@ def _prompt_text(line: QwenLine) -> str:
 
 
 def _decode_assistant(line: QwenLine) -> tuple[Record, ...]:
-    """Return one record per part; the first one has the message's token counts."""
+    """Return one record per part; the first one has the message's token counts.
+
+    The tokens of a subagent are also in the telemetry of its main session, for every
+    request and with the model, and are counted there.
+    """
+    is_main = line.key.source == MAIN
+    if not line.parts and not is_main:
+        return ()
     parts = line.parts or [{"text": ""}]
-    is_turn_end = line.key.source == MAIN and not any(
-        "functionCall" in p for p in parts
-    )
+    is_turn_end = is_main and not any("functionCall" in p for p in parts)
     base: dict[str, Any] = {
         "model": as_text(line.value.get("model")),
         "message_id": line.native_id,
         # A subagent's text and calls are separate lines, so text does not end its turn.
         "metadata": {"stop_reason": "end_turn"} if is_turn_end else {},
     }
-    usage = parse_usage(line.value.get("usageMetadata"))
+    usage = parse_usage(line.value.get("usageMetadata")) if is_main else None
     records = [
         _decode_part(line, part, {**base, "block": number})
         for number, part in enumerate(parts)
@@ -260,6 +282,12 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
         is_error = status in ("error", "cancelled") or (
             "error" in response and "output" not in response
         )
+        metadata: dict[str, Any] = {"is_error": True} if is_error else {}
+        if result.get("name") == _SHELL_TOOL:
+            text, exit_metadata = mark_exit_code(*split_exit_code(text))
+            metadata |= exit_metadata
+        if result.get("name") == "agent" and text.startswith(_LAUNCHED):
+            metadata["report"] = _LAUNCHED
         yield line.make_record(
             "tool_result",
             "tool",
@@ -267,7 +295,7 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
             tool_name=as_text(result.get("name")),
             tool_call_id=as_text(result.get("id")),
             block=number,
-            metadata={"is_error": True} if is_error else {},
+            metadata=metadata,
         )
 
 
@@ -296,6 +324,10 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
         case "session_model":
             event = line.make_event("context", note=subtype)
             return (replace(event, model=as_text(payload.get("modelId"))),)
+        case "rewind":
+            # The line follows the last one that remains; without one, nothing remains.
+            is_root = line.value.get("parentUuid", "") is None or None
+            return (line.make_event("rewound", note=subtype, is_root=is_root),)
         case _ if subtype in _SYSTEM_EVENTS:
             names = ("displayText", "userText", "message", "text")
             text = next(filter(None, (as_text(payload.get(n)) for n in names)), "")

@@ -80,4 +80,6 @@ def _lines(agents: list[AgentState], app: App) -> Iterator[str]:
     for agent in agents:
         for root in agent.roots:
             path = sanitize(format_path(root.path, str(app.home)))
-            yield f"{agent.title}: {path}{'' if root.exists else ' (missing)'}"
+            notes = "" if root.exists else " (missing)"
+            notes += " (learned from a hook)" if root.is_learned else ""
+            yield f"{agent.title}: {path}{notes}"

@@ -37,7 +37,7 @@ _POLL_SECONDS = 0.3
     examples=[
         ("leslied follow", "follow all sessions"),
         ("leslied follow last --last 20", "follow it, after its last 20 entries"),
-        ("leslied follow --project app", "follow sessions in folders named app"),
+        ("leslied follow --project app", "follow sessions of the project app"),
         ("leslied follow --json | jq .type", "process records with jq"),
     ],
     see_also=["show", "run", "service"],

@@ -14,7 +14,12 @@ from leslied.errors import UserError
 from leslied.model.query import Order, Selection
 from leslied.queries.session_list import load_session_list
 from leslied.queries.short_ids import make_short_ids
-from leslied.rendering.humanize import format_cost, format_number, format_path
+from leslied.rendering.humanize import (
+    format_cost,
+    format_count,
+    format_number,
+    format_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +45,7 @@ _COLUMNS = (
     cls=LesliedCommand,
     examples=[
         ("leslied list", "the latest sessions"),
-        ("leslied list --project . --since 7d", "this folder, last 7 days"),
+        ("leslied list --project . --since 7d", "this project, last 7 days"),
         ("leslied list --sort cost -n 5", "the five most expensive sessions"),
         ("leslied list --status active", "sessions that are active now"),
         ("leslied list --json | jq .data.sessions[0]", "the newest one, with its cost"),
@@ -64,7 +69,12 @@ _COLUMNS = (
     metavar="N",
     help=f"Show at most N sessions.  [default: {_DEFAULT_LIMIT}; all with --json]",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show all sessions.")
+@click.option(
+    "--all",
+    "show_all",
+    is_flag=True,
+    help="Show all sessions, also those in which nobody said anything.",
+)
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option
 @click.pass_context
@@ -73,6 +83,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     Token counts include subagents. Messages that a fork copied from another session
     count for that other session only. A session is listed if it matches all filters.
+    Sessions in which nobody said anything, without a prompt or an answer, are counted
+    below the table, in JSON as `hidden_sessions`, and listed with --all.
     """
     app = get_app(ctx)
     as_json = options["as_json"]
@@ -105,6 +117,7 @@ def _make_selection(app: App, options: dict[str, Any]) -> Selection:
         order=options["order"],
         is_reversed=options["is_reversed"],
         limit=limit,
+        with_hidden=options["show_all"],
     )
 
 
@@ -113,6 +126,7 @@ def _lines(
 ) -> Iterator[str]:
     if not answer.sessions:
         yield format_no_sessions(selection.filters)
+        yield from _hidden_lines(answer)
         return
     home, shows_cost = str(app.home), selection.order == "cost"
     rows = [
@@ -121,9 +135,9 @@ def _lines(
             session.key.agent,
             format_time(session.ended_at),
             listed.status,
-            format_path(session.cwd, home).rpartition("/")[2] or "-",
+            format_path(session.project, home).rpartition("/")[2] or "-",
             _format_title(session),
-            str(session.units),
+            str(session.current_units),
             str(session.tool_calls),
             format_cost(session.cost) if shows_cost else _format_output_tokens(session),
         )
@@ -140,6 +154,15 @@ def _lines(
     )
     if answer.has_more:
         yield click.style("There are more sessions. Show them with --all.", dim=True)
+    yield from _hidden_lines(answer)
+
+
+def _hidden_lines(answer: SessionList) -> Iterator[str]:
+    """Yield how many sessions are left out because nobody said anything in them."""
+    if answer.hidden:
+        count = format_count(answer.hidden, "session")
+        text = f"{count} without a prompt hidden. Show all with --all."
+        yield click.style(text, dim=True)
 
 
 def _format_title(session: SessionSummary) -> str:

@@ -10,6 +10,7 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_time, json_option, sanitize
+from leslied.graphemes import ellipsize
 from leslied.queries.threads.resume_briefing import load_briefing
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def _unit_lines(briefing: Briefing, unit: Unit) -> Iterator[str]:
 
 
 def _format_call(record: Record) -> str:
-    text = " ".join(record.tool_input.split())
-    if len(text) > _MAX_INPUT_CHARS:
-        text = text[: _MAX_INPUT_CHARS - 1] + "…"
+    text = ellipsize(" ".join(record.tool_input.split()), _MAX_INPUT_CHARS)
     return f"{record.tool_name} {text}"
 
 
@@ -85,9 +84,7 @@ def _text_section_lines(title: str, text: str) -> Iterator[str]:
     if not text.strip():
         return
     yield from ("", f"## {title}", "")
-    text = text.strip()
-    if len(text) > _MAX_TEXT_CHARS:
-        text = text[: _MAX_TEXT_CHARS - 1] + "…"
+    text = ellipsize(text.strip(), _MAX_TEXT_CHARS)
     yield from map(sanitize, text.split("\n"))
 
 

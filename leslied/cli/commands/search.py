@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from leslied.app import App
     from leslied.model.query import Query, Term
-    from leslied.queries.search import SearchHit, SearchMode, SearchResult
+    from leslied.queries.search import SearchMode, SearchResult
 
 _ENTRY_ID_CHARS = 12
 _TYPE_LABELS = {
@@ -83,6 +83,7 @@ def _escape_word(arg: str) -> str:
     show_default=True,
     help="Show at most N entries.",
 )
+@click.option("--all", "with_hidden", is_flag=True, help="Search hidden sessions too.")
 @click.option("--rank", is_flag=True, help="Show the best match first, not the newest.")
 @click.option(
     "--substring",
@@ -124,7 +125,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     result, short_ids = _search(app, parsed_query, options)
     emit(
         result.to_dict,
-        lambda: _lines(result.hits, parsed_query.terms, short_ids),
+        lambda: _lines(result, parsed_query.terms, short_ids),
         as_json=options["as_json"],
         warnings=result.notes,
     )
@@ -134,11 +135,14 @@ def _search(
     app: App, query: Query, options: dict[str, Any]
 ) -> tuple[SearchResult, dict[str, str]]:
     """Return the hits, and the short ids of their sessions."""
+    from msgspec import structs  # noqa: PLC0415 - not for --help
+
     from leslied.queries.search import search  # noqa: PLC0415 - not for --help
     from leslied.queries.short_ids import make_short_ids  # noqa: PLC0415
 
     mode = _choose_mode(options)
     with app.open_queries(reveal=options["reveal"]) as queries:
+        query = structs.replace(query, with_hidden=options["with_hidden"])
         result = search(queries, query, mode, options["limit"])
         ids = {hit.key.session_id for hit in result.hits}
         return result, make_short_ids(queries, ids)
@@ -165,12 +169,12 @@ def _join_arguments(args: Iterable[str]) -> str:
 
 
 def _lines(
-    hits: Iterable[SearchHit], terms: Iterable[Term], short_ids: Mapping[str, str]
+    result: SearchResult, terms: Iterable[Term], short_ids: Mapping[str, str]
 ) -> Iterator[str]:
-    if not hits:
+    if not result.hits:
         yield "Nothing found. Terms match whole words; try 'part*' or --substring."
     highlight = _compile_highlight(terms)
-    for hit in hits:
+    for hit in result.hits:
         label = _TYPE_LABELS.get(hit.type, hit.tool_name)
         if hit.type == "tool_result":
             label = f"{hit.tool_name} result".strip()
@@ -178,6 +182,10 @@ def _lines(
         header = f"{format_time(hit.at)}  {label}  {ids}  {hit.command}"
         yield click.style(sanitize(header), dim=True)
         yield "  " + highlight.sub(_highlight, sanitize(hit.snippet))
+    if result.has_more:
+        count = len(result.hits)
+        more = f"There are more hits. Show more with: -n {10 * count}"
+        yield click.style(more, dim=True)
 
 
 def _compile_highlight(terms: Iterable[Term]) -> re.Pattern[str]:

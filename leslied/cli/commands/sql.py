@@ -21,6 +21,7 @@ from leslied.cli.render.output import (
     print_csv,
     sanitize,
 )
+from leslied.graphemes import ellipsize
 from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, SqlTable, list_views
 from leslied.rendering.humanize import format_count
 
@@ -143,9 +144,8 @@ def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         yield click.style(f"row {number}", dim=True)
         for name, cell in zip(names, row, strict=True):
-            line = sanitize(cell[:_MAX_CELL_CHARS]).replace("\n", " ")
-            ellipsis = "…" if len(cell) > _MAX_CELL_CHARS else ""
-            yield f"  {sanitize(name):<{name_width}}  {line}{ellipsis}"
+            line = sanitize(ellipsize(cell, _MAX_CELL_CHARS)).replace("\n", " ")
+            yield f"  {sanitize(name):<{name_width}}  {line}"
 
 
 def _view_lines(answer: ViewList) -> Iterator[str]:

@@ -17,6 +17,7 @@ from leslied.cli.render.output import (
     parse_time,
     sanitize,
 )
+from leslied.hooks import learned_roots
 from leslied.queries.operations.status import load_status
 from leslied.rendering.humanize import (
     format_ago,
@@ -27,7 +28,7 @@ from leslied.rendering.humanize import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from leslied.app import App
@@ -54,6 +55,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
 
     LAG is the time by which an agent's newest stored entry is behind its newest log.
     Agents that were never used on this machine are left out; see `leslied agents`.
+    SESSIONS counts the sessions that `leslied list` shows.
     """
     app = get_app(ctx)
     settings = app.load_settings()
@@ -89,16 +91,23 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
     yield f"store    {sanitize(path)}, {format_bytes(status.bytes)}"
     yield (
         f"         {format_number(counts['records'])} records, "
-        f"{format_count(counts['sessions'], 'session')}, "
+        f"{format_count(counts['sessions'], 'session')}{_format_hidden(counts)}, "
         f"{format_count(counts['subagents'], 'subagent')}, "
         f"{format_number(counts['noise'])} noise, {counts['rejected']} rejected"
     )
     yield ""
     yield from _agent_lines(status.agents, app.clock.now())
     yield from _outdated_lines(status.agents)
+    yield from _learned_lines(status.agents, app)
     for entry in status.rejected or ():
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
+
+
+def _format_hidden(counts: Mapping[str, int]) -> str:
+    """Format the number of sessions that are not counted; empty if there are none."""
+    hidden = counts["hidden_sessions"]
+    return f" (and {hidden} hidden without a prompt)" if hidden else ""
 
 
 def _format_daemon(daemon: DaemonState) -> str:
@@ -109,6 +118,20 @@ def _format_daemon(daemon: DaemonState) -> str:
     if daemon.paused:
         return f"paused (continue with: leslied unpause); {state}"
     return state
+
+
+def _learned_lines(agents: list[AgentState], app: App) -> Iterator[str]:
+    """Yield a line for each folder that was learned from a hook event."""
+    home = str(app.home)
+    file = format_path(str(app.paths.data_dir / learned_roots.FILE), home)
+    for agent in agents:
+        for root in agent.roots:
+            if root.is_learned:
+                path = format_path(root.path, home)
+                yield sanitize(
+                    f"{agent.name}: also reads {path}, which a hook named; "
+                    f"to forget it, edit {file}"
+                )
 
 
 def _outdated_lines(agents: list[AgentState]) -> Iterator[str]:

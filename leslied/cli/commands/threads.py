@@ -134,8 +134,11 @@ def _list_lines(projects: list[ProjectThreads], app: App) -> Iterable[str]:
             str(len(node.references_to)),
             str(node.subagents),
         )
-        for base, nodes in projects
-        for node in nodes
+        for base, node in sorted(
+            ((base, node) for base, nodes in projects for node in nodes),
+            key=lambda pair: (pair[1].updated_at, pair[1].id),
+            reverse=True,
+        )
     ]
     text_headers = ("THREAD", "STATUS", "CHANGED", "PROJECT", "TITLE")
     count_headers = ("FORKS", "REFS", "SUBAGENTS")

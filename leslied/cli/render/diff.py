@@ -10,6 +10,7 @@ import click
 
 from leslied.cli.render.output import format_table, format_time, sanitize
 from leslied.cli.render.session import render_record
+from leslied.graphemes import ellipsize
 from leslied.model.stats import Cost
 from leslied.rendering.entry_order import iter_in_reading_order
 from leslied.rendering.humanize import (
@@ -196,7 +197,7 @@ def _field_lines(unit: UnitDifference, indent: str) -> Iterator[str]:
 
 
 def _truncate(line: str) -> str:
-    return line if len(line) <= _MAX_LINE_CHARS else line[: _MAX_LINE_CHARS - 1] + "…"
+    return ellipsize(line, _MAX_LINE_CHARS)
 
 
 def _changed_entry_lines(

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from leslied.cli.render.widths import measure_width, truncate_to_width
+from leslied.graphemes import ellipsize, take_characters
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -77,18 +80,10 @@ class RenderOptions:
         Plain output has no width; its lines are cut to MAX_PLAIN_CHARS.
         """
         if not self.width:
-            return (
-                line
-                if len(line) <= MAX_PLAIN_CHARS
-                else line[: MAX_PLAIN_CHARS - 1] + "…"
-            )
-        from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
-
+            return ellipsize(line, MAX_PLAIN_CHARS)
         # Cut before measuring: a line may be a whole file.
-        line = line[: 2 * width].expandtabs(4)
-        if cell_len(line) <= width:
-            return line
-        return set_cell_size(line, width - 1).rstrip() + "…"
+        line = take_characters(line, 8 * width).expandtabs(4)
+        return truncate_to_width(line, width)
 
     def shorten_path(self, path: str) -> str:
         """Make a path below the session's folder relative, except in plain output."""
@@ -115,13 +110,6 @@ def collapse_gaps(lines: Iterable[str]) -> Iterator[str]:
             yield gap
             gap = None
         yield line
-
-
-def measure_width(text: str) -> int:
-    """Return the columns that the text takes, ignoring colours."""
-    from rich.cells import cell_len  # noqa: PLC0415 - plain text is never measured
-
-    return cell_len(click.unstyle(text))
 
 
 def find_terminal_width() -> int:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.cli.render.widths import (
+    measure_room,
+    measure_width,
+    truncate_to_width,
+)
 from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
 from leslied.errors import UserError
 from leslied.paths import read_environ
 from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from leslied.model.source import SourceProblem
 
-_EMOJI_MODIFIERS = re.compile(
-    "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]"
-)
-"""Characters that modify an emoji. Terminals disagree on the width of the result."""
 _DEFAULT_WIDTH = 120
 _MIN_STRETCH_WIDTH = 24
 """Columns are dropped before the stretch column gets narrower than this."""
@@ -191,13 +192,11 @@ def format_table(
     the widest columns are cut. `right_aligned` and `droppable` hold headers. Without a
     terminal, no column is left out.
     """
-    from rich.cells import cell_len  # noqa: PLC0415
-
     cells = [
         [_flatten_cell(cell[:_MAX_CELL_CHARS]) for cell in row]
         for row in (headers, *rows)
     ]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(measure_room, column)) for column in zip(*cells, strict=True)]
     right_indexes = {i for i, name in enumerate(headers) if name in right_aligned}
     droppable_indexes = [headers.index(name) for name in droppable if name in headers]
     if stretch is None:
@@ -216,10 +215,8 @@ def format_table(
 
 
 def _flatten_cell(text: str) -> str:
-    """Put the text on one line and drop characters of uncertain width."""
-    return _EMOJI_MODIFIERS.sub(
-        "", sanitize(text).replace("\n", " ").replace("\t", " ")
-    )
+    """Put the text on one line."""
+    return sanitize(text).replace("\n", " ").replace("\t", " ")
 
 
 def _fit_columns(
@@ -270,11 +267,8 @@ def _shrink_columns(widths: list[int]) -> list[int]:
 
 def _fit_cell(text: str, width: int, *, is_right_aligned: bool) -> str:
     """Cut or pad the text to the width."""
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
-
-    if cell_len(text) > width:
-        return set_cell_size(text, width - 1) + "…"
-    space = " " * (width - cell_len(text))
+    text = truncate_to_width(text, width)
+    space = " " * (width - measure_width(text))
     return space + text if is_right_aligned else text + space
 
 

@@ -10,11 +10,15 @@ from leslied.cli.render.options import (
     MAX_PLAIN_CHARS,
     Gap,
     format_more_lines,
-    measure_width,
 )
 from leslied.cli.render.output import sanitize
+from leslied.cli.render.widths import measure_width
+from leslied.model.record import SHELL
 from leslied.rendering.edits import find_edits
+from leslied.rendering.events import EventFinder
 from leslied.rendering.labels import LABEL_ARGUMENTS, find_label, is_path
+from leslied.rendering.messages import get_full_text, get_report_or_text
+from leslied.rendering.text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +26,16 @@ if TYPE_CHECKING:
     from leslied.cli.render.options import RenderOptions
     from leslied.model.record import Record
     from leslied.rendering.edits import FileEdit
+    from leslied.rendering.events import ShownEvent
 
 _LABEL_ARGUMENTS = (*LABEL_ARGUMENTS, "input")
+_EVENT_MARKS = {
+    "interrupted": "✗",
+    "rewound": "↶",
+    "compacted": "≈",
+    "command": "≈",
+    "notification": "◆",
+}
 
 
 class RecordRenderer:
@@ -39,9 +51,16 @@ class RecordRenderer:
         self._options = options
         self._diffed_call_ids: set[str] = set()
         """Ids of calls whose edits were shown as a diff."""
+        self._events = EventFinder()
 
     def render(self, record: Record, indent: str) -> Iterator[str]:
-        """Yield the lines of one record, none if it is not shown."""
+        """Return the lines of one record, none if it is not shown."""
+        event = self._events.find_event(record)
+        if event and event.text:
+            return self._event_lines(event, indent)
+        return self._content_lines(record, indent)
+
+    def _content_lines(self, record: Record, indent: str) -> Iterator[str]:
         options = self._options
         match record.type:
             case "user_message":
@@ -52,14 +71,16 @@ class RecordRenderer:
                 yield from self._call_lines(record, indent)
             case "tool_result" if options.tool_output != "none":
                 yield from self._result_lines(record, indent)
+            case "system_event" if record.is_output:
+                yield from self._program_lines(record, indent)
             case "error":
                 yield from self._prefixed_lines(f"✗ {record.content}", indent, fg="red")
             case "thinking" if options.include_thinking and record.content.strip():
                 yield from self._thought_lines(record, indent)
             case "unknown" if options.is_full:
                 yield indent + sanitize(f"? {record.content[:MAX_PLAIN_CHARS]}")
-            case "system_event":
-                yield from self._event_lines(record, indent)
+            case "system_event" if options.is_full:
+                yield from self._bookkeeping_lines(record, indent)
 
     def _prompt_lines(self, record: Record, indent: str) -> Iterator[str]:
         yield Gap(indent.rstrip())
@@ -159,10 +180,19 @@ class RecordRenderer:
             self._diffed_call_ids.discard(record.tool_call_id)
             if not (is_error or is_whole):
                 return
-        lines = (record.spilled or record.content).strip("\n").split("\n")
-        visible_lines = lines if is_whole else lines[: options.max_result_lines]
+        text = get_full_text(record) if is_whole else get_report_or_text(record)
         style: dict[str, Any] = {"fg": "red"} if is_error else {"dim": True}
         prefix = indent + options.paint("  ✗ " if is_error else "  └ ", **style)
+        yield from self._excerpt_lines(text, indent, prefix, style)
+
+    def _excerpt_lines(
+        self, text: str, indent: str, prefix: str, style: dict[str, Any]
+    ) -> Iterator[str]:
+        """Yield the first lines of the text, or all of them; the first has a prefix."""
+        options = self._options
+        is_whole = options.tool_output == "whole"
+        lines = text.strip("\n").split("\n")
+        visible_lines = lines if is_whole else lines[: options.max_result_lines]
         for line in visible_lines:
             for piece in self._fit_line(line, prefix, is_whole=is_whole):
                 yield (prefix + options.paint(piece, **style)) if piece else prefix
@@ -171,6 +201,15 @@ class RecordRenderer:
             yield prefix + options.paint(
                 format_more_lines(len(lines) - len(visible_lines)), dim=True
             )
+
+    def _program_lines(self, record: Record, indent: str) -> Iterator[str]:
+        """Yield what a person's command printed, or a message that was injected."""
+        if record.tool_name == SHELL:
+            yield from self._result_lines(record, indent)
+            return
+        label = sanitize(" ".join(record.tool_name.split()))
+        yield indent + self._options.paint(f"● {label}", fg="magenta")
+        yield from self._prefixed_lines(record.content, indent + "  ")
 
     def _fit_line(self, line: str, prefix: str, *, is_whole: bool) -> Iterator[str]:
         """Yield the pieces of the wrapped line; unless `is_whole`, truncate it."""
@@ -181,16 +220,19 @@ class RecordRenderer:
         else:
             yield options.truncate(sanitize(line), width)
 
-    def _event_lines(self, record: Record, indent: str) -> Iterator[str]:
+    def _event_lines(self, event: ShownEvent, indent: str) -> Iterator[str]:
+        line = f"{_EVENT_MARKS[event.kind]} {first_line(event.text, 200)}"
+        yield from self._prefixed_lines(line, indent, fg="magenta")
+        if event.kind == "notification" and event.detail:
+            style = {"dim": True}
+            prefix = indent + self._options.paint("  └ ", **style)
+            yield from self._excerpt_lines(event.detail, indent, prefix, style)
+
+    def _bookkeeping_lines(self, record: Record, indent: str) -> Iterator[str]:
         kind, note = record.metadata.get("kind"), record.metadata.get("note")
-        if note == "interrupt":
-            yield indent + self._options.paint("✗ interrupted", fg="magenta")
-        elif kind == "compacted" and note == "compact_boundary":
-            yield indent + self._options.paint("≈ conversation compacted", fg="magenta")
-        elif self._options.is_full:
-            text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
-            description = " ".join(str(part) for part in (kind, note, text) if part)
-            yield from self._prefixed_lines(f"· {description}", indent, dim=True)
+        text = record.content.strip().replace("\n", " ")[:MAX_PLAIN_CHARS]
+        description = " ".join(str(part) for part in (kind, note, text) if part)
+        yield from self._prefixed_lines(f"· {description}", indent, dim=True)
 
     def _prefixed_lines(self, text: str, prefix: str, **style: Any) -> Iterator[str]:
         """Yield the wrapped lines of the text, each after the prefix."""

@@ -9,10 +9,10 @@ from leslied.cli.render.options import (
     RenderOptions,
     collapse_gaps,
     find_terminal_width,
-    measure_width,
 )
 from leslied.cli.render.output import format_time, sanitize
 from leslied.cli.render.record import RecordRenderer
+from leslied.cli.render.widths import measure_width
 from leslied.rendering.entry_order import iter_in_reading_order
 from leslied.rendering.humanize import (
     format_cost,
@@ -52,7 +52,8 @@ def render_header(
         session.model,
         f"{format_time(session.started_at)} to {format_time(session.ended_at)}",
         status,
-        format_count(session.units, "unit"),
+        format_count(session.current_units, "unit"),
+        _format_rewound(session),
         format_count(session.tool_calls, "tool call"),
         f"{format_number(session.usage.output_tokens)} tokens out",
         format_cost(session.cost) if session.cost.priced else "",
@@ -126,6 +127,12 @@ def _render_unit(
         yield from _render_unit(subagent, inner_indent, renderer, options)
 
 
+def _format_rewound(session: SessionSummary) -> str:
+    """Return how many units the user took back; empty if none."""
+    count = session.units - session.current_units
+    return f"{count} rewound" if count else ""
+
+
 def _list_started_subagents(record: Record, subagents: Sequence[Unit]) -> list[Unit]:
     """Return the subagents that the record started; none if it is not a call."""
     call_id = record.tool_call_id if record.type == "tool_use" else ""
@@ -145,6 +152,8 @@ def _format_unit_header(unit: Unit, indent: str, options: RenderOptions) -> str:
         facts.append(unit.stop_reason)
         if unit.agent_mode != "agent":
             facts.append(unit.agent_mode)
+        if unit.is_rewound:
+            facts.append("rewound")
     header = f"── {sanitize(' · '.join(facts))} ──"
     if options.is_rich:
         width = options.width_after(indent)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from leslied.cli.render.output import sanitize
+from leslied.cli.render.widths import pad_to_width
 from leslied.queries.short_ids import shorten_ids
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class SessionLabels:
         """Format id and folder of a session, or parent id and task of a subagent."""
         short_id = self._shorten_id(key.session_id)
         if summary is None or not summary.is_subagent:
-            folder = summary.cwd.rstrip("/").rpartition("/")[2] if summary else ""
+            folder = summary.project.rstrip("/").rpartition("/")[2] if summary else ""
             return _fit_label(f"{short_id} {folder or key.agent}")
         # The type alone is ambiguous: several subagents of one type may run at once.
         name = summary.description or summary.agent_type
@@ -53,9 +54,4 @@ def pick_color(session_id: str) -> str:
 
 def _fit_label(label: str) -> str:
     """Return the label on one line, cut or padded to LABEL_WIDTH."""
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415
-
-    line = sanitize(" ".join(label.split()))
-    if cell_len(line) > LABEL_WIDTH:
-        return set_cell_size(line, LABEL_WIDTH - 1) + "…"
-    return set_cell_size(line, LABEL_WIDTH)
+    return pad_to_width(sanitize(" ".join(label.split())), LABEL_WIDTH)

@@ -28,7 +28,7 @@ def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
             format_time(unit.started_at)[len("2026-") :] or "-",
             format_duration(unit),
             str(unit.tool_calls),
-            unit.stop_reason,
+            "rewound" if unit.is_rewound else unit.stop_reason,
             unit.chat_id,
             " ".join(unit.prompt.split()) or "-",
         )

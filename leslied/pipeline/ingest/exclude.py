@@ -1,24 +1,15 @@
-"""Which folders are excluded: those of `projects.exclude`; all if an agent is off.
-
-Agents and users spell one folder in several ways: through a symlink, with `..`, or
-with a wildcard that matches a symlink. Globs and folders are therefore resolved
-before they are compared, and a folder is excluded if any of its spellings matches.
-"""
+"""Which folders are excluded: those of `projects.exclude`; all if an agent is off."""
 
 from __future__ import annotations
 
-import glob
-import os
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from leslied.folder_globs import make_folder_matcher
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from leslied.config import Settings
-
-_MAX_CACHED_FOLDERS = 1024
 
 
 def make_exclude_predicate(
@@ -32,53 +23,3 @@ def make_exclude_predicate(
         return lambda _: True
     globs = settings.projects.exclude
     return make_folder_matcher(globs) if globs else None
-
-
-def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Return a predicate of a folder, true if it or a folder above it is excluded.
-
-    Answers are cached, so make a new matcher whenever settings are read again: links
-    may have changed since.
-    """
-    patterns = [os.path.expanduser(pattern) for pattern in globs]  # noqa: PTH111 - a glob
-
-    @lru_cache(maxsize=_MAX_CACHED_FOLDERS)
-    def is_excluded(folder: str) -> bool:
-        if not folder:
-            return False
-        spellings = {os.path.normpath(folder), _resolve(folder)}
-        return any(
-            fnmatchcase(spelling, expanded)
-            or fnmatchcase(spelling, expanded.rstrip("/") + "/*")
-            for pattern in patterns
-            for expanded in _expand(pattern)
-            for spelling in spellings
-        )
-
-    return is_excluded
-
-
-def _expand(pattern: str) -> Iterator[str]:
-    """Yield the pattern, its resolved form, and the targets of links it matches."""
-    yield os.path.normpath(pattern)
-    parts = pattern.split("/")
-    wildcards = (n for n, part in enumerate(parts) if glob.has_magic(part))
-    first_wildcard = next(wildcards, len(parts))
-    literal_path = _resolve("/".join(parts[:first_wildcard]) or "/")
-    yield "/".join([glob.escape(literal_path).rstrip("/"), *parts[first_wildcard:]])
-    if first_wildcard == len(parts):
-        return
-    # `~/clients/*` excludes `/data/acme` too if `~/clients/acme` is a link to it:
-    # agents log the resolved folder, which no resolved glob would match.
-    for path in glob.iglob(pattern, include_hidden=True):  # noqa: PTH207 - absolute
-        resolved = _resolve(path)
-        if resolved != path:
-            yield glob.escape(resolved)
-
-
-def _resolve(path: str) -> str:
-    """Return the path without links and `..`; a path that cannot exist stays as is."""
-    try:
-        return os.path.realpath(path) if path.startswith("/") else path
-    except (OSError, ValueError):
-        return path

@@ -107,6 +107,7 @@ class Ingest(Stage):
             total = sum(source.stamp.size for source in sources) if is_first else 0
             report = self.commit(read(sources), total)
         self._clear_failures(sources, report)
+        self.store.mark_present(agent, (os.fsencode(s.path) for s in sources))
         self._mark_gone(discovery)
         report.is_scan = True
         report.sources = discovery.count

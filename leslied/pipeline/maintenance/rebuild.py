@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
+    from leslied.model.record import SessionKey
     from leslied.model.source import Cursor, Root, SourceRef
     from leslied.pipeline.progress import ProgressCallback
 
@@ -140,6 +141,11 @@ class Rebuild:
             created_us, metadata = self._load_metadata(old, manifest, report)
             self._restore_metadata(store, created_us, metadata)
             if old:
+                with store.projects() as projects:
+                    projects.save_folders(
+                        activity.folder for activity in old.projects.list_folders()
+                    )
+                    projects.save_repositories(old.projects.list_repositories())
                 with store.metadata() as ledger:
                     ledger.restore_observed_times(old.iter_observed_times())
                 with RebuildReader(self._new_path) as new:
@@ -325,18 +331,37 @@ def open_store(
 def _compare_stores(
     old: RebuildReader, new: RebuildReader, report: RebuildReport
 ) -> None:
-    """Count the same, changed, new and lost sessions and entries in the report."""
-    before, after = old.hash_sessions(), new.hash_sessions()
+    """Count the same, changed, new and lost sessions and entries in the report.
+
+    A session with a subagent that changed has changed, too.
+    """
+    before, after = _group_digests(old), _group_digests(new)
     report.new_sessions = len(after.keys() - before.keys())
-    for key, old_digest in before.items():
-        if old_digest == after.get(key):
+    for session, old_digests in before.items():
+        new_digests = after.get(session, {})
+        if old_digests == new_digests:
             report.same_sessions += 1
             continue
-        report.lost_entries += len(old.load_entry_ids(key) - new.load_entry_ids(key))
-        if key in after:
-            report.changed_sessions.append(key.session_id)
+        report.lost_entries += sum(
+            len(old.load_entry_ids(key) - new.load_entry_ids(key))
+            for key, digest in old_digests.items()
+            if digest != new_digests.get(key)
+        )
+        _, session_id = session
+        if new_digests:
+            report.changed_sessions.append(session_id)
         else:
-            report.lost_sessions.append(key.session_id)
+            report.lost_sessions.append(session_id)
+
+
+def _group_digests(
+    reader: RebuildReader,
+) -> dict[tuple[str, str], dict[SessionKey, bytes]]:
+    """Return the digests of each session and its subagents, by agent and session id."""
+    groups: dict[tuple[str, str], dict[SessionKey, bytes]] = {}
+    for key, digest in reader.hash_sessions().items():
+        groups.setdefault((key.agent, key.session_id), {})[key] = digest
+    return groups
 
 
 def _check_loss(report: RebuildReport, *, accept_loss: bool) -> None:

@@ -178,7 +178,7 @@ class AssetIndex(Stage):
         session: SessionSummary,
         report: AssetIndexReport,
     ) -> bool:
-        """Call `work(session, report)` unless it is paused; return if it succeeded."""
+        """Call `work(session, report)`, if it may be retried; return its success."""
         name, bound_work = session.key.session_id, partial(work, session, report)
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
@@ -316,7 +316,7 @@ def _summarize_thread(
         "status": status,
         "started_at": encode_time(session.started_at),
         "ended_at": encode_time(session.ended_at),
-        "prompts": session.units,
+        "prompts": session.current_units,
         "tool_calls": session.tool_calls,
         "assets": [_summarize_asset(asset) for asset in index["assets"]],
         "progress": index["progress"],
@@ -333,4 +333,6 @@ def _summarize_asset(asset: Mapping[str, Any]) -> dict[str, Any]:
         summary["updated_at"] = max(
             (file["updated_at"] for file in files), default=None
         )
+        if rewound := sum(file.get("rewound", False) for file in files):
+            summary["rewound"] = rewound
     return summary

@@ -1,29 +1,35 @@
-"""The hook events stage: read logs that hooks name, mark ended sessions as stopped."""
+"""The hook events stage: read logs that hooks name, record ends that they announce."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.errors import StoreUnusable
-from leslied.hooks import AGENT_NAME, inbox, injection_state, spool
+from leslied.hooks import AGENT_NAME, inbox, injection_state, scope, spool
 from leslied.hooks.files import remove_file
-from leslied.model.source import Root, WatchDepth
-from leslied.model.times import to_ns
+from leslied.model.record import SessionKey
+from leslied.model.source import Environment, Root, WatchDepth
+from leslied.model.times import from_us, to_ns
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import IngestReport
+from leslied.pipeline.root_learning import RootLearner
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from leslied.clock import Clock
     from leslied.pipeline.ingest.stage import Ingest
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.pipeline.stages.stop_detection import StopDetection
 
+_MAX_ANNOUNCED_ENDS = 200
+"""Announced ends of turns that are remembered; the oldest are forgotten."""
 _MAX_ATTEMPTS = 3
 """Attempts after which an event that fails unexpectedly is dropped."""
 
@@ -40,6 +46,8 @@ class HookEventsReport(Report):
     ingest: IngestReport = field(default_factory=IngestReport)
     unknown_folders: set[Path] = field(default_factory=set)
     """Folders of named logs that are not below any agent's root."""
+    learned_roots: set[Path] = field(default_factory=set)
+    """Folders of the agent that were learned from named logs."""
 
     event = "hooks.events"
 
@@ -52,6 +60,17 @@ class HookEventsReport(Report):
     def has_changes(self) -> bool:
         """Return whether later stages may have new work."""
         return self.stopped > 0
+
+    @property
+    def needs_reload(self) -> bool:
+        """Return whether there are new folders to read."""
+        return bool(self.learned_roots)
+
+    def list_events(self) -> Iterator[LogEvent]:
+        """Yield everything that the daemon logs, with each learned folder."""
+        yield from Report.list_events(self)
+        for folder in self.learned_roots:
+            yield LogEvent("hooks.learn", {"path": str(folder)}, is_warning=False)
 
     def list_warnings(self) -> Iterator[LogEvent]:
         """Yield a log event for everything that could not be used."""
@@ -73,6 +92,12 @@ class HookEvents(Stage):
     stop_detection: StopDetection
     clock: Clock
     failures: Failures = field(default_factory=Failures)
+    learner: RootLearner | None = None
+    exclude: tuple[str, ...] = ()
+    """Globs of the folders whose sessions are not stored."""
+    announced_ends: dict[SessionKey, datetime] = field(default_factory=dict)
+    """When a hook last announced the end of a session's turn, the latest last. This is
+    not saved: without it, the transcript is written two seconds later."""
     name = "hook events"
 
     @classmethod
@@ -89,6 +114,8 @@ class HookEvents(Stage):
             stop_detection,
             context.clock,
             context.failures,
+            _make_learner(context),
+            context.settings.projects.exclude,
         )
 
     @property
@@ -101,12 +128,18 @@ class HookEvents(Stage):
         """Return the folder of pending hook events."""
         return self.data_dir / spool.FOLDER
 
-    def run(self, budget: Budget = FULL_BUDGET) -> HookEventsReport:  # noqa: ARG002
-        """Read the logs that hooks named, and mark ended sessions as stopped.
+    def adopt(self, previous: HookEvents) -> None:
+        """Take over the announced ends of turns."""
+        self.announced_ends.update(previous.announced_ends)
+
+    def run(self, budget: Budget = FULL_BUDGET) -> HookEventsReport:
+        """Read the logs that hooks named, record ends of turns and of sessions.
 
         A file whose event fails unexpectedly stays in the spool until it succeeds or
         has failed too often. No entry is lost then: the next scan reads the log.
         """
+        if budget.is_scan:
+            self._save_scope()
         now_ns = to_ns(self.clock.now())
         spooled = spool.read_events(str(self.data_dir), now_ns)
         report = HookEventsReport(dropped=spooled.dropped)
@@ -118,6 +151,7 @@ class HookEvents(Stage):
         if not events:
             return report
         report.events = len(events)
+        self._record_announced_ends(events, now_ns)
         try:
             self._process(list(events.values()), report, now_ns)
         except StoreUnusable:
@@ -133,6 +167,19 @@ class HookEvents(Stage):
         for path in processed:
             remove_file(path)
         return report
+
+    def _record_announced_ends(
+        self, events: Mapping[str, dict[str, str]], now_ns: int
+    ) -> None:
+        """Record when hooks announced that a turn ends; forget the oldest."""
+        for path, event in events.items():
+            if event["hook_event_name"] == "Stop" and "session_id" in event:
+                key = SessionKey(AGENT_NAME, event["session_id"])
+                self.announced_ends.pop(key, None)
+                time_ns = min(spool.parse_time_ns(path), now_ns)
+                self.announced_ends[key] = from_us(time_ns // 1000)
+        for key in list(self.announced_ends)[:-_MAX_ANNOUNCED_ENDS]:
+            del self.announced_ends[key]
 
     def _process_alone(
         self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int
@@ -171,13 +218,51 @@ class HookEvents(Stage):
         keys = ("transcript_path", "agent_transcript_path")
         logs = {event.get(key, "") for event in events for key in keys}
         paths = [Path(log) for log in sorted(logs) if _is_absolute_path(log)]
-        roots = [root.path for ingest in self.ingests for root in ingest.roots]
         for path in paths:
-            if not any(path.is_relative_to(root) for root in roots):
-                report.unknown_folders.add(path.parent)
+            if not self._is_below_root(path):
+                self._learn_root(path, report)
         for ingest in self.ingests:
             if ingest.adapter.name == AGENT_NAME:
                 report.ingest += ingest.ingest_files(paths)
+
+    def _is_below_root(self, path: Path) -> bool:
+        roots = [root.path for ingest in self.ingests for root in ingest.roots]
+        return any(path.is_relative_to(root) for root in roots)
+
+    def _learn_root(self, log: Path, report: HookEventsReport) -> None:
+        """Learn the folder of a log that is not below any root, if it is safe."""
+        with suppress(OSError):
+            if self._is_below_root(log.resolve()):
+                return
+        folder = self.learner.learn(log) if self.learner else None
+        if folder:
+            report.learned_roots.add(folder)
+        else:
+            report.unknown_folders.add(log.parent)
+
+    def _save_scope(self) -> None:
+        """Tell hooks which logs are read; none if the agent is disabled."""
+        is_enabled = self.learner is None or self.learner.is_enabled
+        roots = [
+            str(root.path)
+            for ingest in self.ingests
+            for root in ingest.roots
+            if is_enabled and ingest.adapter.name == AGENT_NAME
+        ]
+        with suppress(OSError):
+            scope.save(str(self.data_dir), roots, list(self.exclude))
+
+
+def _make_learner(context: StageContext) -> RootLearner:
+    (adapter,) = (each for each, _ in context.agents if each.name == AGENT_NAME)
+    environment = Environment(home=context.home, environ={}, platform="")
+    return RootLearner(
+        agent=AGENT_NAME,
+        data_dir=context.paths.data_dir,
+        own_folders=(context.paths.data_dir, context.paths.state_dir),
+        make_roots=lambda folder: list(adapter.roots(environment, [folder])),
+        is_enabled=context.settings.agent(AGENT_NAME).enabled,
+    )
 
 
 def _is_absolute_path(text: str) -> bool:

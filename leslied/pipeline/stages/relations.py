@@ -11,11 +11,13 @@ import json
 import os
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.graphemes import ellipsize
 from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
 from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
@@ -154,6 +156,7 @@ class RelationsSync(Stage):
             "metadata": {
                 "agent": main.key.agent,
                 "subagents": self._list_subagents(main),
+                **self._list_rewound(main),
             },
             "parent_id": None,
         }
@@ -171,14 +174,19 @@ class RelationsSync(Stage):
                 "description": self._to_safe_line(child.description),
             }
             for child in children
+            if not child.is_hidden
         ]
+
+    def _list_rewound(self, main: SessionSummary) -> dict[str, list[str]]:
+        """Return the chat ids of the units that the user took back, if any."""
+        units = chain(*main.rewound)
+        chat_ids = [self.reader.find_chat_id(main.key, unit) for unit in units]
+        return {"rewound": chat_ids} if chat_ids else {}
 
     def _to_safe_line(self, text: str) -> str:
         """Return the text redacted, on one line, and cut to `_MAX_TITLE_LENGTH`."""
         line = " ".join(self.redact(text).split())
-        if len(line) <= _MAX_TITLE_LENGTH:
-            return line
-        return line[: _MAX_TITLE_LENGTH - 1] + "…"
+        return ellipsize(line, _MAX_TITLE_LENGTH)
 
     def _update_project(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport

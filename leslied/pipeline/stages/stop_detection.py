@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied import tail
+from leslied.model.times import to_us
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
+from leslied.sessions.status import SETTLE_AFTER, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from leslied.agents import AgentAdapter
+    from leslied.clock import Clock
     from leslied.model.session import ProcessRegistry
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
@@ -49,6 +52,7 @@ class StopDetection(Stage):
     """
 
     store: Store
+    clock: Clock
     registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]]
     is_final: bool = False
     """Whether every session counts as stopped."""
@@ -66,6 +70,7 @@ class StopDetection(Stage):
         """Make the stage."""
         return cls(
             store=context.store,
+            clock=context.clock,
             registries=context.registries,
             is_final=context.is_final,
         )
@@ -97,7 +102,23 @@ class StopDetection(Stage):
             for key_agent, session_id in self.ended_sessions
             if key_agent == agent
         ]
+        ended += self._list_unregistered(adapter, registries)
         return self.store.mark_stopped(agent, ended) if ended else 0
+
+    def _list_unregistered(
+        self, adapter: AgentAdapter, registries: Sequence[ProcessRegistry]
+    ) -> list[str]:
+        """List sessions whose process came and went between two runs."""
+        entrypoints = adapter.registered_entrypoints
+        if not entrypoints or not tail.are_registries_readable(registries):
+            return []
+        now = self.clock.now()
+        return self.store.list_unregistered(
+            adapter.name,
+            entrypoints,
+            compute_stop_cutoff_us(now),
+            to_us(now - SETTLE_AFTER),
+        )
 
     def adopt(self, previous: StopDetection) -> None:
         """Take over which sessions were live and which ended."""

@@ -16,7 +16,7 @@ from leslied.layout import (
     split_thread_path,
     thread_folder,
 )
-from leslied.model.times import EPOCH
+from leslied.model.times import EPOCH, to_us
 from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
 from leslied.sessions.tools import list_tool_names
 from leslied.sinks._thread_index import render_json
@@ -95,7 +95,9 @@ class ThreadAssets:
     """Returns the text of a plan that an agent stored at a path, or None."""
     _old_fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
     _fingerprints: dict[str, FileFingerprint] = field(default_factory=dict)
-    _files_written: int = 0
+    _rewound_transcripts: set[str] = field(default_factory=set)
+    """Paths of the transcripts of units that the user took back."""
+    _files_changed: int = 0
 
     def run(self, fingerprints_json: str) -> ThreadAssetsReport:
         """Write the thread's index if it changed, and return it in a report.
@@ -106,6 +108,11 @@ class ThreadAssets:
         self._old_fingerprints = msgspec.json.decode(
             fingerprints_json or "{}", type=dict[str, FileFingerprint]
         )
+        if self.session.rewound:
+            paths = self.reader.find_transcript_paths(self.session.key)
+            self._rewound_transcripts = {
+                path for unit, path in paths.items() if self.session.is_rewound(unit)
+            }
         scanned = find_assets_in_roots(self.roots, self.session.thread_id)
         assets = [self._describe_asset(root, asset) for root, asset in scanned]
         assets += self._write_collected_assets({asset.type for asset in assets})
@@ -125,7 +132,7 @@ class ThreadAssets:
         self._write_if_changed(name, render_json(index), old_text)
         stamp = compute_thread_stamp(self.roots, self.session.thread_id)
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
-        return ThreadAssetsReport(index, stamp, fingerprints, self._files_written)
+        return ThreadAssetsReport(index, stamp, fingerprints, self._files_changed)
 
     def record_changes(self) -> set[SessionKey]:
         """Save the file changes in new units of the session and its subagents.
@@ -179,13 +186,28 @@ class ThreadAssets:
 
     def _describe_asset(self, root: Path, scanned: ScannedAsset) -> Asset:
         changes = self._find_changes(root, scanned)
-        files = [self._describe_file(root, file, changes) for file in scanned.files]
+        scanned_files: Sequence[ScannedFile] = scanned.files
+        if scanned.type == "transcript":
+            scanned_files = self._sort_transcripts(scanned_files)
+        files = [self._describe_file(root, file, changes) for file in scanned_files]
         return Asset(
             type=scanned.type,
             path=scanned.path,
             is_folder=scanned.is_folder,
             files=files,
             omitted_files=scanned.omitted_files,
+        )
+
+    def _sort_transcripts(self, files: Sequence[ScannedFile]) -> list[ScannedFile]:
+        """Sort transcripts by the start of their units; names have only the minute.
+
+        A file that leslied did not write is sorted by its last write.
+        """
+        with self.store.transcripts() as ledger:
+            start_times = ledger.list_start_times(self.session.key)
+        return sorted(
+            files,
+            key=lambda file: start_times.get(file.path, (to_us(file.updated_at), 0)),
         )
 
     def _find_changes(self, root: Path, asset: ScannedAsset) -> list[FileChange]:
@@ -230,6 +252,7 @@ class ThreadAssets:
             sha256=fingerprint.sha256,
             updated_at=file.updated_at,
             changes=[c for c in changes if c.path == f"{root}/{file.path}"],
+            is_rewound=f"{root}/{file.path}" in self._rewound_transcripts,
         )
 
     def _write_collected_assets(self, types_in_folder: set[str]) -> list[Asset]:
@@ -239,7 +262,11 @@ class ThreadAssets:
         earlier copy if its type is skipped or the session no longer has the asset.
         """
         with self.store.assets() as ledger:
-            changes = ledger.list_file_changes(self.session.key)
+            changes = [
+                change
+                for change in ledger.list_file_changes(self.session.key)
+                if not self.session.is_rewound(change.unit)
+            ]
         collected = {
             asset.type: asset
             for asset in collect_assets(changes, self.is_plan_file, self.read_plan)
@@ -255,7 +282,7 @@ class ThreadAssets:
                 assets.append(self._describe_collected(name, asset, data))
             elif old_text is not None:
                 sinks.remove_file(self.roots[0], name)
-                self._files_written += 1
+                self._files_changed += 1
         return assets
 
     def _describe_collected(
@@ -285,7 +312,7 @@ class ThreadAssets:
     def _write_if_changed(self, name: str, data: bytes, old_text: str | None) -> None:
         if old_text is None or old_text.encode(errors="replace") != data:
             sinks.write_file(self.roots[0], name, data)
-            self._files_written += 1
+            self._files_changed += 1
 
 
 def find_assets_in_roots(

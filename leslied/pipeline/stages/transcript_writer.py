@@ -15,7 +15,7 @@ from leslied import sinks
 from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
-from leslied.pipeline.stage import Report
+from leslied.pipeline.stage import LogEvent, Report
 from leslied.sinks import leslie
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class SettleReport(Report):
     units: int = 0
     files_written: int = 0
     files_removed: int = 0
+    moved_threads: dict[str, str] = field(default_factory=dict)
+    """New folder of threads that moved, by thread id."""
 
     event = "transcripts.write"
 
@@ -51,6 +53,13 @@ class SettleReport(Report):
     def has_changes(self) -> bool:
         """Return whether later stages may have new work."""
         return self.units > 0
+
+    def list_events(self) -> Iterator[LogEvent]:
+        """Yield everything that the daemon logs, with each thread that moved."""
+        yield from Report.list_events(self)
+        for thread_id, folder in self.moved_threads.items():
+            fields = {"thread": thread_id, "folder": folder}
+            yield LogEvent("thread.folder", fields, is_warning=False)
 
 
 @dataclass(slots=True)
@@ -144,8 +153,7 @@ class TranscriptWriter:
         """Write a file below the base; create the folder's `.gitignore` if missing."""
         if self._base.is_relative_to(self.central):
             sinks.make_folder(self._base)
-        if sinks.read_file(self._base, GITIGNORE_FILE) is None:
-            sinks.write_file(self._base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
+        write_gitignore(self._base)
         sinks.write_file(self._base, name, data)
         self.report.files_written += 1
 
@@ -176,6 +184,12 @@ class TranscriptWriter:
 
     def _get_reserved(self, unit: Unit) -> Transcript:
         return self.reserved[unit.summary.key, unit.number]
+
+
+def write_gitignore(base: Path) -> None:
+    """Create the folder's `.gitignore` if missing; raise SinkError if that fails."""
+    if sinks.read_file(base, GITIGNORE_FILE) is None:
+        sinks.write_file(base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
 
 
 def _iter_units(units: Iterable[Unit]) -> Iterator[Unit]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
@@ -21,17 +23,22 @@ from leslied.pipeline.stages.transcript_writer import (
     MAX_TRANSCRIPTS,
     SettleReport,
     TranscriptWriter,
+    write_gitignore,
 )
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
-from leslied.sessions.status import is_unit_finished
+from leslied.sessions.status import (
+    SETTLE_AFTER,
+    compute_settle_delay,
+    find_settle_time,
+)
 from leslied.sessions.subagents import find_parents, get_main_unit
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import tzinfo
+    from collections.abc import Callable, Mapping
+    from datetime import datetime, tzinfo
 
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary
@@ -39,7 +46,6 @@ if TYPE_CHECKING:
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store, StoreReader, TranscriptLedger
 
-"""Time without new entries after which an ended turn counts as a finished unit."""
 Backfill = Literal["central", "project", "none"]
 
 
@@ -61,12 +67,16 @@ class TranscriptStage(Stage):
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
     """Called after every session."""
+    announced_ends: Mapping[SessionKey, datetime] = field(default_factory=dict)
+    """When a hook last announced the end of a turn, by session."""
     name = "transcripts"
     activity = "Writing transcripts"
 
     @classmethod
-    def make(cls, context: StageContext) -> TranscriptStage:
-        """Make the stage."""
+    def make(
+        cls, context: StageContext, announced_ends: Mapping[SessionKey, datetime]
+    ) -> TranscriptStage:
+        """Make the stage; `announced_ends` may change later."""
         output = context.settings.output
         roots = [root for _, roots in context.agents for root in roots]
         policy = sinks.OutputPolicy(
@@ -88,6 +98,7 @@ class TranscriptStage(Stage):
             is_final=context.is_final,
             failures=context.failures,
             on_progress=context.on_progress,
+            announced_ends=announced_ends,
         )
 
     def run(self, budget: Budget = FULL_BUDGET) -> SettleReport:
@@ -127,7 +138,7 @@ class TranscriptStage(Stage):
         if main is not None:
             with self.store.transcripts() as ledger:
                 if not ledger.has_files(key):
-                    folder = self.policy.choose_central(main.cwd).folder
+                    folder = self.policy.choose_central(_get_output_cwd(main)).folder
                     ledger.move_unwritten_thread(key, os.fsencode(folder))
         try:
             self._settle_session(key, report)
@@ -142,8 +153,11 @@ class TranscriptStage(Stage):
         main = self.reader.find_session(key)
         if main is None:
             return
-        children = self.reader.list_subagents(key)
+        children = [
+            child for child in self.reader.list_subagents(key) if not child.is_hidden
+        ]
         with self.store.transcripts() as ledger:
+            self._move_thread(main, ledger, report)
             unit_by_child = _find_parent_units(main, children, ledger)
             # Do not write files that would be removed at once as surplus.
             last_surplus = main.units - MAX_TRANSCRIPTS
@@ -154,7 +168,7 @@ class TranscriptStage(Stage):
             due = {number for number in due if number > last_surplus}
         has_unfinished_units = False
         for number in sorted(due):
-            if self.is_final or is_unit_finished(main, number, self.clock.now()):
+            if self.is_final or self._is_finished(main, number, report):
                 report.units += 1
                 unit_children = [c for c in children if unit_by_child[c.key] == number]
                 self._write_unit(main, number, unit_children, report)
@@ -163,6 +177,21 @@ class TranscriptStage(Stage):
         if not has_unfinished_units:
             with self.store.transcripts() as ledger:
                 ledger.mark_settled(*key[:2])
+
+    def _is_finished(
+        self, main: SessionSummary, number: int, report: SettleReport
+    ) -> bool:
+        """Return whether the unit can be settled; report when it can be, if later."""
+        now = self.clock.now()
+        settle_after = SETTLE_AFTER
+        announced_at = self.announced_ends.get(main.key)
+        if announced_at and main.has_turn_ended:
+            entries = self.reader.list_records(main.key, number)
+            settle_after = compute_settle_delay(entries, announced_at)
+        settle_at = find_settle_time(main, number, now, settle_after)
+        if settle_at is not None and settle_at > now:
+            report.due_times.add(settle_at)
+        return settle_at is not None and settle_at <= now
 
     def _write_unit(
         self,
@@ -205,14 +234,13 @@ class TranscriptStage(Stage):
         saved_folder = ledger.get_folder(main.key)
         if saved_folder:
             return structs.replace(main, folder=os.fsdecode(saved_folder))
-        location = self.policy.choose(main.cwd)
-        is_old = main.ended_at is not None and (
-            to_us(main.ended_at) < ledger.get_created_us()
-        )
+        is_old = _is_old(main, ledger)
         if is_old and self.backfill == "none":
             return structs.replace(main, folder="")
         if is_old and self.backfill == "central":
-            location = self.policy.choose_central(main.cwd)
+            location = self.policy.choose_central(_get_output_cwd(main))
+        else:
+            location = self.policy.choose(_get_output_cwd(main))
         ledger.set_folder(main.key, os.fsencode(location.folder))
         main = structs.replace(main, folder=str(location.folder))
         claimed_id = find_claiming_thread(
@@ -221,6 +249,31 @@ class TranscriptStage(Stage):
         if claimed_id and ledger.claim_thread_id(main.key, claimed_id):
             return structs.replace(main, thread_id=claimed_id)
         return main
+
+    def _move_thread(
+        self, main: SessionSummary, ledger: TranscriptLedger, report: SettleReport
+    ) -> None:
+        """Move a thread to its project, if it may be written to, in two cases.
+
+        The session began before the store was created, so that its files are in the
+        central tree, and goes on now; or the folder with its files is gone, because a
+        working tree was removed or a repository was moved.
+        """
+        folder = Path(main.folder)
+        is_central = folder.is_relative_to(self.policy.central)
+        if not main.folder or (os.path.lexists(folder) and not is_central):
+            return
+        is_continued = _has_begun_before(main, ledger) and not _is_old(main, ledger)
+        if is_central and not is_continued:
+            return
+        location = self.policy.choose(_get_output_cwd(main))
+        if location.reason or location.folder == folder:
+            return
+        # A thread must not be split between two folders, so test the new one first.
+        with suppress(SinkError):
+            write_gitignore(location.folder)
+            ledger.change_folder(main.key, os.fsencode(location.folder))
+            report.moved_threads[main.thread_id] = str(location.folder)
 
     def _load_session(
         self, main: SessionSummary, number: int, children: list[SessionSummary]
@@ -236,6 +289,26 @@ class TranscriptStage(Stage):
             status=compute_status(main, self.clock.now()),
         )
         return redact_session(session, self.redact)
+
+
+def _is_old(main: SessionSummary, ledger: TranscriptLedger) -> bool:
+    """Return whether the session ended before the store was created."""
+    if main.ended_at is None or main.is_live:
+        return False
+    return to_us(main.ended_at) < ledger.get_created_us()
+
+
+def _has_begun_before(main: SessionSummary, ledger: TranscriptLedger) -> bool:
+    """Return whether the session began before the store was created."""
+    if main.started_at is None:
+        return False
+    return to_us(main.started_at) < ledger.get_created_us()
+
+
+def _get_output_cwd(main: SessionSummary) -> str:
+    """Return the working directory, or the project if that folder is gone."""
+    folder = main.worktree or main.cwd
+    return main.cwd if os.path.lexists(folder) else main.project
 
 
 def _find_parent_units(

@@ -24,6 +24,8 @@ class RootState(Struct, frozen=True):
 
     path: str
     exists: bool
+    is_learned: bool = False
+    """Whether it was learned from a hook event."""
 
 
 class AgentState(Struct, frozen=True, kw_only=True):
@@ -81,7 +83,10 @@ class AgentState(Struct, frozen=True, kw_only=True):
             "name": self.name,
             "title": self.title,
             "found": self.found,
-            "roots": [{"path": r.path, "exists": r.exists} for r in self.roots],
+            "roots": [
+                {"path": r.path, "exists": r.exists, "learned": r.is_learned}
+                for r in self.roots
+            ],
             "logs": self.logs,
             "sources": self.sources,
             "sessions": self.sessions,
@@ -134,7 +139,11 @@ def make_agent_state(
         title=adapter.title,
         found=len(freshness.missing_roots) < len(roots),
         roots=tuple(
-            RootState(str(root.path), root.path not in freshness.missing_roots)
+            RootState(
+                str(root.path),
+                root.path not in freshness.missing_roots,
+                root.is_learned,
+            )
             for root in roots
         ),
         logs=freshness.count,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
 from leslied.errors import LesliedError
+from leslied.hooks import learned_roots
 from leslied.queries.operations.status import load_daemon_state
 from leslied.rendering.humanize import format_bytes, format_path
 from leslied.tail import discover
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from leslied.model.source import Root
     from leslied.queries.context import QueryContext
 
 
@@ -53,7 +55,7 @@ class _DiscoveredLogs(NamedTuple):
 
     title: str
     """The agent's name for people."""
-    roots: list[str]
+    roots: list[Root]
     log_count: int
     unreadable: Mapping[Path, str]
     """Why a folder cannot be read."""
@@ -96,12 +98,13 @@ def _check_logs(context: QueryContext) -> Iterator[CheckResult]:
     for logs in agents:
         if logs.log_count:
             paths = ", ".join(
-                format_path(root, str(context.home)) for root in logs.roots
+                format_path(str(root.path), str(context.home)) for root in logs.roots
             )
             yield CheckResult("ok", f"{logs.title}: {logs.log_count} logs in {paths}")
         elif not logs.unreadable:
             unused_agents.append(logs.title)
         yield from _check_sources(logs)
+        yield from _check_learned_roots(logs, context)
     if len(unused_agents) == len(agents):
         yield CheckResult("warn", "no agent has written a log", "Run: leslied agents")
     elif unused_agents:
@@ -113,6 +116,20 @@ def _check_sources(logs: _DiscoveredLogs) -> Iterator[CheckResult]:
         yield CheckResult("fail", f"{path}: {reason}", "Check its permissions.")
     for path in logs.forbidden:
         yield CheckResult("fail", f"{path}: cannot be read", f"chmod u+r '{path}'")
+
+
+def _check_learned_roots(
+    logs: _DiscoveredLogs, context: QueryContext
+) -> Iterator[CheckResult]:
+    file = context.paths.data_dir / learned_roots.FILE
+    for root in logs.roots:
+        if root.is_learned:
+            path = format_path(str(root.path), str(context.home))
+            yield CheckResult(
+                "ok",
+                f"{logs.title}: a hook named the folder {path}",
+                f"To forget it, edit {file}",
+            )
 
 
 def _check_store(context: QueryContext) -> Iterator[CheckResult]:
@@ -197,7 +214,7 @@ def _discover_logs(context: QueryContext) -> Iterator[_DiscoveredLogs]:
         discovery = discover(adapter.name, roots)
         yield _DiscoveredLogs(
             adapter.title,
-            [str(root.path) for root in roots],
+            roots,
             len(discovery.sources),
             discovery.unreadable,
             [s.path for s in discovery.sources if not os.access(s.path, os.R_OK)],

@@ -85,7 +85,7 @@ class PruneAnswer:
         return {
             "id": session.key.session_id,
             "agent": session.key.agent,
-            "project": session.cwd or None,
+            "project": session.project or None,
             "title": session.title or None,
             "ended_at": encode_time(session.ended_at),
             "subagents": session.subagents,

@@ -9,6 +9,7 @@ from leslied.errors import UserError
 from leslied.layout import assets_file
 from leslied.queries.resolve import resolve_id
 from leslied.queries.sessions import list_sessions
+from leslied.queries.threads.lookup import NO_FILES_HINT
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, list_names, read_text
 from leslied.threads.index import parse_index
@@ -66,9 +67,10 @@ def load_asset_indexes(
     indexes = [_load_index(context, session) for session in sessions]
     threads = [index for index in indexes if index]
     if thread_id and not threads:
+        (session,) = sessions
         raise UserError(
-            f"{sessions[0].thread_id} has no asset index yet.",
-            "Write it with: leslied sync",
+            f"{session.thread_id} has no asset index yet.",
+            "Write it with: leslied sync" if session.folder else NO_FILES_HINT,
         )
     return AssetIndexes(threads)
 
@@ -104,13 +106,11 @@ def _select_sessions(
     if thread_id:
         return [resolve_id(context.reader, thread_id).session]
     sessions = [s for s in list_sessions(context.reader) if s.folder]
-    project = find_project(str(folder))
-    project_sessions = [s for s in sessions if project and _is_in_project(s, project)]
+    project = str(find_project(str(folder)) or "")
+    project_sessions = [
+        s for s in sessions if project and project in (s.folder, s.worktree, s.project)
+    ]
     return (project_sessions or sessions)[:_MAX_THREADS]
-
-
-def _is_in_project(session: SessionSummary, project: Path) -> bool:
-    return Path(session.folder) == project or find_project(session.cwd) == project
 
 
 def _load_index(

@@ -63,6 +63,13 @@ class ThreadList(NamedTuple):
         return {"projects": projects}
 
 
+NO_FILES_HINT = (
+    "Files are written when a turn ends. If the session is older than the store, run: "
+    "leslied sync --stop-all"
+)
+"""The hint about a thread without files; `leslied sync` leaves out old sessions."""
+
+
 class ThreadLocation(NamedTuple):
     """A thread and the folder that holds its `.leslie`."""
 
@@ -145,9 +152,7 @@ def get_latest_thread(context: QueryContext, folder: Path) -> ThreadLocation:
 def _get_stored_thread(context: QueryContext, id_prefix: str) -> ThreadLocation:
     session = resolve_id(context.reader, id_prefix).session
     if not session.folder:
-        raise UserError(
-            f"Thread {session.thread_id} has no files yet.", "Run: leslied sync"
-        )
+        raise UserError(f"Thread {session.thread_id} has no files yet.", NO_FILES_HINT)
     return ThreadLocation(session.thread_id, Path(session.folder))
 
 
@@ -173,7 +178,10 @@ def load_thread_trees(context: QueryContext, project: Path | None) -> ThreadList
 
 
 def list_threads(context: QueryContext, project: Path | None) -> ThreadList:
-    """Return the same threads as flat lists, most recently changed first."""
+    """Return the same threads as flat lists, most recently changed first.
+
+    The project with the most recently changed thread comes first.
+    """
     projects = [
         ProjectThreads(
             tree.base,
@@ -185,6 +193,7 @@ def list_threads(context: QueryContext, project: Path | None) -> ThreadList:
         )
         for tree in load_thread_trees(context, project).projects
     ]
+    projects.sort(key=lambda each: each.threads[0].updated_at, reverse=True)
     return ThreadList(projects, is_flat=True)
 
 

@@ -79,7 +79,8 @@ def load_briefing(context: QueryContext, id_prefix: str) -> Briefing:
     """
     resolved = resolve_id(context.reader, id_prefix)
     session, units = resolved.session, load_units(context.reader, resolved)
-    last_unit = next((unit for unit in reversed(units) if unit.number), None)
+    current = (u for u in reversed(units) if u.number and not u.is_rewound)
+    last_unit = next(current, None)
     last_unit = context.redact_unit(last_unit) if last_unit else None
     folder = session.folder or find_project(session.cwd)
     records = [placed.record for placed in last_unit.entries] if last_unit else []

@@ -164,6 +164,7 @@ def _sum_blocks(
     stats: UsageStats,
     selection: UsageSelection,
 ) -> Stats:
+    """Sum the usage of each five-hour block."""
     blocks, total = stats.sum_blocks(selection)
     rows = [
         _block_to_dict(block, context.now, context.redact)
@@ -244,8 +245,8 @@ def _sum_to_dict(
 def _session_to_dict(session: SessionSummary, redact: Redact) -> Row:
     return {
         "title": redact(session.title) or None,
-        "project": redact(session.cwd) or None,
-        "units": session.units,
+        "project": redact(session.project) or None,
+        "units": session.current_units,
         "tool_calls": session.tool_calls,
         "subagents": session.subagents,
     }

@@ -122,10 +122,10 @@ class UsageStats:
                 key = self._get_group_key(by, bucket)
                 accumulators[key].add(bucket, self.compute_cost(bucket))
                 if stream:
-                    accumulators[key].sessions.add(get_session(stream))
+                    self._add_session(accumulators[key], stream)
         if not with_sessions:
             for key, stream in self._queries.list_owners(by, store_filter):
-                accumulators[key].sessions.add(get_session(stream))
+                self._add_session(accumulators[key], stream)
         return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
 
     def sum_all(self, selection: UsageSelection) -> UsageSummary:
@@ -151,7 +151,7 @@ class UsageStats:
             for message in messages:
                 accumulator.add(message, self.compute_cost(message))
                 if message.session:
-                    accumulator.sessions.add(get_session(message.session))
+                    self._add_session(accumulator, message.session)
             accumulators.append(accumulator)
             blocks.append(
                 UsageBlock(start, accumulator.make_summary(start.isoformat()))
@@ -200,16 +200,26 @@ class UsageStats:
         calls = self._queries.list_tool_calls(self._make_store_filter(selection))
         return [call for call in calls if is_included(call.session, selection)]
 
+    def _add_session(self, accumulator: _UsageAccumulator, stream: SessionKey) -> None:
+        """Count the stream's session, unless it is hidden: only its tokens count."""
+        session = get_session(stream)
+        if session not in self._hidden_sessions:
+            accumulator.sessions.add(session)
+
+    @cached_property
+    def _hidden_sessions(self) -> frozenset[SessionName]:
+        return frozenset(self._queries.list_hidden_sessions())
+
     @cached_property
     def projects(self) -> Mapping[SessionName, str]:
-        """Working directory of each session.
+        """Project of each session.
 
-        If the main log is missing, it is the directory of a subagent.
+        If the main log is missing, it is the project of a subagent.
         """
         projects: dict[SessionName, str] = {}
-        for stream, cwd in self._queries.list_folders().items():
+        for stream, project in self._queries.list_projects().items():
             if stream.source == MAIN or get_session(stream) not in projects:
-                projects[get_session(stream)] = cwd
+                projects[get_session(stream)] = project
         return projects
 
     def list_unpriced_models(self, total: UsageSummary) -> list[str]:

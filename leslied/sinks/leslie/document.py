@@ -29,6 +29,8 @@ class CallBlock:
 
     name: str
     text: str
+    index: int = 0
+    """Number among parallel calls of one tool, from 1; 0 if the call ran alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class ResultBlock:
 
     name: str
     text: str
+    index: int = 0
+    """The index of its call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,18 @@ class ErrorBlock:
     """An error."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationBlock:
+    """A message on one line that the agent got from its client, not from a person."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedBlock:
+    """A mark where the agent's context was replaced by a summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,8 @@ TranscriptBlock = (
     | SubagentBlock
     | ResultBlock
     | ErrorBlock
+    | NotificationBlock
+    | CompactedBlock
     | CutBlock
 )
 
@@ -88,4 +106,5 @@ class TranscriptDocument:
     tool_calls: int
     source: str = ""
     parent_chat_id: str = ""
+    is_rewound: bool = False
     blocks: tuple[TranscriptBlock, ...] = ()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from leslied.sinks.leslie.truncate import iter_graphemes
+from leslied.graphemes import iter_graphemes
+from leslied.sessions.titles import find_subject, strip_attachment_marks
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 _MAX_SLUG_CHARACTERS = 50
 _MAX_SLUG_BYTES = 120
+_JOINERS = "\u200c\u200d"
+"""Characters that are part of words in some scripts, between other characters."""
+_SEPARATORS = "-" + _JOINERS
+"""Characters that a slug neither starts nor ends with."""
 _MAX_EXAMINED_CHARACTERS = 2000
 """Start of the prompt from which the slug is made; a prompt may be megabytes long."""
 
@@ -22,23 +27,27 @@ def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
     `-{number}` is appended to the slug if the number is greater than 1.
     """
     suffix = f"-{number}" if number > 1 else ""
-    return f"{started_at:%Y%m%d-%H%M}-{make_slug(prompt)}{suffix}.txt"
+    subject = find_subject(prompt)[:_MAX_EXAMINED_CHARACTERS]
+    slug = make_slug(strip_attachment_marks(subject))
+    return f"{started_at:%Y%m%d-%H%M}-{slug}{suffix}.txt"
 
 
 def make_slug(text: str) -> str:
     """Return the start of the text with `-` for all but letters, digits and marks."""
-    characters: list[str] = []
-    for character in unicodedata.normalize("NFC", text[:_MAX_EXAMINED_CHARACTERS]):
-        if _is_allowed(character):
-            characters.append(character)
-        elif characters and characters[-1] != "-":
-            characters.append("-")
-    slug = _truncate("".join(characters).strip("-")).strip("-")
-    return slug or "task"
+    clusters: list[str] = []
+    start = unicodedata.normalize("NFC", text[:_MAX_EXAMINED_CHARACTERS])
+    for cluster in iter_graphemes(start):
+        if all(map(_is_allowed, cluster)):
+            clusters.append(cluster)
+        elif clusters and clusters[-1] != "-":
+            clusters.append("-")
+    slug = "".join(clusters).strip(_SEPARATORS)
+    return _truncate(slug).strip(_SEPARATORS) or "task"
 
 
 def _is_allowed(character: str) -> bool:
-    return character in "-_" or unicodedata.category(character)[0] in "LNM"
+    is_word_character = unicodedata.category(character)[0] in "LNM"
+    return is_word_character or character in "-_" or character in _JOINERS
 
 
 def _truncate(text: str) -> str:

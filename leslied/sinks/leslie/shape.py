@@ -7,11 +7,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leslied.control_characters import replace_control_characters
+from leslied.rendering.events import EventFinder
+from leslied.rendering.messages import get_report_or_text
+from leslied.sessions.calls import number_parallel_calls
 from leslied.sinks.leslie.document import (
     AssistantBlock,
     CallBlock,
+    CompactedBlock,
     CutBlock,
     ErrorBlock,
+    NotificationBlock,
     ResultBlock,
     SubagentBlock,
     TranscriptDocument,
@@ -24,14 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime, tzinfo
 
-    from leslied.model.record import Record
+    from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Unit
+    from leslied.rendering.events import ShownEvent
     from leslied.sinks.leslie.document import TranscriptBlock
 
 _MAX_CUTS = 2
 """Maximum number of cut blocks: one before and one after the last answer."""
 _MAX_OMITTED_BYTES = 10**12
 """A count with more digits than any real one, to reserve space for a cut block."""
+_ENTRY_ID_DIGITS = 12
+"""Digits of an entry's id in a note: enough to find it among millions of entries."""
 _ESCAPE_RESERVE_BYTES = 64
 """Bytes reserved for the backslashes that escape lines of the last answer."""
 
@@ -79,6 +87,7 @@ def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument
         tool_calls=unit.tool_calls,
         source=source,
         parent_chat_id=options.parent_chat_id if source else "",
+        is_rewound=unit.is_rewound,
         blocks=tuple(_make_blocks(unit, options)),
     )
     return _fit_to_limits(document, options.limits)
@@ -93,9 +102,17 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
     children_by_call: dict[str, list[Unit]] = {}
     for child in unit.subagents:
         children_by_call.setdefault(child.summary.spawn_call_id, []).append(child)
-    for placed in unit.entries:
+    entries = unit.own_entries
+    indexes = number_parallel_calls(entries)
+    events = EventFinder()
+    for position, placed in enumerate(entries):
         record = placed.record
-        block = _make_block(record, options.limits)
+        event, index = events.find_event(record), indexes.get(position, 0)
+        block = (
+            _make_event_block(event, placed, options.limits)
+            if event
+            else _make_block(placed, options.limits, index)
+        )
         if block:
             yield block
         if record.type == "tool_use" and record.tool_call_id:
@@ -111,8 +128,26 @@ def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlo
     return SubagentBlock(name, options.subagent_files.get(name, "-"))
 
 
-def _make_block(record: Record, limits: TranscriptLimits) -> TranscriptBlock | None:
+def _make_event_block(
+    event: ShownEvent, placed: PlacedRecord, limits: TranscriptLimits
+) -> TranscriptBlock | None:
+    """Return the event's block, or None if transcripts do not show the event."""
+    if event.kind == "notification":
+        text = event.text
+        if event.detail:
+            text = f"{text.rstrip('.')}: {event.detail}"
+        text = " ".join(replace_control_characters(text, " ").split())
+        return NotificationBlock(_truncate(text, limits.result, placed))
+    if event.kind == "compacted" and event.text:
+        return CompactedBlock()
+    return None
+
+
+def _make_block(
+    placed: PlacedRecord, limits: TranscriptLimits, index: int
+) -> TranscriptBlock | None:
     """Return the record's block, or None if transcripts do not show the record."""
+    record = placed.record
     match record.type:
         case "user_message":
             return UserBlock(_clean(record.content))
@@ -122,14 +157,12 @@ def _make_block(record: Record, limits: TranscriptLimits) -> TranscriptBlock | N
             return AssistantBlock(_clean(f"(thinking)\n{record.content}"))
         case "tool_use":
             params = _clean(record.tool_input).replace("\n", " ")
-            return CallBlock(
-                _get_tool_name(record), truncate_characters(params, limits.params)
-            )
-        case "tool_result":
-            text = _clean(record.content)
-            return ResultBlock(
-                _get_tool_name(record), truncate_characters(text, limits.result)
-            )
+            text = _truncate(params, limits.params, placed)
+            return CallBlock(_get_tool_name(record), text, index)
+        case "tool_result" | "system_event" if record.is_output:
+            result = _clean(get_report_or_text(record))
+            text = _truncate(result, limits.result, placed)
+            return ResultBlock(_get_tool_name(record), text, index)
         case "error":
             return ErrorBlock(_clean(record.content))
         case _:
@@ -146,13 +179,20 @@ def _clean(text: str) -> str:
     return replace_control_characters(text.replace("\r\n", "\n").strip("\n"))
 
 
+def _truncate(text: str, limit: int, placed: PlacedRecord) -> str:
+    """Shorten a text of the entry, and name the command that shows the entry."""
+    command = f"leslied show {placed.entry_id[:_ENTRY_ID_DIGITS]}"
+    return truncate_characters(text, limit, command)
+
+
 def _fit_to_limits(
     document: TranscriptDocument, limits: TranscriptLimits
 ) -> TranscriptDocument:
     """Truncate the prompt, and omit blocks if the file would be too large."""
     blocks = list(document.blocks)
+    command = f"leslied show --full {document.chat_id}"
     if blocks and isinstance(blocks[0], UserBlock):
-        blocks[0] = UserBlock(truncate_bytes(blocks[0].text, limits.query))
+        blocks[0] = UserBlock(truncate_bytes(blocks[0].text, limits.query, command))
     document = replace(document, blocks=tuple(blocks))
     if _count_document_bytes(document) <= limits.file:
         return document
@@ -161,7 +201,7 @@ def _fit_to_limits(
         CutBlock(len(blocks), _MAX_OMITTED_BYTES, document.chat_id)
     )
     selected = _select_blocks(
-        blocks, limits.file - header_bytes - _MAX_CUTS * cut_bytes
+        blocks, limits.file - header_bytes - _MAX_CUTS * cut_bytes, command
     )
     remaining: list[TranscriptBlock] = []
     # Each run of omitted blocks becomes one cut block.
@@ -177,7 +217,7 @@ def _fit_to_limits(
 
 
 def _select_blocks(
-    blocks: list[TranscriptBlock], free_bytes: int
+    blocks: list[TranscriptBlock], free_bytes: int, command: str
 ) -> dict[int, TranscriptBlock]:
     """Return the blocks that fit, by position.
 
@@ -198,7 +238,13 @@ def _select_blocks(
     )
     if last_answer is not None and last_answer not in selected:
         text = getattr(blocks[last_answer], "text", "")
-        selected[last_answer] = _truncate_answer(text, free_bytes)
+        answer_bytes = free_bytes
+        if _count_block_bytes(blocks[last_answer]) > free_bytes:
+            # An answer that is cut anyway leaves room for the blocks around it.
+            others = (b for n, b in enumerate(blocks) if n not in (0, last_answer))
+            other_bytes = sum(map(_count_block_bytes, others))
+            answer_bytes = max(free_bytes - other_bytes, free_bytes // 2)
+        selected[last_answer] = _truncate_answer(text, answer_bytes, command)
         free_bytes -= _count_block_bytes(selected[last_answer])
     positions = range(len(blocks))
     free_bytes -= _select_in_order(blocks, positions, free_bytes // 2, selected)
@@ -206,12 +252,12 @@ def _select_blocks(
     return selected
 
 
-def _truncate_answer(text: str, max_bytes: int) -> AssistantBlock:
+def _truncate_answer(text: str, max_bytes: int, command: str) -> AssistantBlock:
     """Return a block with as much of the text as fits, its escapes included."""
     text_bytes = max_bytes - _count_block_bytes(AssistantBlock(""))
     text_bytes -= _ESCAPE_RESERVE_BYTES
     while text_bytes > 0:
-        block = AssistantBlock(truncate_bytes(text, text_bytes))
+        block = AssistantBlock(truncate_bytes(text, text_bytes, command))
         excess_bytes = _count_block_bytes(block) - max_bytes
         if excess_bytes <= 0:
             return block

@@ -55,7 +55,7 @@ class _ThreadRenderer:
 
     def render(self) -> Iterator[Artifact]:
         for unit in self._session.units:
-            if unit.number or unit.summary.is_subagent:
+            if unit.number or unit.summary.is_subagent or unit.summary.stand_in:
                 yield from self._render_unit(unit, "")
             else:
                 # What precedes the first prompt has no file, but its subagents have.

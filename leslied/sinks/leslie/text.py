@@ -1,15 +1,18 @@
 """The text form of a document, and its parser.
 
-    header   = six lines `Name: value`, for a subagent two more, each with NL
+    header   = six lines `Name: value`, for a subagent two more, each with NL;
+               last, if the user took the unit back: "Rewound: yes" NL
     file     = header "---" NL NL block *( NL block )
     block    = head NL content NL
-    head     = "user:" | "assistant:" | "[Tool call] NAME" | "[Tool result] NAME"
-             | "[Error]"
+    head     = "user:" | "assistant:" | "[Error]"
+             | "[Tool call] NAME" [" #" INDEX] | "[Tool result] NAME" [" #" INDEX]
     subagent = "[Subagent] ID FILE" NL
+    note     = "[Notification] TEXT" NL | "[Compacted]" NL
     cut      = "[Cut] N blocks, N bytes; the whole: leslied show --full CHAT" NL
 
 A content line that looks like one of these lines, after any number of backslashes, is
-written with one more backslash. Lines end at NL and nowhere else.
+written with one more backslash; so is the `#` of a NAME that itself ends like an INDEX.
+Lines end at NL and nowhere else. `docs/transcripts.md` explains the format.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from typing import TYPE_CHECKING, Any
 from leslied.sinks.leslie.document import (
     AssistantBlock,
     CallBlock,
+    CompactedBlock,
     CutBlock,
     ErrorBlock,
+    NotificationBlock,
     ResultBlock,
     SubagentBlock,
     TranscriptDocument,
@@ -44,15 +49,21 @@ _FIELDS = (
     "Source",
     "Parent Chat ID",
 )
+_REWOUND, _REWOUND_LINE = "Rewound", "Rewound: yes"
 _QUERY_START, _QUERY_END = "<user_query>", "</user_query>"
 _STRUCTURAL = re.compile(
     r"\\*\s*(?:user:|assistant:|\[Tool call\]|\[Tool result\]|\[Error\]|\[Subagent\]"
-    rf"|\[Cut\]|</?user_query>|---|(?:{'|'.join(_FIELDS)}):)",
+    r"|\[Notification\]|\[Compacted\]|\[Cut\]|</?user_query>|---"
+    rf"|(?:{'|'.join((*_FIELDS, _REWOUND))}):)",
     re.IGNORECASE,
 )
 _CUT = re.compile(
     r"\[Cut\] (\d+) blocks, (\d+) bytes; the whole: leslied show --full (.*)"
 )
+_INDEXED_NAME = re.compile(r"(.*) #([1-9][0-9]{0,5})")
+_NAME_LIKE_INDEXED = re.compile(r"(.* )(\\*)(#[1-9][0-9]{0,5})")
+"""A name that ends like an index, after any number of backslashes."""
+_COMPACTED = "[Compacted]"
 _UNKNOWN = "unknown"
 
 
@@ -70,6 +81,8 @@ def serialize_document(document: TranscriptDocument) -> str:
     if document.source:
         values += [document.source, document.parent_chat_id]
     header = [f"{name}: {value}" for name, value in zip(_FIELDS, values, strict=False)]
+    if document.is_rewound:
+        header.append(_REWOUND_LINE)
     blocks = "\n\n".join(serialize_block(block) for block in document.blocks)
     return "\n".join([*header, "---", "", blocks, ""])
 
@@ -81,14 +94,18 @@ def serialize_block(block: TranscriptBlock) -> str:
             return f"user:\n{_QUERY_START}\n{_escape(text)}\n{_QUERY_END}"
         case AssistantBlock(text):
             return f"assistant:\n{_escape(text)}"
-        case CallBlock(name, text):
-            return f"[Tool call] {name}\n{_escape(text)}"
+        case CallBlock(name, text, index):
+            return f"[Tool call] {_format_name(name, index)}\n{_escape(text)}"
         case SubagentBlock(subagent_id, file):
             return f"[Subagent] {subagent_id} {file}"
-        case ResultBlock(name, text):
-            return f"[Tool result] {name}\n{_escape(text)}"
+        case ResultBlock(name, text, index):
+            return f"[Tool result] {_format_name(name, index)}\n{_escape(text)}"
         case ErrorBlock(text):
             return f"[Error]\n{_escape(text)}"
+        case NotificationBlock(text):
+            return f"[Notification] {text}"
+        case CompactedBlock():
+            return _COMPACTED
         case CutBlock(omitted_blocks, omitted_bytes, chat_id):
             command = f"leslied show --full {chat_id}"
             counts = f"{omitted_blocks} blocks, {omitted_bytes} bytes"
@@ -101,6 +118,9 @@ def parse_document(text: str) -> TranscriptDocument:
     if not separator or not body.endswith("\n"):
         raise ValueError("not a transcript")
     lines = head.split("\n")
+    is_rewound = lines[-1] == _REWOUND_LINE
+    if is_rewound:
+        lines.pop()
     fields = dict(line.split(": ", 1) for line in lines)
     if list(fields) != list(_FIELDS[: len(lines)]) or len(lines) not in (6, 8):
         raise ValueError("not a transcript's header")
@@ -115,6 +135,7 @@ def parse_document(text: str) -> TranscriptDocument:
         tool_calls=int(fields["Tool Calls"]),
         source=fields.get("Source", ""),
         parent_chat_id=fields.get("Parent Chat ID", ""),
+        is_rewound=is_rewound,
         blocks=tuple(_parse_blocks(body[:-1])),
     )
 
@@ -132,8 +153,8 @@ def _parse_blocks(body: str) -> Iterator[TranscriptBlock]:
 
 
 def _is_block_head(line: str) -> bool:
-    return line in ("user:", "assistant:", "[Error]") or line.startswith(
-        ("[Tool call] ", "[Tool result] ", "[Subagent] ", "[Cut] ")
+    return line in ("user:", "assistant:", "[Error]", _COMPACTED) or line.startswith(
+        ("[Tool call] ", "[Tool result] ", "[Subagent] ", "[Notification] ", "[Cut] ")
     )
 
 
@@ -150,14 +171,40 @@ def _parse_block(lines: list[str]) -> TranscriptBlock:
     if head == "user:" and lines[1:2] == [_QUERY_START] and lines[-1] == _QUERY_END:
         return UserBlock("\n".join(map(_unescape, lines[2:-1])))
     if head.startswith("[Tool call] "):
-        return CallBlock(head.removeprefix("[Tool call] "), text)
+        name, index = _parse_name(head.removeprefix("[Tool call] "))
+        return CallBlock(name, text, index)
     if head.startswith("[Tool result] "):
-        return ResultBlock(head.removeprefix("[Tool result] "), text)
+        name, index = _parse_name(head.removeprefix("[Tool result] "))
+        return ResultBlock(name, text, index)
+    return _parse_one_line_block(head)
+
+
+def _parse_one_line_block(head: str) -> TranscriptBlock:
+    if head == _COMPACTED:
+        return CompactedBlock()
+    if head.startswith("[Notification] "):
+        return NotificationBlock(head.removeprefix("[Notification] "))
     if head.startswith("[Subagent] "):
         return SubagentBlock(*head.removeprefix("[Subagent] ").split(" ", 1))
     if match := _CUT.fullmatch(head):
         return CutBlock(int(match[1]), int(match[2]), match[3])
     raise ValueError(f"not a block: {head[:40]!r}")
+
+
+def _format_name(name: str, index: int) -> str:
+    """Return the name of a tool with its index, so that they can be told apart."""
+    match = _NAME_LIKE_INDEXED.fullmatch(name)
+    escaped = f"{match[1]}\\{match[2]}{match[3]}" if match else name
+    return f"{escaped} #{index}" if index else escaped
+
+
+def _parse_name(text: str) -> tuple[str, int]:
+    """Return name and index of a tool; the index is 0 if there is none."""
+    match = _INDEXED_NAME.fullmatch(text)
+    escaped, index = (match[1], int(match[2])) if match else (text, 0)
+    if (like := _NAME_LIKE_INDEXED.fullmatch(escaped)) and like[2]:
+        return like[1] + like[2][1:] + like[3], index
+    return escaped, index
 
 
 def _parse_time(text: str) -> datetime | None:

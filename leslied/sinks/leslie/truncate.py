@@ -2,65 +2,41 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from leslied.graphemes import iter_graphemes, take_characters
 
 _MARGIN_CHARACTERS = 64
-"""Characters examined on each side of a limit, because finding clusters is slow."""
+"""Characters examined before a limit, because finding clusters is slow."""
 
 
-@cache
-def _compile_grapheme_pattern() -> Any:
-    import regex  # noqa: PLC0415 - only needed for texts that are too long
+def truncate_characters(text: str, limit: int, command: str) -> str:
+    """Shorten the text to `limit` characters.
 
-    return regex.compile(r"\X")
-
-
-def iter_graphemes(text: str) -> Iterator[str]:
-    """Yield the grapheme clusters, which are characters as a reader sees them."""
-    for match in _compile_grapheme_pattern().finditer(text):
-        yield match[0]
-
-
-def truncate_characters(text: str, limit: int) -> str:
-    """Shorten the text to `limit` characters, including a note of its length."""
+    They include a note of its length and of the command that shows all of it.
+    """
     if len(text) <= limit:
         return text
-    note = f"… [{len(text)} characters]"
-    return _take_head(text, limit - len(note)) + note
+    note = f"… [{len(text)} characters: {command}]"
+    return take_characters(text, limit - len(note)).rstrip() + note
 
 
-def truncate_bytes(text: str, limit: int) -> str:
-    """Shorten the text to `limit` bytes: its start, a note of its size, and its end."""
+def truncate_bytes(text: str, limit: int, command: str) -> str:
+    """Shorten the text to `limit` bytes: its start, a note, and its end.
+
+    The note has its size and the command that shows all of it.
+    """
     size = len(text.encode())
     if size <= limit:
         return text
-    note = f"\n… [{size} bytes in all] …\n"
+    note = f"\n… [{size} bytes in all: {command}] …\n"
     free_bytes = max(limit - len(note.encode()), 0)
     head = _take_head_bytes(text, free_bytes * 2 // 3)
     tail = _take_tail_bytes(text, free_bytes - len(head.encode()))
     return head + note + tail
 
 
-def _take_head(text: str, limit: int) -> str:
-    """Return the first `limit` characters, or fewer so that no cluster is split."""
-    if limit <= 0:
-        return ""
-    start = max(limit - _MARGIN_CHARACTERS, 0)
-    end = start
-    for cluster in iter_graphemes(text[start : limit + _MARGIN_CHARACTERS]):
-        if end + len(cluster) > limit:
-            break
-        end += len(cluster)
-    return text[:end]
-
-
 def _take_head_bytes(text: str, limit: int) -> str:
     head = text.encode()[: max(limit, 0)].decode(errors="ignore")
-    return _take_head(text, len(head))
+    return take_characters(text, len(head))
 
 
 def _take_tail_bytes(text: str, limit: int) -> str:

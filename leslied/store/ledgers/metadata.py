@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from leslied.errors import StoreUnusable
 from leslied.model.record import SessionKey
 from leslied.store.connection import open_reader, translate_sqlite_errors
+from leslied.store.read.project_queries import ProjectQueries
 from leslied.store.sql import fetch_column, fetch_value, list_columns, make_insert
 from leslied.store.streams import find_stream
 from leslied.store.write.tombstones import Tombstones
@@ -336,6 +337,11 @@ class RebuildReader:
         (result,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if result != "ok":
             raise StoreUnusable(f"The store at {self.path} is damaged: {result}.")
+
+    @property
+    def projects(self) -> ProjectQueries:
+        """Queries over projects; what is known about removed folders is only here."""
+        return ProjectQueries(self._db, self.path)
 
     @translate_sqlite_errors
     def load_metadata(self) -> tuple[int, list[SessionMetadata]]:

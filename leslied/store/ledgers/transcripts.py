@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.output import Transcript
-from leslied.model.record import SessionKey
+from leslied.model.record import MAIN, SessionKey
 from leslied.store.read.spawn_lookup import StoredSpawnLookup
 from leslied.store.sql import fetch_value, list_columns, make_insert
 from leslied.store.streams import IS_STREAM, find_stream
@@ -25,6 +25,14 @@ _COLUMNS = f"s.agent, s.session_id, s.source, {list_columns(_FIELDS, table='t')}
 _SAVE = (
     f"{make_insert('transcript', ('session', *_FIELDS))} ON CONFLICT DO UPDATE "
     "SET newest = excluded.newest, digest = excluded.digest"
+)
+
+
+# A unit without a start time gets the latest start time of the units before it.
+_TIMED_TRANSCRIPTS = (
+    "(SELECT *, CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
+    "ELSE started_us END AS sort_time "
+    "FROM transcript WHERE session = ? AND unit > 0)"
 )
 
 
@@ -109,21 +117,35 @@ class TranscriptLedger:
             (session,),
         )
 
+    def mark_due(self, stream: int, units: Iterable[int]) -> None:
+        """Make the existing transcripts of these units due."""
+        self._db.executemany(
+            "UPDATE transcript SET newest = min(newest, (SELECT max(p.id) - 1 "
+            "FROM placement p WHERE p.session = ?1 AND p.unit = ?2)) "
+            "WHERE session = ?1 AND unit = ?2",
+            [(stream, unit) for unit in units],
+        )
+
     def list_surplus(self, session: SessionKey, limit: int) -> list[Transcript]:
         """List existing transcripts of a thread, except the newest `limit`."""
-        # A unit without a start time gets the latest start time of the units before it.
-        sort_time = (
-            "CASE started_us WHEN 0 THEN max(started_us) OVER (ORDER BY unit) "
-            "ELSE started_us END"
-        )
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM (SELECT *, {sort_time} AS sort_time "
-            "FROM transcript WHERE session = ? AND unit > 0) t "
+            f"SELECT {_COLUMNS} FROM {_TIMED_TRANSCRIPTS} t "
             "JOIN session s ON s.id = t.session WHERE NOT is_removed "
             "ORDER BY sort_time DESC, unit DESC LIMIT -1 OFFSET ?",
             (find_stream(self._db, session), limit),
         )
         return [_unpack(row) for row in rows]
+
+    def list_start_times(self, session: SessionKey) -> dict[str, tuple[int, int]]:
+        """Return when the unit of each transcript of a thread started, by path.
+
+        Units that started at the same time differ in the second number.
+        """
+        rows = self._db.execute(
+            f"SELECT file, sort_time, unit FROM {_TIMED_TRANSCRIPTS}",
+            (find_stream(self._db, session),),
+        )
+        return {file: (time, unit) for file, time, unit in rows}
 
     def list_files(self, agent: str, session_id: str) -> list[Transcript]:
         """List existing transcripts of a session and its subagents."""
@@ -209,6 +231,32 @@ class TranscriptLedger:
         )
         self.set_folder(session, folder)
 
+    def change_folder(self, session: SessionKey, folder: bytes) -> None:
+        """Change the folder of a thread with files, and make all of them due.
+
+        The old folder is stored until `RelationsLedger.mark_left`.
+        """
+        values = {"agent": session.agent, "id": session.session_id, "folder": folder}
+        streams = "SELECT id FROM session WHERE agent = :agent AND session_id = :id"
+        self._db.execute(
+            "INSERT OR REPLACE INTO left_folder SELECT id, folder FROM session "
+            f"WHERE id IN ({streams}) AND source = '{MAIN}'",
+            values,
+        )
+        self._db.execute(
+            "UPDATE transcript SET folder = :folder, digest = x'', "
+            "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
+            f"WHERE session IN ({streams})",
+            values,
+        )
+        # The relations file of the new folder must get the thread.
+        self._db.execute(
+            "INSERT OR REPLACE INTO thread_due (session) SELECT session "
+            f"FROM left_folder WHERE session IN ({streams})",
+            values,
+        )
+        self.set_folder(session, folder)
+
     def mark_settled(self, agent: str, session_id: str) -> None:
         """Mark the session as settled, and its thread as due for indexing."""
         self._db.execute(
@@ -225,7 +273,8 @@ class TranscriptLedger:
     def mark_old_settled(self) -> None:
         """Mark as settled all sessions that ended before the store was created."""
         self._db.execute(
-            "UPDATE session SET is_dirty = 0 WHERE is_dirty AND ended_us < ?",
+            "UPDATE session SET is_dirty = 0 "
+            "WHERE is_dirty AND ended_us < ? AND NOT is_live",
             (self.get_created_us(),),
         )
 

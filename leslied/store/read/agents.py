@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.record import MAIN
 from leslied.model.source import WAITING
+from leslied.store.read.filter_sql import IS_GROUP_HIDDEN
 from leslied.store.sql import fetch_column, fetch_value
 
 if TYPE_CHECKING:
@@ -53,10 +54,14 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _summarize_sessions(db: sqlite3.Connection) -> dict[str, _AgentSessions]:
-    """Return the number and the last activity of sessions, by agent."""
+    """Return the number and the last activity of sessions, by agent.
+
+    Hidden sessions are not counted.
+    """
     rows = db.execute(
-        f"SELECT agent, sum(entries > 0 AND source = '{MAIN}'), "
-        "ifnull(max(ended_us), 0) FROM session GROUP BY agent"
+        f"SELECT agent, sum(entries > 0 AND source = '{MAIN}' "
+        f"AND NOT {IS_GROUP_HIDDEN}), ifnull(max(ended_us), 0) "
+        "FROM session h GROUP BY agent"
     )
     return {agent: _AgentSessions(*values) for agent, *values in rows}
 

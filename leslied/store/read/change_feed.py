@@ -90,8 +90,9 @@ class ChangeFeed:
         return self._fetch_int(
             "SELECT count(*) FROM placement p JOIN session s ON s.id = p.session "
             "WHERE s.agent = ? AND s.session_id = ? AND s.source = ? "
-            f"AND p.id <= ? AND {IS_VISIBLE}",
+            f"AND (p.unit, p.id) <= (?, ?) AND {IS_VISIBLE}",
             *placed.record.session,
+            placed.unit,
             placed.read_order,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from leslied.store.connection import open_reader, translate_sqlite_errors
+from leslied.store.read.filter_sql import make_project_sql
 from leslied.store.read.session_queries import list_agent_names
 
 if TYPE_CHECKING:
@@ -53,10 +54,11 @@ class CompletionReader:
         return list_agent_names(self._db)
 
     @translate_sqlite_errors
-    def list_folders(self) -> list[str]:
-        """List the working directories of sessions, last active first."""
+    def list_projects(self) -> list[str]:
+        """List the projects of sessions, last active first."""
         rows = self._db.execute(
-            "SELECT cwd FROM session WHERE cwd <> '' AND source = 'main' "
-            f"GROUP BY cwd ORDER BY max({_LAST_ACTIVE_US}) DESC"
+            f"SELECT {make_project_sql('s')} FROM session s "
+            "WHERE cwd <> '' AND source = 'main' "
+            f"GROUP BY 1 ORDER BY max({_LAST_ACTIVE_US}) DESC"
         )
-        return [cwd for (cwd,) in rows]
+        return [project for (project,) in rows]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import MAIN
+from leslied.sessions.visibility import CONTENT_TOTALS, WARMUP
+from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -14,10 +16,27 @@ if TYPE_CHECKING:
     Condition = tuple[str, list[Any]]
     """SQL expression, and the values of its placeholders."""
 
+
+def compile_is_hidden(table: str) -> str:
+    """Return SQL for whether nobody said anything in a session or subagent."""
+    is_empty = " AND ".join(f"{table}.{name} IN (0, '')" for name in CONTENT_TOTALS)
+    return (
+        f"CASE {table}.source WHEN '{MAIN}' THEN {is_empty} "
+        f"ELSE {table}.agent_type = '{WARMUP}' END"
+    )
+
+
+IS_HIDDEN = compile_is_hidden("session")
+IS_GROUP_HIDDEN = (
+    f"({compile_is_hidden('h')} AND NOT EXISTS (SELECT 1 FROM session s "
+    "WHERE s.agent = h.agent AND s.session_id = h.session_id AND s.entries > 0 "
+    f"AND NOT {compile_is_hidden('s')}))"
+)
+"""Condition on a stream `h`: all streams of its session are hidden."""
 SESSION_GROUPS = (
     f"(SELECT agent, session_id, max(CASE WHEN source = '{MAIN}' THEN id END) AS main, "
     "min(id) AS first, max(ended_us) AS ended_us, "
-    f"sum(source <> '{MAIN}') AS subagents "
+    f"sum(source <> '{MAIN}') AS subagents, min({IS_HIDDEN}) AS is_hidden "
     "FROM session WHERE entries > 0 GROUP BY agent, session_id)"
 )
 """One row per session with its subagents; `main` is NULL if its log is missing."""
@@ -52,7 +71,8 @@ def compile_session_filters(
         "CASE WHEN m.stopped_us IS NOT NULL "
         f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {stop_cutoff_us:d} "
         "AND NOT m.is_live THEN 'stopped' "
-        "WHEN m.has_turn_ended THEN 'idle' ELSE 'active' END"
+        f"WHEN m.has_turn_ended AND NOT EXISTS (SELECT 1 {from_active_subagents('m')}) "
+        "THEN 'idle' ELSE 'active' END"
     )
     compilers: dict[str, Callable[[Any], Condition]] = {
         "agent": lambda name: ("m.agent = ?", [name]),
@@ -161,22 +181,56 @@ def _and(left: Condition, right: Condition) -> Condition:
     return f"{left_sql} AND {right_sql}", [*left_values, *right_values]
 
 
-def _compile_project(project: str) -> Condition:
-    """Match a folder and all folders below it, or all folders with a name.
+def make_project_sql(session: str) -> str:
+    """Return SQL for the project of a session, by the alias of its table."""
+    return (
+        f"ifnull((SELECT project FROM project_folder WHERE path = {session}.cwd), "
+        f"{session}.cwd)"
+    )
 
-    An absolute path selects one folder; any other text is a name.
-    """
+
+def _compile_project(project: str) -> Condition:
+    """Match the projects with a name, or those that belong to an absolute path."""
     if project.startswith("/"):
-        folder = project.rstrip("/")
-        return "(m.cwd = ? OR substr(m.cwd, 1, ?) = ?)", [
-            folder,
-            len(folder) + 1,
-            folder + "/",
-        ]
-    return f"(m.cwd {_LIKE} OR m.cwd {_LIKE})", [
-        f"%/{escape_like(project)}",
-        escape_like(project),
-    ]
+        return _compile_project_path(project.rstrip("/"))
+    is_named = " OR ".join(
+        f"{column} {_LIKE} OR {column} {_LIKE}"
+        for column in ("project", "repository", "worktree")
+    )
+    patterns = [f"%/{escape_like(project)}", escape_like(project)]
+    # A working directory that is not looked up yet counts as a project.
+    condition = (
+        "(m.cwd IN (SELECT path FROM project_folder WHERE project IN "
+        f"(SELECT project FROM project_folder WHERE {is_named})) "
+        f"OR (m.cwd {_LIKE} OR m.cwd {_LIKE}) "
+        "AND m.cwd NOT IN (SELECT path FROM project_folder))"
+    )
+    return condition, patterns * 4
+
+
+def _compile_project_path(path: str) -> Condition:
+    """Match the project that contains the path, and everything at or below the path.
+
+    The path may be in any working tree, and in a folder that no longer exists.
+    """
+    # All folders that contain the path are prefixes of it; the last is the innermost.
+    innermost = (
+        "(SELECT max(folder) FROM (SELECT worktree AS folder FROM project_folder "
+        "UNION SELECT repository FROM project_folder WHERE worktree <> '') "
+        "WHERE folder <> '' AND substr(?, 1, length(folder) + 1) = folder || '/')"
+    )
+    projects = (
+        "SELECT project FROM project_folder WHERE project = ? "
+        f"OR substr(project, 1, ?) = ? OR worktree = {innermost} "
+        f"OR worktree <> '' AND repository = {innermost}"
+    )
+    prefix = path + "/"
+    below = [path, len(prefix), prefix]
+    condition = (
+        f"(m.cwd IN (SELECT path FROM project_folder WHERE project IN ({projects})) "
+        "OR m.cwd = ? OR substr(m.cwd, 1, ?) = ?)"
+    )
+    return condition, [*below, prefix, prefix, *below]
 
 
 def _compile_thread(thread: str) -> Condition:

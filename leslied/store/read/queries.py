@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.failure import Failure
+    from leslied.model.project import Repository
     from leslied.model.query import Query, Selection
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.store.read.project_queries import FolderActivity
     from leslied.store.read.search import Match
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SessionSource
@@ -40,6 +42,10 @@ class Queries(Protocol):
         """Feed of new records and stopped sessions."""
 
     @property
+    def projects(self) -> ProjectsProtocol:
+        """Queries over projects."""
+
+    @property
     def sizes(self) -> SizesProtocol:
         """Queries over sizes in bytes."""
 
@@ -48,6 +54,9 @@ class Queries(Protocol):
 
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
         """Return the selected sessions, in the selected order."""
+
+    def count_hidden_sessions(self, selection: Selection) -> int:
+        """Return the number of sessions that match the filters and are hidden."""
 
     def list_sessions(
         self, groups: Sequence[SessionGroup] | None = None
@@ -140,8 +149,11 @@ class UsageProtocol(Protocol):
     def get_time_range(self) -> tuple[int, int]:
         """Return the times of the first and the last message; 0 if there is none."""
 
-    def list_folders(self) -> dict[SessionKey, str]:
-        """Return the working directory of every session and subagent."""
+    def list_hidden_sessions(self) -> list[SessionGroup]:
+        """List the sessions that are hidden."""
+
+    def list_projects(self) -> dict[SessionKey, str]:
+        """Return the project of every session and subagent."""
 
     def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:
         """List every tool call with its outcome."""
@@ -175,6 +187,16 @@ class FeedProtocol(Protocol):
 
     def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
         """List (session, time at which it stopped) of sessions stopped later."""
+
+
+class ProjectsProtocol(Protocol):
+    """Questions about projects."""
+
+    def list_folders(self) -> list[FolderActivity]:
+        """List the working directories of sessions, by path."""
+
+    def list_repositories(self) -> list[Repository]:
+        """List the known Git repositories, by path."""
 
 
 class SizesProtocol(Protocol):

@@ -14,6 +14,7 @@ from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
 from leslied.store.read.change_feed import ChangeFeed
+from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, IS_HIDDEN
 from leslied.store.read.record_query import (
     IS_VISIBLE,
     SELECT_RECORDS,
@@ -21,9 +22,11 @@ from leslied.store.read.record_query import (
 )
 from leslied.store.read.search import Search
 from leslied.store.read.session_queries import (
+    count_hidden_sessions,
     find_entries_by_prefix,
     find_sessions_by_prefix,
     list_agent_names,
+    list_hidden_sessions,
     select_sessions,
 )
 from leslied.store.read.session_summary import (
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from leslied.model.failure import Failure
     from leslied.model.query import Query, Selection
     from leslied.model.session import SessionSummary, Unit
+    from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SizeQueries
     from leslied.store.read.unit_ids import UnitId
@@ -76,6 +80,11 @@ class StoreReader:
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
         """Return the selected sessions, in the selected order."""
         return select_sessions(self._db, selection)
+
+    @translate_sqlite_errors
+    def count_hidden_sessions(self, selection: Selection) -> int:
+        """Return the number of sessions that match the filters and are hidden."""
+        return count_hidden_sessions(self._db, selection)
 
     @translate_sqlite_errors
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
@@ -141,6 +150,13 @@ class StoreReader:
         return ChangeFeed(self._db, self.path)
 
     @property
+    def projects(self) -> ProjectQueries:
+        """Queries over projects."""
+        from leslied.store.read.project_queries import ProjectQueries  # noqa: PLC0415
+
+        return ProjectQueries(self._db, self.path)
+
+    @property
     def sizes(self) -> SizeQueries:
         """Queries over sizes in bytes."""
         from leslied.store.read.size_queries import SizeQueries  # noqa: PLC0415 - rare
@@ -190,12 +206,15 @@ class StoreReader:
     def list_records(
         self, key: SessionKey, unit: int | None = None
     ) -> list[PlacedRecord]:
-        """List the current records of a stream or unit, with sequence numbers."""
+        """List the current records of a stream or unit, with sequence numbers.
+
+        Units come one after the other, also if two processes wrote them at once.
+        """
         session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
         query = (
             f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
-            "ORDER BY p.id"
+            "ORDER BY p.unit, p.id"
         )
         rows = self._db.execute(query, (session,)).fetchall()
         first_sequence = 1
@@ -330,17 +349,21 @@ class StoreReader:
 
     @translate_sqlite_errors
     def count_rows(self) -> dict[str, int]:
-        """Return the numbers of records, sessions, subagents, noise and rejections."""
+        """Return the numbers of records, sessions, subagents, noise and rejections.
+
+        Hidden sessions are counted separately, and hidden subagents are not counted.
+        """
         queries = {
             "records": "SELECT count(*) FROM record WHERE is_current",
-            "sessions": "SELECT count(*) FROM session WHERE entries > 0 "
-            f"AND source = '{MAIN}'",
+            "sessions": "SELECT count(*) FROM session h WHERE entries > 0 "
+            f"AND source = '{MAIN}' AND NOT {IS_GROUP_HIDDEN}",
             "subagents": "SELECT count(*) FROM session WHERE entries > 0 "
-            f"AND source <> '{MAIN}'",
+            f"AND source <> '{MAIN}' AND NOT {IS_HIDDEN}",
             "noise": "SELECT count(*) FROM noise",
             "rejected": "SELECT count(*) FROM rejected",
         }
-        return {name: self._count(query, ()) for name, query in queries.items()}
+        counts = {name: self._count(query, ()) for name, query in queries.items()}
+        return {**counts, "hidden_sessions": len(list_hidden_sessions(self._db))}
 
     @translate_sqlite_errors
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
 from leslied.store.read.filter_sql import (
     ALWAYS_TRUE,
     compile_entry_filters,
+    compile_is_hidden,
     compile_stream_filters,
     compile_tool_filters,
     escape_like,
@@ -39,6 +40,10 @@ _MAX_PRESELECTED = 5_000
 """Up to this number of candidate records, the search is restricted to them."""
 _TEXT_COLUMNS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
 _SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
+_IS_SEARCHED = (
+    f"(r.type IN ({_SEARCHED_TYPES}) OR r.type = 'system_event' AND r.tool_name <> '')"
+)
+"""Condition on records with a text that people see."""
 _MAX_LIMIT = 2**62
 """Larger limits may not fit into SQLite's integers."""
 _SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
@@ -125,7 +130,7 @@ class Search:
         elif not self._fts_query:
             self._add_exclusions(query.words.excluded)
         if not self._fts_query:
-            self._add_condition(f"r.type IN ({_SEARCHED_TYPES})")
+            self._add_condition(_IS_SEARCHED)
         self._add_condition(*compile_entry_filters(query.filters))
         if any(item.key == "tool" and not item.is_negated for item in query.filters):
             self._narrow_to_tools()
@@ -217,6 +222,8 @@ class Search:
         if where != ALWAYS_TRUE:
             self._is_narrowed = True
             self._narrow_to_streams(where, values)
+        if not self._query.with_hidden:
+            where = f"{where} AND NOT {compile_is_hidden('s')}"
         first_placement = (
             "(SELECT min(p.id) FROM placement p JOIN session s ON s.id = p.session "
             f"WHERE p.entry = r.entry AND {IS_VISIBLE} AND {where})"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
+from leslied.model.record import Record, SessionKey
+from leslied.sessions.turns import find_own_positions
 from leslied.store.read.record_query import IS_VISIBLE
 from leslied.store.read.unit_ids import list_chat_ids
 
@@ -23,6 +25,9 @@ _FROM_VISIBLE = (
     f"WHERE p.session = ? AND {IS_VISIBLE}"
 )
 
+_NO_KEY = SessionKey("", "")
+"""Stands for the session of records of which only the kind is used."""
+
 
 class SessionOrder:
     """The visible records of a session or subagent, without their content.
@@ -36,10 +41,8 @@ class SessionOrder:
 
     def find_sequence(self, placement: int) -> int | None:
         """Return the position of a placement, counted from 1; None if it is hidden."""
-        placements, _ = self._order
-        index = bisect_left(placements, placement)
-        is_visible = index < len(placements) and placements[index] == placement
-        return index + 1 if is_visible else None
+        sequences, _ = self._order
+        return sequences.get(placement)
 
     def find_neighbour(self, placement: int, step: int) -> int | None:
         """Return the record id `step` positions after a placement, or None.
@@ -53,11 +56,11 @@ class SessionOrder:
         return records[sequence + step - 1]
 
     @cached_property
-    def _order(self) -> tuple[array[int], array[int]]:
-        """Row ids of placements and of their records, in order."""
-        rows = self._query(f"SELECT p.id, r.id {_FROM_VISIBLE} ORDER BY p.id")
-        placements = array("q", [placement for placement, _ in rows])
-        return placements, array("q", [record for _, record in rows])
+    def _order(self) -> tuple[dict[int, int], array[int]]:
+        """Sequence numbers by placement, and the row ids of the records in order."""
+        rows = self._query(f"SELECT p.id, r.id {_FROM_VISIBLE} ORDER BY p.unit, p.id")
+        sequences = {placement: number for number, (placement, _) in enumerate(rows, 1)}
+        return sequences, array("q", [record for _, record in rows])
 
     @cached_property
     def call_tools(self) -> dict[str, str]:
@@ -72,12 +75,28 @@ class SessionOrder:
     @cached_property
     def first_results(self) -> dict[str, int]:
         """Row id of the record with every call's first result, by the call's id."""
-        # The order is reversed, so that the first result of a call is set last.
+        # The order is reversed, so that the first result of a call is set last. A
+        # client that resumes a session adds results, which count only without others.
         rows = self._query(
             f"SELECT r.tool_call_id, r.id {_FROM_VISIBLE} AND r.tool_call_id <> '' "
-            "AND +r.type = 'tool_result' ORDER BY p.id DESC"
+            "AND +r.type = 'tool_result' "
+            "ORDER BY instr(r.metadata, '\"is_between_turns\"') = 0, p.id DESC"
         )
         return dict(rows)
+
+    @cached_property
+    def unit_ends(self) -> dict[int, int | None]:
+        """Time at which every unit ended, in microseconds since 1970, by its number."""
+        rows = self._query(
+            f"SELECT p.unit, r.type, r.role, r.metadata, r.created_us {_FROM_VISIBLE} "
+            "ORDER BY p.unit, p.id"
+        )
+        units: dict[int, list[tuple[Record, int | None]]] = {}
+        for unit, type_, role, metadata, created_us in rows:
+            facts = msgspec.json.decode(metadata) if metadata else {}
+            record = Record(session=_NO_KEY, type=type_, role=role, metadata=facts)
+            units.setdefault(unit, []).append((record, created_us))
+        return {unit: _find_end(entries) for unit, entries in units.items()}
 
     @cached_property
     def chat_ids(self) -> dict[int, str]:
@@ -86,6 +105,13 @@ class SessionOrder:
 
     def _query(self, query: str) -> list[Any]:
         return self._db.execute(query, (self._session,)).fetchall()
+
+
+def _find_end(entries: list[tuple[Record, int | None]]) -> int | None:
+    """Return the latest time of a unit's own entries, or None."""
+    positions = find_own_positions([record for record, _ in entries])
+    times = [entries[position][1] for position in positions]
+    return max((time for time in times if time is not None), default=None)
 
 
 def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRecord:

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from leslied.model.query import Selection
 from leslied.model.record import SessionKey
 from leslied.store.read.filter_sql import (
+    ALWAYS_TRUE,
+    IS_GROUP_HIDDEN,
+    IS_HIDDEN,
     SESSION_GROUPS_WITH_MAIN,
     compile_session_list_filters,
+    make_project_sql,
 )
 from leslied.store.read.record_query import IS_VISIBLE
+from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +27,7 @@ _ORDERS = {
     "recent": f"{_LAST_ACTIVE} DESC",
     "started": "ifnull(m.started_us, 0) DESC",
     "title": f"{_TITLE} = '', {_TITLE}",
-    "project": f"m.cwd = '', m.cwd, {_LAST_ACTIVE} DESC",
+    "project": f"m.cwd = '', {make_project_sql('m')}, {_LAST_ACTIVE} DESC",
     "units": "m.units DESC",
     "tools": "m.tool_calls DESC",
 }
@@ -45,12 +50,16 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
     """
     # If only the limit is set, the last active sessions are found without grouping.
     if selection.limit and selection == Selection(
-        limit=selection.limit, stop_cutoff_us=selection.stop_cutoff_us
+        limit=selection.limit,
+        stop_cutoff_us=selection.stop_cutoff_us,
+        with_hidden=selection.with_hidden,
     ):
-        return _select_latest(db, selection.limit)
+        return _select_latest(db, selection.limit, with_hidden=selection.with_hidden)
     where, values = compile_session_list_filters(
         selection.filters, selection.stop_cutoff_us
     )
+    if not selection.with_hidden:
+        where = f"NOT f.is_hidden AND {where}"
     order = _ORDERS.get(selection.order, _ORDERS["recent"])
     limit = selection.limit if selection.order in _ORDERS else None
     # In reverse order, the limit applies to the reversed list.
@@ -64,13 +73,40 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
     return groups[::-1][:limit] if selection.is_reversed else groups
 
 
-def _select_latest(db: sqlite3.Connection, limit: int) -> list[SessionGroup]:
+def count_hidden_sessions(db: sqlite3.Connection, selection: Selection) -> int:
+    """Return the number of sessions that match the filters and are hidden."""
+    hidden_sessions = list_hidden_sessions(db)
+    if not hidden_sessions or not selection.filters:
+        return len(hidden_sessions)
+    where, values = compile_session_list_filters(
+        selection.filters, selection.stop_cutoff_us
+    )
+    query = (
+        f"SELECT count(*) FROM {SESSION_GROUPS_WITH_MAIN} WHERE f.is_hidden AND {where}"
+    )
+    return int(fetch_value(db, query, values))
+
+
+def list_hidden_sessions(db: sqlite3.Connection) -> list[SessionGroup]:
+    """List the sessions that are hidden."""
+    # Grouping all sessions would take ten times as long.
+    rows = db.execute(
+        "SELECT DISTINCT agent, session_id FROM session h WHERE entries > 0 "
+        f"AND {IS_GROUP_HIDDEN}"
+    )
+    return [SessionGroup(*row) for row in rows]
+
+
+def _select_latest(
+    db: sqlite3.Connection, limit: int, *, with_hidden: bool
+) -> list[SessionGroup]:
     """Return the last active sessions; a subagent's activity counts for its session."""
     # A session has one row, and one more for each of its subagents.
     row_limit = min(4 * limit, _MAX_LIMIT)
+    condition = ALWAYS_TRUE if with_hidden else f"NOT {IS_HIDDEN}"
     while True:
         rows = db.execute(
-            "SELECT agent, session_id FROM session WHERE entries > 0 "
+            f"SELECT agent, session_id FROM session WHERE entries > 0 AND {condition} "
             "ORDER BY ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, "
             "session_id DESC LIMIT ?",
             (row_limit,),

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
 from leslied.model.times import from_us
+from leslied.sessions.rewinds import list_rewound
 from leslied.sessions.titles import choose_title
+from leslied.store.read.filter_sql import IS_HIDDEN
+from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
     from leslied.model.record import Usage
@@ -29,6 +32,7 @@ class SummaryRow(NamedTuple):
     started_us: int | None
     ended_us: int | None
     units: int
+    forks: str
     tool_calls: int
     has_turn_ended: int
     stopped_us: int | None
@@ -39,12 +43,21 @@ class SummaryRow(NamedTuple):
     seen_us: int
     folder: bytes
     is_live: int
+    project: str | None
+    worktree: str | None
+    subagent_active_us: int | None
+    is_hidden: int
 
 
-_SQL = {"tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END"}
+_SQL = {
+    "tool_calls": "CASE WHEN originals THEN tool_calls ELSE copied_calls END",
+    "subagent_active_us": "CASE source WHEN 'main' THEN "
+    f"(SELECT max(ifnull(c.ended_us, 0)) {from_active_subagents('session')}) END",
+    "is_hidden": IS_HIDDEN,
+}
 SELECT_SUMMARIES = (
     f"SELECT {', '.join(_SQL.get(name, name) for name in SummaryRow._fields)} "
-    "FROM session WHERE entries > 0"
+    "FROM session LEFT JOIN project_folder ON path = cwd WHERE entries > 0"
 )
 """Selects sessions and subagents that have entries; conditions can be appended."""
 
@@ -58,10 +71,14 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
             title=row.title, first_prompt=row.first_prompt, description=row.description
         ),
         cwd=row.cwd,
+        project=row.project or row.cwd,
+        worktree=row.worktree or "",
+        has_project=row.project is not None,
         model=row.model,
         started_at=from_us(row.started_us) if row.started_us is not None else None,
         ended_at=from_us(row.ended_us) if row.ended_us is not None else None,
         units=row.units,
+        rewound=list_rewound(row.forks, row.units),
         tool_calls=row.tool_calls,
         has_turn_ended=bool(row.has_turn_ended),
         is_stopped=row.stopped_us is not None,
@@ -72,5 +89,11 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
         seen_at=from_us(row.seen_us) if row.seen_us else None,
         folder=os.fsdecode(row.folder),
         is_live=bool(row.is_live),
+        subagent_active_at=(
+            from_us(row.subagent_active_us)
+            if row.subagent_active_us is not None
+            else None
+        ),
+        is_hidden=bool(row.is_hidden),
         usage=usage,
     )

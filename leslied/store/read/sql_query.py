@@ -15,6 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError, UserError
+from leslied.sessions.rewinds import list_rewound
 from leslied.sessions.titles import truncate_text
 from leslied.store.connection import (
     get_primary_code,
@@ -210,6 +211,8 @@ class SqlReader(StoreReader):
         db.create_function("call_of", 2, self._find_call_tool)
         db.create_function("answer_of", 2, self._find_first_result)
         db.create_function("chat_of", 2, self._find_chat_id)
+        db.create_function("end_of", 2, self._find_unit_end)
+        db.create_function("is_rewound", 3, _is_rewound, deterministic=True)
         columns = [column.name for column in SESSIONS.columns]
         db.execute(f"CREATE TEMP TABLE {SESSION_LIST_TABLE} ({', '.join(columns)})")
         db.execute(
@@ -260,6 +263,9 @@ class SqlReader(StoreReader):
 
     def _find_chat_id(self, session: int, unit: int) -> str | None:
         return self._get_order(session).chat_ids.get(unit)
+
+    def _find_unit_end(self, session: int, unit: int) -> int | None:
+        return self._get_order(session).unit_ends.get(unit)
 
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""
@@ -344,6 +350,11 @@ def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
             unique, number = f"{name}_{number}", number + 1
         yielded_names.add(unique)
         yield unique
+
+
+def _is_rewound(forks: str, units: int, unit: int) -> bool:
+    """Implement the SQL function `is_rewound`."""
+    return any(unit in numbers for numbers in list_rewound(forks, units))
 
 
 def _truncate(text: str | None, limit: int) -> str | None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
 from leslied.store.connection import translate_sqlite_errors
+from leslied.store.read.filter_sql import make_project_sql
 from leslied.store.read.ownership import Ownership
+from leslied.store.read.session_queries import list_hidden_sessions
 from leslied.store.sql import fetch_column, fetch_value
 from leslied.store.streams import list_streams
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.stats import Grouping
+    from leslied.store.read.session_queries import SessionGroup
 
 _DAY_US = 86_400_000_000
 _COUNTS = Usage.__struct_fields__
@@ -163,12 +166,18 @@ class UsageQueries:
         return first or 0, last or 0
 
     @translate_sqlite_errors
-    def list_folders(self) -> dict[SessionKey, str]:
-        """Return the working directory of every session and subagent."""
+    def list_hidden_sessions(self) -> list[SessionGroup]:
+        """List the sessions that are hidden."""
+        return list_hidden_sessions(self._db)
+
+    @translate_sqlite_errors
+    def list_projects(self) -> dict[SessionKey, str]:
+        """Return the project of every session and subagent."""
         rows = self._db.execute(
-            "SELECT agent, session_id, source, cwd FROM session ORDER BY id"
+            f"SELECT agent, session_id, source, {make_project_sql('s')} "
+            "FROM session s ORDER BY id"
         )
-        return {SessionKey(*key): cwd for *key, cwd in rows}
+        return {SessionKey(*key): project for *key, project in rows}
 
     @translate_sqlite_errors
     def list_tool_calls(self, usage_filter: UsageFilter) -> list[ToolCall]:

@@ -17,6 +17,7 @@ from leslied.model.field_tables import (
     UNIT_FIELDS,
     USAGE_FIELDS,
 )
+from leslied.store.read.filter_sql import make_project_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,7 +101,7 @@ _ENTRY_SQL = {
     "unit": "p.unit",
     "chat_id": "chat_of(p.session, p.unit)",
     "thread_id": "nullif(s.thread_id, '')",
-    "project": "nullif(s.cwd, '')",
+    "project": f"nullif({make_project_sql('s')}, '')",
     "type": "r.type",
     "role": "r.role",
     "created_at": _time_sql("r.created_us"),
@@ -120,7 +121,7 @@ _PLACEMENT_ABOUT = {
     "unit": "the number of the unit; 0 before the first prompt",
     "chat_id": "the unit's id, for `show`",
     "thread_id": "the session's thread",
-    "project": "the session's working directory",
+    "project": "the session's project",
     "log_path": "the file or database it was read from",
 }
 """Descriptions of the columns that are not fields of a record."""
@@ -322,13 +323,18 @@ UNITS = View(
         Column(
             "ended_at",
             _UNIT_ABOUT["ended_at"],
-            _time_sql(f"(SELECT max(x.created_us) {_FROM_UNIT})"),
+            _time_sql("end_of(p.session, p.unit)"),
         ),
         Column(
             "prompt",
             f"{_UNIT_ABOUT['prompt']}; NULL before the first prompt",
             "CASE WHEN p.unit > 0 OR s.source <> 'main' THEN (SELECT x.content "
             f"{_FROM_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
+        ),
+        Column(
+            "rewound",
+            f"{_UNIT_ABOUT['rewound']}: 1 or 0; NULL for a subagent",
+            "CASE s.source WHEN 'main' THEN is_rewound(s.forks, s.units, p.unit) END",
         ),
         Column("entries", "number of entries", f"(SELECT count(*) {_FROM_UNIT})"),
         Column(

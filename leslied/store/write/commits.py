@@ -9,13 +9,28 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+@dataclass(slots=True)
+class CommitReport:
+    """Numbers of records and placements that a commit added."""
+
+    records: int = 0
+    placements: int = 0
+
+    def __iadd__(self, other: CommitReport) -> Self:
+        """Add the numbers of another report."""
+        self.records += other.records
+        self.placements += other.placements
+        return self
 
 
 class Commits:

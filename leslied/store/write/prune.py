@@ -32,6 +32,7 @@ _SESSION_TABLES = (
     "touch",
     "touched",
     "collected",
+    "left_folder",
     "published",
     "thread_due",
     "thread_move",
@@ -71,6 +72,7 @@ class SessionPruner:
                 f"DELETE FROM {table} WHERE session IN temp.pruned_session"
             )
         self._db.execute("DELETE FROM session WHERE id IN temp.pruned_session")
+        self._remove_projects()
         failpoint("prune.half")
         self._delete_orphan_titles(entry_ids)
         self._mark_sources_pruned(sources)
@@ -216,6 +218,16 @@ class SessionPruner:
             "WHERE s.folder <> x'' AND s.id NOT IN temp.pruned_session AND s.folder IN "
             "(SELECT folder FROM session WHERE id IN temp.pruned_session) "
             "GROUP BY s.folder)"
+        )
+
+    def _remove_projects(self) -> None:
+        """Delete the folders in which no remaining session worked."""
+        self._db.execute(
+            "DELETE FROM project_folder WHERE path NOT IN (SELECT cwd FROM session)"
+        )
+        self._db.execute(
+            "DELETE FROM repository "
+            "WHERE path NOT IN (SELECT repository FROM project_folder)"
         )
 
     def _delete_orphan_titles(self, entry_ids: set[bytes]) -> None:

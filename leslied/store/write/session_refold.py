@@ -6,23 +6,25 @@ records, and only transcripts of units that changed become due.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from leslied.model.record import MAIN, SessionKey
+from leslied.sessions.rewinds import UNKNOWN_FORKS, list_changed, list_rewound
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
 from leslied.store.ledgers.archive import clamp_checkpoints
 from leslied.store.ledgers.transcripts import TranscriptLedger, UnitMove
-from leslied.store.sql import list_columns, make_insert
+from leslied.store.sql import fetch_value, list_columns, make_insert
 from leslied.store.write.placement_merge import (
     assign_ids,
     merge_entries,
     reorder,
 )
 from leslied.store.write.record_versions import iter_free_ids
+from leslied.store.write.session_fold import SessionFold
 
 if TYPE_CHECKING:
     import sqlite3
@@ -108,6 +110,7 @@ class SessionRefold:
         # A copy is hidden if there is an original, so its mark affects all units.
         has_new_copies = any(self._get_copy_mark(p, decoded) != p.is_copy for p in old)
         is_same = merged == [p.entry for p in old] and not has_new_copies
+        is_same = is_same and not self._has_unknown_forks(session)
         if is_same and self.changed_entries.isdisjoint(p.entry for p in old):
             return False
         # A reordered entry gets the id of the position that it takes.
@@ -126,6 +129,10 @@ class SessionRefold:
             "(SELECT 1 FROM placement WHERE entry = ?1)",
             [(entry,) for entry in self._removed_entries],
         )
+
+    def _has_unknown_forks(self, session: int) -> bool:
+        query = "SELECT forks FROM session WHERE id = ?"
+        return bool(fetch_value(self.db, query, (session,)) == UNKNOWN_FORKS)
 
     def _list_reordered(
         self, remaining: list[_Placement], decoded: dict[int, DecodedPlacement]
@@ -213,10 +220,12 @@ class SessionRefold:
         self._move_units(
             session, old, new, are_all_changed=are_all_changed or has_other_visibility
         )
+        rewound = [list_rewound(r.forks, r.units) for r in (before, row)]
+        TranscriptLedger(self.db).mark_due(session, list_changed(*rewound))
         row.is_dirty = 1
         self._mark_due(session, key)
         if any(getattr(before, name) != getattr(row, name) for name in _LINK_COLUMNS):
-            self._mark_parent_due(key)
+            self._mark_main_units_due(key)
 
     def _fold(
         self, key: SessionKey, before: SessionRow
@@ -227,24 +236,29 @@ class SessionRefold:
         """
         row = self.sessions.reset(key)
         row.seen_us = row.seen_us or self.observed_us
+        fold = SessionFold(row)
         units: dict[int, int] = {}
-        ids: list[int] = []
         for placement, is_copy, entry_id, created_us, *values in self._iter_records(
             row.id
         ):
             record, *_ = unpack_record(values, key)
             if is_copy:
                 record = structs.replace(record, is_copy=True)
-            start = row.add_record(record, created_us, placement)
-            ids.append(placement)
-            units[placement] = row.units
-            # A command starts a unit only once the agent replies.
-            if start and start != placement:
-                units |= dict.fromkeys(ids[bisect_left(ids, start) :], row.units)
+            unit, moved_from = fold.add(record, created_us, placement)
+            if moved_from:
+                self._move_since(moved_from, units, row.units)
+            units[placement] = unit
             self.entry_ids.add(entry_id)
         if before.stopped_us is not None:
             row.stopped_us = before.stopped_us
         return row, units
+
+    @staticmethod
+    def _move_since(start: int, units: dict[int, int], unit: int) -> None:
+        """Move the placements since `start` from the unit before into this unit."""
+        for placement in takewhile(lambda each: each >= start, reversed(units)):
+            if units[placement] == unit - 1:
+                units[placement] = unit
 
     def _iter_records(self, session: int) -> sqlite3.Cursor:
         columns = list_columns(RECORD_COLUMNS, table="r")
@@ -298,8 +312,8 @@ class SessionRefold:
             f"UPDATE collected SET is_due = 1 WHERE session = {of_main}", main
         )
 
-    def _mark_parent_due(self, key: SessionKey) -> None:
-        """Make every unit of the main session due: another one may show a subagent."""
+    def _mark_main_units_due(self, key: SessionKey) -> None:
+        """Make all units of the main session due: a subagent may have changed unit."""
         self.db.execute(
             "UPDATE transcript SET newest = min(newest, ifnull((SELECT min(p.id) - 1 "
             "FROM placement p WHERE p.session = transcript.session "

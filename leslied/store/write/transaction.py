@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
+from leslied.sessions.rewinds import list_changed, list_rewound
+from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.sql import make_insert, select_in_batches
 from leslied.store.write.record_versions import (
     RecordVersions,
     iter_free_ids,
     make_pending_records,
 )
+from leslied.store.write.session_fold import SessionFold
 from leslied.store.write.session_rows import SessionRows
 from leslied.store.write.source_rows import SourceRows
 from leslied.store.write.tombstones import PRUNED, Tombstones
@@ -49,12 +52,14 @@ class Transaction:
         self._versions = RecordVersions(db, observed_us)
         self._pending: list[PendingRecord] = []
         self._placed_entries: set[tuple[int, int]] = set()
-        """(entry number, session) of placements that exist."""
+        """(entry number, session) of placements, stored or added here."""
         self._newly_placed_ids: set[bytes] = set()
         """Ids of entries, new or not, that this transaction places in a session."""
         self._placement_rows: list[tuple[Any, ...]] = []
         self._placement_moves: list[tuple[int, int, int, int]] = []
         """(unit, session, first placement, last placement) to move into the unit."""
+        self._folds: dict[int, SessionFold] = {}
+        """The sessions that get new placements, by row id."""
 
     def add(self, chunk: DecodedChunk) -> None:
         """Save the chunk's cursor, and gather its records, noise and rejections."""
@@ -126,19 +131,22 @@ class Transaction:
         placement = next(self._placement_ids)
         created = item.record.created_at
         created_us = to_us(created) if created else None
-        unit_start = row.add_record(item.record, created_us, placement)
+        unit, moved_from = self._get_fold(row).add(item.record, created_us, placement)
         row.is_dirty = 1
-        # A command starts a unit only once the agent replies, so that the placements
-        # since the command have to be moved into the new unit.
-        if unit_start and unit_start != placement:
-            self._placement_moves.append((row.units, row.id, unit_start, placement))
+        if moved_from:
+            self._placement_moves.append((row.units, row.id, moved_from, placement))
         self._placed_entries.add((entry_number, row.id))
         self._newly_placed_ids.add(item.entry_id)
         location = (item.source, item.generation, item.offset, item.length)
         is_copy = int(item.record.is_copy)
         self._placement_rows.append(
-            (placement, row.id, entry_number, row.units, *location, is_copy)
+            (placement, row.id, entry_number, unit, *location, is_copy)
         )
+
+    def _get_fold(self, row: SessionRow) -> SessionFold:
+        if row.id not in self._folds:
+            self._folds[row.id] = SessionFold(row, self._db)
+        return self._folds[row.id]
 
     def _load_existing(self) -> None:
         """Load versions and placements of the gathered entries from the store."""
@@ -151,7 +159,8 @@ class Transaction:
         self._versions.write()
         executemany(_INSERT_PLACEMENT, self._placement_rows)
         executemany(
-            "UPDATE placement SET unit = ? WHERE session = ? AND id BETWEEN ? AND ?",
+            "UPDATE placement SET unit = ?1 "
+            "WHERE session = ?2 AND unit = ?1 - 1 AND id BETWEEN ?3 AND ?4",
             self._placement_moves,
         )
         failpoint("commit.half")
@@ -159,6 +168,16 @@ class Transaction:
         self._usage.write()
         self._sessions.write(self._newly_placed_ids)
         self._mark_changed_units_due()
+        self._mark_rewound_units_due()
+
+    def _mark_rewound_units_due(self) -> None:
+        """Mark units as due that the user took back, or that are current again."""
+        ledger = TranscriptLedger(self._db)
+        for fold in self._folds.values():
+            row, before = fold.row, fold.rewound_before
+            after = list_rewound(row.forks, row.units)
+            if before != after:
+                ledger.mark_due(row.id, list_changed(before, after))
 
     def _mark_changed_units_due(self) -> None:
         """Mark units in which an entry changed as due for writing and indexing."""

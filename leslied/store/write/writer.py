@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from leslied.errors import StoreUnusable
@@ -35,12 +34,14 @@ from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.ledgers.metadata import MetadataLedger
+from leslied.store.ledgers.projects import ProjectLedger
 from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.read.agents import record_scan
-from leslied.store.sql import fetch_value, list_columns
-from leslied.store.write.commits import Commits
+from leslied.store.sql import fetch_column, fetch_value, list_columns
+from leslied.store.streams import SELECT_UNREGISTERED
+from leslied.store.write.commits import CommitReport, Commits
 from leslied.store.write.prune import SessionPruner
 from leslied.store.write.redecode import Redecode
 from leslied.store.write.sanitize import sanitize_chunk
@@ -54,20 +55,6 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Cursor, FileStamp
-
-
-@dataclass(slots=True)
-class CommitReport:
-    """Numbers of records and placements that a commit added."""
-
-    records: int = 0
-    placements: int = 0
-
-    def __iadd__(self, other: CommitReport) -> Self:
-        """Add the numbers of another report."""
-        self.records += other.records
-        self.placements += other.placements
-        return self
 
 
 class Store:
@@ -130,12 +117,13 @@ class Store:
     ) -> dict[bytes, FileStamp]:
         """Return the file stamps of the agent's sources, by path.
 
-        With `is_final`, omit sources that have an unread incomplete last line.
+        With `is_final`, omit sources that have an unread incomplete last line. Omit
+        sources that were gone, so that they are read if they are back.
         """
         complete_condition = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
             f"SELECT path, {list_columns(STAMP_COLUMNS)} FROM source "
-            f"WHERE agent = ? {complete_condition}",
+            f"WHERE agent = ? AND NOT is_gone {complete_condition}",
             (agent,),
         )
         return {path: unpack_stamp(stamp) or NO_STAMP for path, *stamp in rows}
@@ -210,6 +198,17 @@ class Store:
                 [(agent, path) for path in paths],
             )
 
+    def mark_present(self, agent: str, paths: Iterable[bytes]) -> None:
+        """Record that those of these files that were gone are back."""
+        query = "SELECT path FROM source WHERE agent = ? AND is_gone"
+        back = set(fetch_column(self._db, query, (agent,))).intersection(paths)
+        if back:
+            with self._commits.transaction():
+                self._db.executemany(
+                    "UPDATE source SET is_gone = 0 WHERE agent = ? AND path = ?",
+                    [(agent, path) for path in back],
+                )
+
     def move_source(self, agent: str, old: bytes, new: bytes) -> None:
         """Change the path of a source whose file was moved; its cursor remains.
 
@@ -240,6 +239,18 @@ class Store:
                 ],
             )
         return result.rowcount
+
+    @translate_sqlite_errors
+    def list_unregistered(
+        self, agent: str, entrypoints: Iterable[str], since_us: int, until_us: int
+    ) -> list[str]:
+        """List unsettled sessions that were started so, ended a turn, and are not live.
+
+        Their last entry is not before `since_us` and was read until `until_us`.
+        """
+        json_entrypoints = json.dumps(sorted(entrypoints))
+        values = (since_us, until_us, agent, json_entrypoints)
+        return fetch_column(self._db, SELECT_UNREGISTERED, values)
 
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
@@ -282,6 +293,12 @@ class Store:
         """Yield the ledger of exports, in one transaction."""
         with self._commits.postponable():
             yield ExportLedger(self._db)
+
+    @contextmanager
+    def projects(self) -> Iterator[ProjectLedger]:
+        """Yield the ledger of projects, in one transaction."""
+        with self._commits.postponable():
+            yield ProjectLedger(self._db)
 
     @contextmanager
     def failures(self) -> Iterator[FailureLedger]:

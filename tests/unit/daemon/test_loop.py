@@ -6,14 +6,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leslied import pipeline
 from leslied.app import App
 from leslied.daemon import Loop, Notifier
+from leslied.hooks.spool import write_event
 from leslied.log import make_logger
 from leslied.model.failure import Failure
+from leslied.model.times import to_ns
 from leslied.paths import get_paths, read_environ
 from leslied.pipeline import (
     Archiver,
@@ -31,8 +34,13 @@ from leslied.pipeline import (
     make_stages,
 )
 from leslied.store import Store, StoreReader
-from leslied.tail.watch import Watcher
-from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuilder
+from leslied.tail.watch import ChangeReport, Watcher
+from tests.support.claude import (
+    AFTER_STORE_CREATION,
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+)
 from tests.support.clock import FakeClock
 
 STAGES: dict[str, list[tuple[type, str]]] = {
@@ -183,6 +191,27 @@ def test_a_failing_stage_is_logged_once(
     assert event["name"] == "exports"
 
 
+def test_a_folder_that_a_hook_named_is_read_at_once(
+    daemon: LoopHarness, claude: ClaudeHome, builder: ClaudeLogBuilder, home: Path
+):
+    daemon.iterate(1)
+    claude.projects = home / "elsewhere" / "projects"
+    log = claude.write(builder.prompt("fix it"), builder.answer("Done."))
+    spool = daemon.loop.flow.get_stage(HookEvents).spool_dir
+    event = {"hook_event_name": "Stop", "transcript_path": str(log)}
+    spool.mkdir(parents=True)
+    (spool / "1.json").write_text(json.dumps(event))
+
+    for _ in range(3):
+        daemon.loop.watcher.wake()
+        daemon.loop._run_once()
+        daemon.clock.advance(3)
+
+    watched = [root.path for root in daemon.loop.flow.watched_roots]
+    assert claude.projects in watched
+    assert len(daemon.transcripts()) == 1
+
+
 class BellStage(Stage):
     """A stage that only the test knows."""
 
@@ -215,3 +244,123 @@ def test_an_error_outside_any_stage_does_not_end_the_loop(
     monkeypatch.setattr("leslied.daemon.loop._RETRY_SECONDS", 0)
 
     daemon.iterate()
+
+
+class TurnHarness:
+    """A session whose agent calls the Stop hook, next to a loop that has scanned."""
+
+    def __init__(self, daemon: LoopHarness, claude: ClaudeHome) -> None:
+        self.daemon = daemon
+        self.builder = ClaudeLogBuilder(
+            cwd=str(daemon.project), started_at=daemon.clock.at.replace(tzinfo=None)
+        )
+        self.claude = claude
+        self.log = claude.log()
+        # The times of the session's lines are between the first scan and the hook.
+        daemon.iterate(1)
+        daemon.clock.advance(10)
+
+    def write(self, *lines: dict[str, Any]) -> None:
+        """Write lines and run the loop once, as for their file event."""
+        self.claude.write(*lines)
+        self.daemon.loop._run_flow(Budget(changed_paths={self.log}))
+
+    def end_turn(self) -> None:
+        """Write a turn whose end the log has, as after all stop hooks have run."""
+        self.write(
+            self.builder.prompt("fix it"),
+            self.builder.answer("Done."),
+            self.builder.line("system", subtype="stop_hook_summary"),
+        )
+
+    def call_stop_hook(self) -> None:
+        """Leave the event in the spool and run the loop once."""
+        event = {
+            "hook_event_name": "Stop",
+            "session_id": SESSION,
+            "transcript_path": str(self.log),
+        }
+        data_dir = self.daemon.loop.flow.get_stage(HookEvents).data_dir
+        write_event(str(data_dir), event, to_ns(self.daemon.clock.now()))
+        self.daemon.loop._run_flow(Budget(changed_paths=set()))
+
+    def transcripts(self) -> list[str]:
+        return self.daemon.transcripts()
+
+
+@pytest.fixture
+def turn(daemon: LoopHarness, claude: ClaudeHome) -> TurnHarness:
+    return TurnHarness(daemon, claude)
+
+
+def test_the_run_that_reads_the_stop_hook_writes_the_transcript(turn: TurnHarness):
+    turn.end_turn()
+    before = turn.transcripts()
+    turn.call_stop_hook()
+
+    assert before == []
+    assert len(turn.transcripts()) == 1
+
+
+def test_the_run_that_reads_the_end_after_the_stop_hook_writes_the_transcript(
+    turn: TurnHarness,
+):
+    turn.call_stop_hook()
+    before = turn.transcripts()
+    turn.end_turn()
+
+    assert before == []
+    assert len(turn.transcripts()) == 1
+
+
+def test_an_announced_end_survives_a_reload_of_the_settings(turn: TurnHarness):
+    turn.call_stop_hook()
+    turn.daemon.loop._reload_flow()
+    turn.end_turn()
+
+    assert len(turn.transcripts()) == 1
+
+
+def test_a_stop_that_another_hook_refuses_is_not_the_end_of_the_turn(
+    turn: TurnHarness,
+):
+    builder = turn.builder
+    turn.call_stop_hook()
+    turn.write(
+        builder.prompt("fix it"),
+        builder.answer("Done."),
+        builder.prompt("Stop hook feedback:\nTests fail.", isMeta=True),
+        builder.line("system", subtype="stop_hook_summary", hookErrors=["Tests fail."]),
+    )
+    turn.daemon.clock.advance(5)
+    turn.write()
+    before = turn.transcripts()
+    turn.write(
+        builder.answer("Now they pass."),
+        builder.line("system", subtype="stop_hook_summary"),
+    )
+    turn.call_stop_hook()
+
+    assert before == []
+    (transcript,) = turn.daemon.project.glob(".leslie/threads/*/.meta/transcripts/*")
+    assert "Now they pass." in transcript.read_text()
+
+
+def test_the_loop_wakes_up_when_a_quiet_unit_can_be_settled(
+    turn: TurnHarness, monkeypatch: pytest.MonkeyPatch
+):
+    waits: list[float] = []
+    loop, clock = turn.daemon.loop, turn.daemon.clock
+
+    def wait(seconds: float) -> ChangeReport:
+        waits.append(round(seconds, 3))
+        clock.advance(seconds)
+        return ChangeReport()
+
+    monkeypatch.setattr(loop.watcher, "wait", wait)
+    turn.end_turn()
+    clock.advance(0.2)
+    while not turn.transcripts():
+        loop._run_once()
+
+    assert waits == [0.5, 0.5, 0.5, 0.3]

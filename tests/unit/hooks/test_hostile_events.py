@@ -56,7 +56,7 @@ def hook_events(
         env = Environment(home=claude.home, environ={}, platform="linux")
         roots = tuple(ADAPTER.roots(env, []))
         ingest = Ingest(adapter=ADAPTER, store=store, roots=roots)
-        stops = StopDetection(store=store, registries=[(ADAPTER, [])])
+        stops = StopDetection(store=store, clock=clock, registries=[(ADAPTER, [])])
         yield HookEvents(
             data_dir=tmp_path, ingests=[ingest], stop_detection=stops, clock=clock
         )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from leslied.hooks import spool
+from leslied.model.record import SessionKey
 from leslied.model.source import Environment
+from leslied.model.times import EPOCH, to_ns
 from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
@@ -31,7 +34,7 @@ def hook_events(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
         env = Environment(home=claude.home, environ={}, platform="linux")
         roots = tuple(ADAPTER.roots(env, []))
         ingest = Ingest(adapter=ADAPTER, store=store, roots=roots)
-        stops = StopDetection(store=store, registries=[(ADAPTER, [])])
+        stops = StopDetection(store=store, clock=clock, registries=[(ADAPTER, [])])
         yield HookEvents(
             data_dir=tmp_path, ingests=[ingest], stop_detection=stops, clock=clock
         )
@@ -141,3 +144,49 @@ def test_a_temporary_file_is_removed_after_a_minute(hook_events: HookEvents):
     os.utime(partial, (now - 61, now - 61))
     hook_events.run()
     assert not partial.exists()
+
+
+def test_a_stop_hook_announces_the_end_of_a_turn(
+    hook_events: HookEvents, tmp_path: Path, clock: FakeClock
+):
+    now_ns = to_ns(clock.now())
+    for number, name in enumerate(("Stop", "SubagentStop")):
+        event = {"hook_event_name": name, "session_id": name}
+        spool.write_event(str(tmp_path), event, now_ns + number)
+    clock.advance(1)
+    hook_events.run()
+
+    key = SessionKey("claude-code", "Stop")
+    assert hook_events.announced_ends == {key: clock.now() - timedelta(seconds=1)}
+
+
+@pytest.mark.parametrize(
+    ("name", "time"),
+    [
+        ("99999999999999999999-1.json", "now"),
+        ("1.json", "1970"),
+        ("\u0664" * 20 + "-1.json", "1970"),
+    ],
+)
+def test_the_time_of_an_announcement_is_never_in_the_future(
+    hook_events: HookEvents, tmp_path: Path, clock: FakeClock, name: str, time: str
+):
+    spool_event(tmp_path, "Stop", "/log")
+    (file,) = (tmp_path / spool.FOLDER).iterdir()
+    file.rename(file.with_name(name))
+    hook_events.run()
+
+    (announced_at,) = hook_events.announced_ends.values()
+    assert announced_at == (clock.now() if time == "now" else EPOCH)
+
+
+def test_only_the_latest_announcements_are_remembered(
+    hook_events: HookEvents, tmp_path: Path
+):
+    for number in range(250):
+        event = {"hook_event_name": "Stop", "session_id": str(number)}
+        spool.write_event(str(tmp_path), event, NOW_NS + number)
+    hook_events.run()
+
+    sessions = [key.session_id for key in hook_events.announced_ends]
+    assert sessions == [str(number) for number in range(50, 250)]

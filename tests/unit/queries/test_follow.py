@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from leslied.app import App
@@ -9,7 +11,12 @@ from leslied.errors import UserError
 from leslied.model.query import Filter
 from leslied.queries.context import QueryContext
 from leslied.queries.follow import Follower, SessionStop
-from tests.support.claude import SESSION, ClaudeHome
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+)
+from tests.support.clock import FakeClock
 from tests.support.queries import SECRET, write_session
 
 
@@ -53,6 +60,31 @@ def test_a_stopped_session_is_reported(app: App):
         stops = list(follower.poll())
 
     assert [event.key.session_id for event in stops] == [SESSION]
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ({"type": "cost-state", "sessionId": SESSION, "totalCostUSD": 0.1}, 1),
+        (ClaudeLogBuilder().prompt("go on", uuid="next"), 2),
+    ],
+    ids=["last line", "prompt"],
+)
+def test_a_session_that_stops_again_is_reported_only_after_a_prompt(
+    app: App, claude: ClaudeHome, clock: FakeClock, line: dict[str, Any], count: int
+):
+    stops: list[SessionStop] = []
+    with app.open_queries() as queries:
+        follower = Follower(queries, (SESSION,), ())
+        for lines in ([], [line]):
+            claude.write(*lines)
+            claude.sync()
+            clock.advance(1)
+            with app.open_writer() as store:
+                store.mark_all_stopped()
+            stops += [e for e in follower.poll() if isinstance(e, SessionStop)]
+
+    assert len(stops) == count
 
 
 def test_sessions_that_do_not_match_are_not_followed(queries: QueryContext):

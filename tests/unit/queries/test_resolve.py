@@ -14,6 +14,7 @@ from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
     make_call,
+    make_event,
     make_key,
     make_prompt,
     make_record,
@@ -138,3 +139,13 @@ def test_a_subagent_is_found_by_the_chat_id_of_its_unit(harness: StoreHarness):
 def test_an_ambiguous_chat_id_is_an_error(harness: StoreHarness):
     with pytest.raises(UserError, match="chat-"):
         resolve(harness, "chat-")
+
+
+def test_the_last_session_is_not_a_hidden_one(harness: StoreHarness):
+    harness.commit(
+        make_event("title", "t", session=make_key("phantom"), created_at=time_at(99)),
+        log="phantom",
+    )
+
+    assert resolve(harness, "last").session.key.session_id != "phantom"
+    assert resolve(harness, "phantom").session.is_hidden

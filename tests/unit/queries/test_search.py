@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from msgspec import structs
 
-from leslied.queries.search import make_snippet, search_entries
+from leslied.model.record import SHELL
+from leslied.queries.search import SearchMode, make_snippet, search_entries
 from leslied.queries.search_query import parse_query
 from leslied.redact import Redactor
 from tests.support.clock import FakeClock
-from tests.support.records import StoreHarness, make_record
+from tests.support.records import StoreHarness, make_event, make_record
 
 
 @pytest.fixture
@@ -113,3 +116,47 @@ def test_a_note_explains_what_was_ignored(harness: StoreHarness, text: str, note
         )
 
     assert any(note in line for line in result.notes)
+
+
+# Limits and hidden sessions
+
+
+@pytest.mark.parametrize("mode", get_args(SearchMode))
+@pytest.mark.parametrize(("limit", "has_more"), [(1, True), (2, False), (3, False)])
+def test_a_limit_that_leaves_out_hits_is_reported(
+    harness: StoreHarness, mode: SearchMode, limit: int, *, has_more: bool
+):
+    harness.commit(make_record("needle", "a"), make_record("needle", "b"))
+    query = parse_query("needle", {})
+    with harness.reader() as reader:
+        result = search_entries(
+            reader, query, mode, limit, stop_cutoff_us=0, redact=str
+        )
+
+    assert len(result.hits) == min(limit, 2)
+    assert result.to_dict()["has_more"] is has_more
+
+
+@pytest.mark.parametrize("mode", get_args(SearchMode))
+@pytest.mark.parametrize("text", ["needle", "needle agent:claude-code"])
+def test_hidden_sessions_are_searched_on_request(
+    harness: StoreHarness, mode: SearchMode, text: str
+):
+    harness.commit(make_event("notice", "a", content="needle", tool_name=SHELL))
+    query = parse_query(text, {})
+    with harness.reader() as reader:
+        counts = [
+            len(
+                search_entries(
+                    reader,
+                    structs.replace(query, with_hidden=with_hidden),
+                    mode,
+                    9,
+                    stop_cutoff_us=0,
+                    redact=str,
+                ).hits
+            )
+            for with_hidden in (False, True)
+        ]
+
+    assert counts == [0, 1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from leslied.app import App
-from leslied.model.query import Selection
+from leslied.model.query import Filter, Selection
 from leslied.queries.context import QueryContext
 from leslied.queries.session_list import load_session_list
 from tests.support.claude import SESSION, ClaudeHome
+from tests.support.golden import FIXTURES, copy_home
 from tests.support.queries import SECRET, write_session
 
 
@@ -38,3 +39,42 @@ def test_a_limit_that_leaves_out_sessions_is_reported(app: App, claude: ClaudeHo
 
     assert (len(limited.sessions), limited.has_more) == (1, True)
     assert (len(complete.sessions), complete.has_more) == (2, False)
+
+
+def test_hidden_sessions_are_counted_and_listed_on_request(
+    app: App, claude: ClaudeHome
+):
+    copy_home(FIXTURES / "claude_code" / "phantom", claude.home)
+    claude.sync()
+    with app.open_queries() as queries:
+        default = load_session_list(queries, Selection(with_hidden=False))
+        complete = load_session_list(queries, Selection())
+
+    assert default.to_dict()["hidden_sessions"] == 2
+    assert [session.id for session in default.sessions] == [SESSION]
+    hidden = [each["hidden"] for each in complete.to_dict()["sessions"]]
+    assert sorted(hidden) == [False, True, True]
+
+
+def test_hidden_sessions_of_other_projects_are_not_counted(
+    app: App, claude: ClaudeHome
+):
+    copy_home(FIXTURES / "claude_code" / "phantom", claude.home)
+    claude.sync()
+    filters = (Filter("project", "/nowhere"),)
+    with app.open_queries() as queries:
+        answer = load_session_list(
+            queries, Selection(filters=filters, with_hidden=False)
+        )
+
+    assert answer.hidden == 0
+
+
+def test_warmups_are_not_counted_as_subagents(app: App, claude: ClaudeHome):
+    copy_home(FIXTURES / "claude_code" / "warmup", claude.home)
+    claude.sync()
+    selection = Selection(filters=(Filter("session", "f2ffb49c"),), with_hidden=False)
+    with app.open_queries() as queries:
+        (session,) = load_session_list(queries, selection, with_subagents=True).sessions
+
+    assert session.summary.subagents == 0

@@ -212,3 +212,17 @@ def test_a_session_without_a_main_log_has_the_entries_of_its_first_subagent(
         units = load_units(reader, ResolvedId(session))
     assert (session.key, session.stream.subagent_id) == (make_key("lost"), "s0")
     assert [e.record.content for unit in units for e in unit.entries] == ["x0"]
+    assert [child.summary.subagent_id for child in units[0].subagents] == ["s1"]
+
+
+def test_the_subagent_that_stands_in_for_a_session_is_found_by_its_own_id(
+    harness: StoreHarness,
+):
+    key = make_key("lost", "subagent:s0")
+    harness.commit(make_record("x0", "x0", session=key), log="lost0")
+
+    with harness.reader() as reader:
+        session = load_session_summary(reader, *make_key("lost")[:2])
+        (unit,) = load_units(reader, ResolvedId(session, subagent="s0"))
+
+    assert unit.summary.subagent_id == "s0"

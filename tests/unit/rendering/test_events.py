@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.rendering.events import format_event, shows_turn_end
-from tests.support.records import make_event, make_record
+from leslied.rendering.events import EventFinder, ShownEvent, shows_turn_end
+from tests.support.records import make_event, make_prompt, make_record
 from tests.support.units import make_call
 
 
@@ -19,7 +19,72 @@ from tests.support.units import make_call
     ],
 )
 def test_an_event_is_described_in_a_few_words(kind, note: str, text: str):
-    assert format_event(make_event(kind, metadata={"note": note})) == text
+    event = EventFinder().find_event(make_event(kind, metadata={"note": note}))
+
+    assert (event.text if event else "") == text
+
+
+def test_a_notification_tells_what_the_task_reported():
+    metadata = {"notification": "task over", "report": "all good"}
+
+    event = EventFinder().find_event(make_event("notice", metadata=metadata))
+
+    assert event == ShownEvent("notification", "task over", "all good")
+
+
+BOUNDARY = make_event(
+    "compacted",
+    metadata={"note": "compact_boundary"},
+    content="Conversation compacted",
+)
+SUMMARY = make_event("compacted", metadata={"note": "summary"}, content="We began")
+
+
+def test_a_compaction_is_reported_once_with_its_summary():
+    finder = EventFinder()
+
+    events = [finder.find_event(record) for record in (BOUNDARY, SUMMARY)]
+
+    assert events == [
+        ShownEvent("compacted", "conversation compacted"),
+        ShownEvent("compacted", "", "We began"),
+    ]
+
+
+def test_a_compaction_without_a_mark_is_reported_by_its_summary():
+    event = EventFinder().find_event(SUMMARY)
+
+    assert event == ShownEvent("compacted", "conversation compacted", "We began")
+
+
+def test_a_compaction_after_an_answer_is_another_one():
+    finder = EventFinder()
+    events = [finder.find_event(r) for r in (BOUNDARY, make_record("hi"), BOUNDARY)]
+
+    assert [event.text for event in events if event] == ["conversation compacted"] * 2
+
+
+COMMAND = make_prompt(
+    "/compact it", metadata={"origin": "command", "asks_for": "compacted"}
+)
+
+
+def test_the_command_that_asked_for_a_compaction_is_part_of_it():
+    finder = EventFinder()
+
+    events = [finder.find_event(record) for record in (BOUNDARY, SUMMARY, COMMAND)]
+
+    assert events[2] == ShownEvent("command", "/compact it")
+
+
+def test_a_command_without_a_compaction_is_a_prompt():
+    assert EventFinder().find_event(COMMAND) is None
+
+
+def test_a_compaction_of_tool_results_alone_is_not_shown():
+    record = make_event("compacted", metadata={"note": "microcompact_boundary"})
+
+    assert EventFinder().find_event(record) is None
 
 
 def test_an_answer_that_ends_the_turn_shows_its_end():

@@ -27,6 +27,18 @@ EDITS = {
 
 
 @pytest.mark.parametrize("sink", ["markdown", "html"])
+def test_a_call_without_a_telling_argument_is_labelled_with_all_of_them(
+    claude: ClaudeHome, clock: FakeClock, sink: str
+):
+    arguments = {"taskId": "1", "status": "done"}
+
+    page = render_call(claude, clock, sink, "TaskUpdate", arguments)
+
+    summary = next(line for line in page.split("\n") if "<summary>" in line)
+    assert "taskId" in summary
+
+
+@pytest.mark.parametrize("sink", ["markdown", "html"])
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_is_shown_as_a_diff(
     claude: ClaudeHome, clock: FakeClock, sink: str, edit: str
@@ -77,3 +89,25 @@ def render_call(
     )
     claude.sync(is_final=True)
     return render_main_text(read_session(claude.store_path, clock), sink)
+
+
+@pytest.mark.parametrize("sink", ["markdown", "html"])
+def test_a_notification_cannot_become_structure_of_the_page(
+    claude: ClaudeHome, clock: FakeClock, sink: str
+):
+    builder = ClaudeLogBuilder()
+    notification = (
+        "<task-notification><summary>*x* <b>over</b></summary>"
+        "<result>```\n<script>1</script></result></task-notification>"
+    )
+    claude.write(builder.prompt("go"), builder.prompt(notification))
+    claude.sync(is_final=True)
+
+    page = render_main_text(read_session(claude.store_path, clock), sink)
+
+    if sink == "html":
+        assert '<p class="event">*x* &lt;b&gt;over&lt;/b&gt;</p>' in page
+        assert "<script>" not in page
+    else:
+        assert r"\*x\* \<b\>over\</b\>" in page
+        assert "````\n```\n<script>1</script>\n````" in page

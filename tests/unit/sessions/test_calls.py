@@ -5,7 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leslied.sessions.calls import CallResults, link_results, pair_results
+from leslied.sessions.calls import (
+    CallResults,
+    link_results,
+    number_parallel_calls,
+    pair_results,
+)
 from tests.support.records import make_call, make_record, make_result
 from tests.support.units import make_placed
 
@@ -63,6 +68,15 @@ def test_a_repeated_result_is_not_joined():
     assert [joined.is_joined(result) for result in (first, second)] == [True, False]
 
 
+def test_a_result_that_a_resume_added_counts_only_without_another():
+    call, result = make_entry("call", "a"), make_entry("result", "a")
+    metadata = {"is_between_turns": True}
+    added = make_placed(make_result("interrupted", "a", metadata=metadata))
+
+    assert CallResults([call, added]).find_result(call) is added
+    assert CallResults([call, added, result]).find_result(call) is result
+
+
 def test_calls_without_an_id_are_not_joined():
     call, result = make_entry("call", ""), make_entry("result", "")
 
@@ -86,3 +100,45 @@ def test_a_call_without_a_result_and_a_result_without_a_call_are_marked():
 
     assert call.record.metadata == {"is_unanswered": True}
     assert orphan.record.metadata == {"is_orphan": True}
+
+
+def test_parallel_calls_are_numbered_in_their_order():
+    names = ["call a", "call b", "result b", "result a"]
+
+    numbers = number_parallel_calls([make_entry(*name.split()) for name in names])
+
+    assert numbers == {0: 1, 1: 2, 2: 2, 3: 1}
+
+
+def test_a_call_that_begins_before_the_last_of_a_group_ends_joins_the_group():
+    names = ["call a", "call b", "result b", "call c", "result a", "result c"]
+
+    numbers = number_parallel_calls([make_entry(*name.split()) for name in names])
+
+    assert numbers == {0: 1, 1: 2, 2: 2, 3: 3, 4: 1, 5: 3}
+
+
+def test_calls_one_after_the_other_are_not_numbered():
+    names = ["call a", "result a", "call b", "result b"]
+
+    assert not number_parallel_calls([make_entry(*name.split()) for name in names])
+
+
+def test_an_unanswered_call_is_not_parallel_to_later_ones():
+    names = ["call a", "message x", "call b", "result b"]
+
+    assert not number_parallel_calls([make_entry(*name.split()) for name in names])
+
+
+def test_an_unanswered_call_is_parallel_to_the_calls_beside_it():
+    names = ["call a", "call b", "result b", "call c", "result c"]
+
+    numbers = number_parallel_calls([make_entry(*name.split()) for name in names])
+
+    assert numbers == {0: 1, 1: 2, 2: 2}
+
+
+def test_calls_of_different_tools_are_not_numbered():
+    entries = [make_placed(make_call(name, name)) for name in ("Bash", "Read")]
+
+    assert not number_parallel_calls(entries)

@@ -209,6 +209,23 @@ def test_todo_lists_of_all_agents_are_recorded_in_the_same_form(
     assert json.loads(change.body)["steps"] == [{"text": "Dam", "status": "completed"}]
 
 
+@pytest.mark.parametrize(
+    ("result", "metadata"), [("Not allowed", {"is_error": True}), (None, {})]
+)
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("TodoWrite", {"todos": [{"content": "Dam", "status": "completed"}]}),
+        ("update_plan", {"plan": [{"step": "Dam", "status": "completed"}]}),
+        ("TaskUpdate", {"taskId": "7", "status": "completed"}),
+    ],
+)
+def test_a_list_is_unchanged_by_a_call_that_was_refused_or_has_no_result(
+    tool: str, arguments: Any, result: Any, metadata: Any
+):
+    assert find_call_changes(tool, arguments, result, **metadata) == []
+
+
 def test_a_created_task_gets_its_id_from_the_result():
     (created,) = find_call_changes(
         "TaskCreate", {"subject": "Dam"}, "Task #7 created successfully"

@@ -1,4 +1,4 @@
-"""The status of a session, and whether a unit is finished."""
+"""The status of a session, and when a unit can be settled."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from leslied.model.record import Record
 from leslied.sessions.status import (
     SETTLE_AFTER,
+    SETTLE_AFTER_ANNOUNCEMENT,
     STOPPED_AFTER,
+    compute_settle_delay,
     compute_status,
-    is_unit_finished,
+    find_settle_time,
 )
-from tests.support.units import make_summary
+from tests.support.records import make_event, make_record
+from tests.support.units import make_placed, make_summary
 
 LAST = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MOMENT = timedelta(milliseconds=1)
@@ -33,30 +37,75 @@ def make_session(**fields):
         ({"is_live": True}, STOPPED_AFTER + MOMENT, "idle"),
         ({"is_live": True, "has_turn_ended": False}, 2 * STOPPED_AFTER, "active"),
         ({"started_at": None, "ended_at": None}, MOMENT, "stopped"),
+        ({"subagent_active_at": LAST}, MOMENT, "active"),
+        ({"subagent_active_at": LAST + STOPPED_AFTER}, 2 * STOPPED_AFTER, "active"),
+        ({"subagent_active_at": LAST}, STOPPED_AFTER + MOMENT, "stopped"),
+        ({"subagent_active_at": LAST, "is_stopped": True}, MOMENT, "stopped"),
     ],
 )
-def test_the_status_depends_on_turn_stop_silence_and_process(
+def test_the_status_depends_on_turn_stop_silence_process_and_subagents(
     fields: dict, after: timedelta, status: str
 ):
     assert compute_status(make_session(**fields), LAST + after) == status
 
 
-def test_a_unit_is_finished_when_the_next_prompt_came():
+def test_a_unit_can_be_settled_when_the_next_prompt_came():
     session = make_session(has_turn_ended=False)
 
-    assert is_unit_finished(session, 1, LAST)
-    assert not is_unit_finished(session, 2, LAST)
+    assert find_settle_time(session, 1, LAST) == LAST
+    assert find_settle_time(session, 2, LAST) is None
 
 
-def test_a_unit_is_finished_some_seconds_after_its_turn_ended():
+def test_a_unit_can_be_settled_some_seconds_after_its_turn_ended():
     session = make_session()
 
-    assert not is_unit_finished(session, 2, LAST + SETTLE_AFTER - MOMENT)
-    assert is_unit_finished(session, 2, LAST + SETTLE_AFTER)
+    assert find_settle_time(session, 2, LAST + MOMENT) == LAST + SETTLE_AFTER
+    assert find_settle_time(session, 2, LAST, MOMENT) == LAST + MOMENT
 
 
-def test_a_unit_whose_turn_goes_on_is_finished_only_when_the_session_stopped():
+def test_a_unit_whose_turn_goes_on_is_settled_only_when_the_session_stopped():
     session = make_session(has_turn_ended=False, is_live=True)
 
-    assert not is_unit_finished(session, 2, LAST + 2 * STOPPED_AFTER)
-    assert is_unit_finished(make_session(is_stopped=True), 2, LAST)
+    assert find_settle_time(session, 2, LAST + 2 * STOPPED_AFTER) is None
+    assert find_settle_time(make_session(is_stopped=True), 2, LAST) == LAST
+
+
+ANSWER = make_record(created_at=LAST, metadata={"stop_reason": "end_turn"})
+STOP_HOOKS = make_event("turn_ended", created_at=LAST + 2 * MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("records", "delay"),
+    [
+        ([ANSWER, STOP_HOOKS], timedelta()),
+        ([ANSWER, STOP_HOOKS, make_event("context")], timedelta()),
+        ([ANSWER], SETTLE_AFTER_ANNOUNCEMENT),
+        ([make_record(metadata={"stop_reason": "end_turn"})], SETTLE_AFTER),
+        ([], SETTLE_AFTER),
+    ],
+    ids=["log has the end", "event after the end", "log has no end", "no time", "none"],
+)
+def test_after_an_announced_end_a_unit_waits_only_for_the_log(
+    records: list[Record], delay: timedelta
+):
+    entries = [make_placed(record) for record in records]
+
+    assert compute_settle_delay(entries, LAST + MOMENT) == delay
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        make_record(created_at=LAST + 2 * MOMENT),
+        make_event(
+            "notice",
+            created_at=LAST + 2 * MOMENT,
+            metadata={"note": "stop_blocked"},
+        ),
+    ],
+    ids=["answer", "feedback of a hook"],
+)
+def test_an_announced_end_is_void_when_the_agent_went_on(record: Record):
+    entries = [make_placed(ANSWER), make_placed(record), make_placed(STOP_HOOKS)]
+
+    assert compute_settle_delay(entries, LAST + MOMENT) == SETTLE_AFTER

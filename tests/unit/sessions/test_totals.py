@@ -54,6 +54,23 @@ def test_the_end_of_a_turn_cancels_a_waiting_command():
     assert totals.units == 1
 
 
+def test_output_of_the_client_cancels_a_waiting_command():
+    command = make_prompt(metadata={"origin": "command"})
+    output = make_event("notice", metadata={"is_command_output": True})
+    totals = make_totals(make_prompt(), command, output)
+
+    assert totals.add_record(make_record(), 4, 4) == 0
+    assert totals.units == 1
+
+
+def test_output_in_an_earlier_unit_does_not_answer_a_command():
+    command = make_prompt(metadata={"origin": "command"})
+    totals = make_totals(make_prompt(), make_prompt(), command)
+
+    assert totals.add_record(make_record(), 4, 4, is_in_earlier_unit=True) == 0
+    assert (totals.units, totals.waiting_command) == (2, 3)
+
+
 def test_a_prompt_cancels_a_waiting_command():
     totals = make_totals(make_prompt(metadata={"origin": "command"}), make_prompt())
 
@@ -132,6 +149,32 @@ def test_the_first_prompt_is_truncated():
     assert len(make_totals(make_prompt("x" * 1000)).first_prompt) == 200
 
 
+def test_the_first_prompt_is_stored_from_its_first_telling_line():
+    prompt = make_prompt("Implement the following plan:\n\n# Fix the login")
+
+    assert make_totals(prompt).first_prompt == "# Fix the login"
+
+
+def test_a_telling_prompt_replaces_a_greeting():
+    prompts = [make_prompt(text) for text in ("hello", "yes", "fix it", "and more")]
+
+    assert make_totals(*prompts).first_prompt == "fix it"
+
+
+def test_a_prompt_replaces_a_command_that_the_agent_did_not_answer():
+    command = make_prompt("/clear", metadata={"origin": "command"})
+
+    assert make_totals(command).first_prompt == "/clear"
+    assert make_totals(command, make_prompt("hi")).first_prompt == "hi"
+
+
+def test_a_command_that_the_agent_answered_is_the_first_prompt():
+    command = make_prompt("/review the login", metadata={"origin": "command"})
+    totals = make_totals(command, make_record("done"), make_prompt("fix it"))
+
+    assert totals.first_prompt == "/review the login"
+
+
 def test_later_prompts_do_not_replace_the_first():
     assert make_totals(make_prompt("a"), make_prompt("b")).first_prompt == "a"
 
@@ -165,6 +208,37 @@ def test_a_notice_does_not_reopen_a_turn():
     assert (
         make_totals(make_event("turn_ended"), make_event("notice")).has_turn_ended == 1
     )
+
+
+@pytest.mark.parametrize("origin", ["command", "shell"])
+def test_a_command_reopens_a_turn_only_when_the_agent_answers(origin: str):
+    command = make_prompt(metadata={"origin": origin})
+    totals = make_totals(make_prompt(), make_event("turn_ended"), command)
+    had_turn_ended = totals.has_turn_ended
+
+    totals.add_record(make_record(), 4, 4)
+
+    assert (had_turn_ended, totals.has_turn_ended) == (1, 0)
+
+
+def test_a_session_without_a_turn_does_not_work():
+    command = make_prompt(metadata={"origin": "command"})
+
+    assert make_totals(make_event("opened"), command).has_turn_ended == 1
+
+
+def test_the_end_of_a_turn_in_an_earlier_unit_does_not_end_the_current_one():
+    totals = make_totals(make_prompt(), make_prompt())
+
+    totals.add_record(make_event("turn_ended"), 3, 3, is_in_earlier_unit=True)
+
+    assert totals.has_turn_ended == 0
+
+
+def test_what_a_resume_adds_ends_the_turn_that_was_killed():
+    added = make_event("notice", metadata={"is_between_turns": True})
+
+    assert make_totals(make_prompt(), make_record(), added).has_turn_ended == 1
 
 
 # Links

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from leslied.model.record import Record
-from leslied.sessions.turns import ends_turn, find_agent_mode, find_stop_reason
+from leslied.sessions.turns import (
+    ends_turn,
+    find_agent_mode,
+    find_linked_stop_reason,
+    find_own_positions,
+    find_stop_reason,
+)
 from tests.support.records import (
     make_call,
     make_event,
@@ -61,6 +67,7 @@ def test_other_records_do_not_end_a_turn(record: Record):
         ([make_answer("stop_sequence")], "end_turn"),
         ([make_answer("max_tokens")], "max_tokens"),
         ([make_answer("tool_use")], "unknown"),
+        ([make_answer("unknown")], "unknown"),
         ([make_answer("end_turn"), make_event("notice")], "end_turn"),
         ([make_record(), make_event("turn_ended")], "end_turn"),
         (
@@ -69,6 +76,10 @@ def test_other_records_do_not_end_a_turn(record: Record):
         ),
         ([make_answer("end_turn"), make_event("ended")], "end_turn"),
         ([make_record(), INTERRUPT], "cancelled"),
+        ([make_answer("tool_use"), INTERRUPT, make_event("turn_ended")], "cancelled"),
+        ([make_record(type="error"), make_event("turn_ended")], "error"),
+        ([make_answer("max_tokens"), make_event("turn_ended")], "max_tokens"),
+        ([make_result("out", "c"), make_event("turn_ended")], "end_turn"),
         ([make_record(type="error")], "error"),
         ([make_record(type="error", role="system")], "unknown"),
         ([make_call("Bash", "c"), make_result("out", "c")], "unknown"),
@@ -81,6 +92,14 @@ def test_the_stop_reason_is_that_of_the_last_turn(
     entries = [make_placed(record) for record in [make_prompt(), *last_records]]
 
     assert find_stop_reason(entries) == reason
+
+
+def test_the_link_of_a_subagent_says_how_it_ended():
+    link = make_event("subagent_linked", metadata={"stop_reason": "end_turn"})
+    entries = [make_placed(record) for record in (link, make_prompt(), make_record())]
+
+    assert find_linked_stop_reason(entries) == "end_turn"
+    assert find_linked_stop_reason(entries[1:]) == "unknown"
 
 
 def test_a_unit_without_a_turn_has_no_stop_reason():
@@ -98,3 +117,45 @@ def test_a_unit_that_was_ever_in_plan_mode_is_a_plan(modes: list[str], agent_mod
     ]
 
     assert find_agent_mode(entries) == agent_mode
+
+
+@pytest.mark.parametrize(
+    "later_record",
+    [
+        make_event("title"),
+        make_event("context", metadata={"permission_mode": "plan"}),
+        make_event("notice", metadata={"note": "queue/enqueue"}),
+        make_event("ended"),
+        make_prompt("/rename it", metadata={"origin": "command"}),
+        make_prompt("! ls", metadata={"origin": "shell"}),
+        make_result("interrupted", "c", metadata={"is_between_turns": True}),
+        make_record(type="token_usage"),
+    ],
+)
+def test_what_follows_the_last_turn_is_not_part_of_the_unit(later_record: Record):
+    records = [make_prompt(), make_answer("end_turn"), later_record]
+
+    assert find_own_positions(records) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "later_record",
+    [make_answer("end_turn"), make_event("turn_ended"), make_record(type="error")],
+)
+def test_a_later_turn_of_the_unit_includes_what_was_written_before_it(
+    later_record: Record,
+):
+    records = [make_prompt(), make_answer("end_turn"), make_event("notice")]
+
+    assert find_own_positions([*records, later_record]) == [0, 1, 2, 3]
+
+
+def test_a_line_that_a_resume_added_is_not_part_of_a_turn_that_went_on():
+    added = make_result("interrupted", "c", metadata={"is_between_turns": True})
+    records = [make_prompt(), make_call("Bash", "c"), added, make_result("out", "c")]
+
+    assert find_own_positions(records) == [0, 1, 3]
+
+
+def test_all_records_of_a_unit_without_a_turn_are_its_own():
+    assert find_own_positions([make_event("opened"), make_event("context")]) == [0, 1]

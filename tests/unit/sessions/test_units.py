@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from leslied.sessions.units import get_identifying_entry, make_chat_id, make_unit
-from tests.support.records import make_event, make_key, make_prompt, make_record
+from tests.support.records import (
+    make_event,
+    make_key,
+    make_prompt,
+    make_record,
+    time_at,
+)
 from tests.support.units import make_placed, make_summary
 
 EVENT, PROMPT, ANSWER = (
@@ -47,3 +53,16 @@ def test_only_a_unit_after_a_prompt_and_a_subagent_have_a_prompt(
     summary = make_summary(make_key(source=source))
 
     assert make_unit(summary, number, (EVENT, PROMPT, ANSWER)).prompt == prompt
+
+
+def test_lines_between_turns_change_neither_the_end_nor_the_mode_of_a_unit():
+    answer = make_record(metadata={"stop_reason": "end_turn"}, created_at=time_at(1))
+    mode = make_event("context", metadata={"permission_mode": "plan"})
+    notice = make_event("notice", created_at=time_at(800))
+    records = (make_prompt("go", created_at=time_at(0)), answer, mode, notice)
+
+    unit = make_unit(make_summary(), 1, tuple(map(make_placed, records)))
+
+    assert (unit.started_at, unit.ended_at) == (time_at(0), time_at(1))
+    assert (unit.stop_reason, unit.agent_mode) == ("end_turn", "agent")
+    assert [len(unit.entries), len(unit.own_entries)] == [4, 2]

@@ -122,7 +122,9 @@ def test_the_writer_uses_durable_settings(path: Path, name: str, value: object):
 @pytest.mark.parametrize(
     ("name", "value"), [("query_only", 1), ("busy_timeout", 5000), ("mmap_size", 0)]
 )
-def test_a_reader_uses_read_only_settings(path: Path, name: str, value: object):
+def test_a_reader_cannot_write_waits_for_locks_and_maps_no_memory(
+    path: Path, name: str, value: object
+):
     open_writer(path).close()
     db = open_reader(path)
 

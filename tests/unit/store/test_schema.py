@@ -28,6 +28,8 @@ RELEASED = {
     "live": "d7bc615eed7eddf8",
     "repair indexes": "5748c57890d92155",
     "decoder versions": "022daf3d20a4b65a",
+    "projects": "1e77ab4959fb6601",
+    "forks": "31f5494178f39bfe",
 }
 """Hash of the SQL of each released migration. Add new ones; never change one."""
 NEVER_WRITTEN = {5}

@@ -132,6 +132,15 @@ class TestReadingRows:
 
         assert (list_ids(first), list_ids(second)) == (["a", "b"], ["c"])
 
+    def test_rows_of_a_table_with_an_index_over_json_are_read(self, folder: Path):
+        index = "CREATE INDEX by_role ON chat (json_extract(text, '$.role'));"
+        with open_database(folder, schema=SCHEMA + index) as db:
+            db.execute("INSERT INTO chat (id, text) VALUES ('a', '{}')")
+
+            chunks = read_chunks(folder)
+
+        assert list_ids(chunks) == ["a"]
+
     def test_an_updated_row_is_read_again_through_the_feed_of_changes(
         self, folder: Path
     ):
@@ -449,12 +458,17 @@ class TestReadingWithoutSideEffects:
 
 
 class TestReadableErrors:
-    def test_a_locked_database_raises_a_readable_error(self, folder: Path):
+    def test_a_write_to_a_database_without_wal_ends_reading(self, folder: Path):
         db = open_database(folder, "DELETE")
-        db.execute("BEGIN EXCLUSIVE")
+        insert_chats(db, *map(str, range(500)))
+        source = tail.find_source("x", [make_root(folder)], folder / "a.db")
+        assert source is not None
+        chunks = tail.read(source, Cursor(), LIMITS)
+        next(chunks)
+        insert_chats(db, "later")
 
-        with pytest.raises(SourceError, match="database is locked"):
-            read_chunks(folder)
+        with pytest.raises(SourceError, match="by its agent"):
+            list(chunks)
 
     def test_a_file_that_is_not_a_database_raises_a_readable_error(self, folder: Path):
         folder.mkdir()
@@ -489,6 +503,15 @@ class TestReadableErrors:
         open_database(
             folder, schema="CREATE VIEW chat AS SELECT 1 AS id, 2 AS text"
         ).close()
+
+        with pytest.raises(SourceError, match="none of the tables"):
+            read_chunks(folder)
+
+    def test_a_virtual_table_instead_of_a_table_raises_a_readable_error(
+        self, folder: Path
+    ):
+        schema = "CREATE VIRTUAL TABLE chat USING fts5(id, text)"
+        open_database(folder, schema=schema).close()
 
         with pytest.raises(SourceError, match="none of the tables"):
             read_chunks(folder)

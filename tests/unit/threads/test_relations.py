@@ -22,6 +22,8 @@ from leslied.threads.operations import (
     CycleError,
     add_reference,
     find_bindings,
+    list_leslied_threads,
+    remove_thread,
     rename_thread,
     set_status,
     upsert_threads,
@@ -248,6 +250,26 @@ def test_a_fork_is_a_child_with_its_parents_objective():
     assert data["threads"]["thread-b"]["objective"] == "obj-a"
     assert data["relations"]["thread-a"]["children"] == ["thread-b"]
     assert data["relations"]["thread-b"]["depends_on"] == ["thread-a"]
+
+
+def test_a_removed_thread_leaves_its_children_without_a_parent():
+    data = make_data("thread-a")
+    upsert_threads(data, [make_thread("thread-b", "thread-a")], NOW)
+
+    remove_thread(data, "thread-a")
+
+    assert list(data["threads"]) == ["thread-b"]
+    assert data["threads"]["thread-b"]["parent_id"] is None
+    assert list(data["relations"]) == ["thread-b"]
+    assert list_leslied_threads(data) == {"thread-b"}
+
+
+def test_removing_a_missing_thread_changes_nothing():
+    data = make_data("thread-a")
+
+    remove_thread(data, "thread-x")
+
+    assert data == make_data("thread-a")
 
 
 def test_a_child_is_linked_to_a_parent_that_is_added_later():

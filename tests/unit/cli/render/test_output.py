@@ -201,3 +201,11 @@ def test_json_escapes_control_characters_without_changing_the_value(
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
     emit(hostile.copy, list, as_json=True)
     assert json.loads(capfdbinary.readouterr().out)["data"] == hostile
+
+
+@pytest.mark.parametrize("columns", [40, 120], indirect=True)
+@pytest.mark.parametrize("emoji", ["👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "1️⃣"])
+def test_emoji_stay_whole_in_a_table(columns: int, emoji: str):
+    _, line = format_table(("ID", "TITLE"), [("1", f"{emoji} family")], stretch=1)
+
+    assert f"{emoji} family" in line

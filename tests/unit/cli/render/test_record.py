@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from leslied.cli.render.options import Gap, RenderOptions, collapse_gaps
 from leslied.cli.render.record import RecordRenderer
-from leslied.model.record import Record, RecordType
+from leslied.model.record import INJECT, SHELL, Record, RecordType
 from tests.support.records import make_event, make_prompt, make_record
 
 
@@ -184,3 +184,62 @@ def test_adjacent_gaps_collapse_into_the_outermost():
     lines = ["a", Gap("  │"), Gap(""), Gap("  │"), "b", "", "", "c", Gap("")]
 
     assert list(collapse_gaps(lines)) == ["a", "", "b", "", "", "c"]
+
+
+def test_a_result_shows_what_the_subagent_reported():
+    result = make_result("[frame]\n  found it\n[trailer]", report="found it")
+
+    assert render_records(PLAIN, result) == ["  └ found it"]
+
+
+def test_the_whole_result_has_the_words_of_the_log():
+    options = RenderOptions(is_full=True, tool_output="whole")
+    result = make_result("[frame] found it", report="found it")
+
+    assert render_records(options, result) == ["  └ [frame] found it"]
+
+
+def test_a_notification_shows_the_first_lines_of_the_report():
+    report = "\n".join("abcdef")
+    metadata = {"notification": "task \x1b[1m over", "report": report}
+    lines = render_records(PLAIN, make_event("notice", metadata=metadata))
+
+    assert lines[0] == "◆ task �[1m over"
+    assert lines[1:] == ["  └ a", "    b", "    c", "    d", "    … 2 more lines"]
+
+
+def test_a_compaction_is_shown_once_and_with_its_command():
+    records = [
+        make_event("compacted", metadata={"note": "compact_boundary"}),
+        make_event("compacted", metadata={"note": "summary"}, content="Long ago"),
+        make_prompt("/compact it", metadata={"asks_for": "compacted"}),
+    ]
+
+    lines = render_records(PLAIN, *records)
+
+    assert lines == ["≈ conversation compacted", "≈ /compact it"]
+
+
+def test_a_rewind_is_shown():
+    assert render_records(PLAIN, make_event("rewound")) == ["↶ conversation rewound"]
+
+
+# Output of commands and injected messages
+
+
+def test_the_output_of_a_shell_command_follows_it_like_a_result():
+    output = make_event("notice", content="one\ntwo", tool_name=SHELL)
+
+    lines = render_records(PLAIN, make_prompt("! ls"), output)
+
+    assert lines[1:] == ["> ! ls", "", "  └ one", "    two"]
+
+
+def test_an_injected_message_is_shown_whole_and_named():
+    text = "\n".join(f"line {number}" for number in range(20))
+    message = make_event("notice", content=text, tool_name=INJECT)
+
+    lines = render_records(PLAIN, message)
+
+    assert lines[0] == "● leslied inject"
+    assert lines[1:] == [f"  line {number}" for number in range(20)]

@@ -102,7 +102,7 @@ def test_an_error_in_the_second_process_is_raised_in_the_first():
         next(batches)
 
 
-def test_the_error_for_a_killed_process_names_the_next_command():
+def test_the_error_for_a_killed_process_says_which_command_to_run():
     def die() -> Iterator[Batch]:
         yield Batch()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,3 +114,27 @@ def test_a_failing_commit_affects_only_its_source_and_moves_no_cursor(
     assert report.added.records > 0
     assert again.entries == 2
     assert again.failures == {}
+
+
+def count_gone(claude: ClaudeHome) -> int:
+    with StoreReader(claude.store_path) as reader:
+        return int(reader.summarize_agents()[0]["gone"])
+
+
+def test_a_log_is_no_longer_gone_when_its_root_is_configured_again(
+    claude: ClaudeHome, tmp_path: Path
+):
+    claude.write(ClaudeLogBuilder().prompt("one"))
+    claude.sync()
+    home, claude.home = claude.home, tmp_path / "other"
+    for folder in (".claude", ".config/claude"):
+        (claude.home / folder / "projects").mkdir(parents=True)
+    claude.sync()
+    gone_before = count_gone(claude)
+    claude.home = home
+
+    report = claude.sync()
+
+    assert (gone_before, count_gone(claude)) == (1, 0)
+    assert report.added.records == 0
+    assert claude.sync().commits == 0

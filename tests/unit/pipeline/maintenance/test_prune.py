@@ -10,6 +10,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.errors import UserError
+from leslied.model.project import ProjectFolder, Repository
 from leslied.pipeline.maintenance.prune import PruneGuard, Pruner
 from leslied.pipeline.maintenance.rebuild import Rebuild
 from leslied.queries.operations.disk import find_store_copies
@@ -392,3 +393,20 @@ def test_a_pruned_source_is_not_archived_again(two_sessions: TwoSessions):
         report = make_archiver(two_sessions.claude, store).run()
 
     assert (report.sources, report.excluded, report.missing) == (0, 0, 0)
+
+
+def test_folders_without_remaining_sessions_are_forgotten(claude: ClaudeHome):
+    for session_id, folder in ((OLD, "/zanzibar"), (NEW, "/app")):
+        builder = ClaudeLogBuilder(session_id, folder)
+        claude.write(builder.prompt("hello"), name=f"-app/{session_id}.jsonl")
+    sync_and_archive(claude)
+    with Store(claude.store_path, claude.clock) as store, store.projects() as ledger:
+        for folder in ("/zanzibar", "/app"):
+            ledger.save_folders([ProjectFolder(folder, folder, folder, folder)])
+            ledger.save_repositories([Repository(path=folder)])
+
+    prune_sessions(claude, [OLD])
+
+    with Store(claude.store_path, claude.clock) as store, store.projects() as ledger:
+        assert [each.path for each in ledger.list_folders()] == ["/app"]
+        assert [each.path for each in ledger.list_repositories()] == ["/app"]

@@ -619,6 +619,48 @@ def test_every_thread_is_checked_in_one_of_several_scans(
     assert max(thread_counts) <= 3
 
 
+def test_transcripts_of_one_minute_are_listed_in_the_order_of_their_prompts(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
+):
+    for prompt in ("zebra", "apple", "zebra", "mango"):
+        claude.write(builder.prompt(prompt), builder.answer("Done."))
+
+    indexer()
+
+    index = json.loads((thread / ".meta" / "assets.json").read_text())
+    (asset,) = [each for each in index["assets"] if each["type"] == "transcript"]
+    names = [file["path"].rpartition("/")[2] for file in asset["files"]]
+    assert len({name[:13] for name in names}) == 1
+    assert [name[14:] for name in names] == [
+        "zebra.txt",
+        "apple.txt",
+        "zebra-2.txt",
+        "mango.txt",
+    ]
+
+
+def test_a_transcript_that_leslied_did_not_write_is_listed_by_its_last_write(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
+):
+    folder = thread / ".meta" / "transcripts"
+    folder.mkdir(parents=True)
+    (folder / "20200101-0000-foreign.txt").write_text("by Leslie")
+    claude.write(builder.prompt("first"), builder.answer("Done."))
+
+    indexer()
+
+    index = json.loads((thread / ".meta" / "assets.json").read_text())
+    names = [file["path"] for file in index["assets"][-1]["files"]]
+    assert names[0].endswith("first.txt")
+    assert names[1].endswith("foreign.txt")
+
+
 def test_the_page_matches_its_golden_file(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,

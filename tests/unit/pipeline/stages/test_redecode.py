@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from tests.support.redecode import (
 )
 
 FORK = "99999999-2222-4333-8444-555555555555"
+VERSION = ADAPTER.decoder_version
 TRANSCRIPTS = ".leslie/threads/thread-11111111/.meta/transcripts"
 
 
@@ -107,7 +110,7 @@ def get_agent(claude: ClaudeHome) -> dict[str, Any]:
 def test_nothing_is_decoded_while_the_version_is_the_same(
     claude: ClaudeHome, log: Path
 ):
-    adapter = UpgradedAdapter(ADAPTER, version=1)
+    adapter = UpgradedAdapter(ADAPTER, version=VERSION)
     with Store(claude.store_path, claude.clock) as store:
         ingest = make_ingest(claude.home, store, adapter)
         report = make_stage(claude, store, ingest).run()
@@ -118,7 +121,7 @@ def test_nothing_is_decoded_while_the_version_is_the_same(
 def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome, log: Path):
     first = redecode(claude)
     second = redecode(claude)
-    third = redecode(claude, version=3)
+    third = redecode(claude, version=VERSION + 2)
 
     assert (first.sources, second.sources, third.sources) == (1, 0, 1)
     assert (first.entries, second.entries) == (6, 0)
@@ -301,7 +304,7 @@ def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
     before = list_units(claude)
 
     redecode(claude, drop("second"))
-    redecode(claude, version=3)
+    redecode(claude, version=VERSION + 2)
 
     assert list_units(claude) == before
     assert search(claude, "second") == 1
@@ -312,7 +315,7 @@ def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: 
         newest = reader.change_feed.get_newest_read_order()
 
     redecode(claude, replace_text("two", "better"))
-    redecode(claude, drop("three"), version=3)
+    redecode(claude, drop("three"), version=VERSION + 2)
 
     with StoreReader(claude.store_path) as reader:
         assert reader.change_feed.get_newest_read_order() == newest
@@ -440,7 +443,7 @@ def test_a_log_that_is_gone_and_not_archived_is_left_as_it_is(
 
     assert (report.sources, report.impossible, again.impossible) == (0, 1, 0)
     assert list_units(claude) == before
-    assert get_agent(claude)["decoder_versions"] == [(1, 2, 1)]
+    assert get_agent(claude)["decoder_versions"] == [(VERSION, VERSION + 1, 1)]
 
 
 def test_entries_that_are_not_archived_stay_if_the_log_is_gone(
@@ -597,3 +600,23 @@ def test_nothing_of_a_disabled_agent_is_decoded(claude: ClaudeHome, log: Path):
     report = redecode(claude, drop("second"), is_excluded=lambda _: True)
 
     assert (report.sources, report.impossible) == (0, 0)
+
+
+# Rewinds
+
+
+def test_rewinds_are_found_in_a_store_that_did_not_record_them(
+    claude: ClaudeHome, builder: ClaudeLogBuilder
+):
+    claude.write(builder.prompt("one"), one := builder.answer("1"))
+    claude.write(builder.prompt("two"), builder.answer("2"))
+    claude.write(builder.prompt("3", parentUuid=one["uuid"], version="2.1.197"))
+    claude.sync()
+    with closing(sqlite3.connect(claude.store_path)) as db, db:
+        db.execute("UPDATE session SET forks = 'unknown'")
+
+    redecode(claude)
+
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+    assert session.rewound == (range(2, 3),)

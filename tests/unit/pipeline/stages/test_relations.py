@@ -114,7 +114,7 @@ def write_fork(
     return builder
 
 
-def test_a_thread_with_files_is_in_the_relations_file(
+def test_a_thread_with_a_transcript_is_in_the_relations_file(
     claude: ClaudeHome,
     sync_relations: RelationsHarness,
     builder: ClaudeLogBuilder,

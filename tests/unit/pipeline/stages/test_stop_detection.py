@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def stop_detection(claude: ClaudeHome, clock: FakeClock):
         (ADAPTER, list(ADAPTER.live_registries(make_environment(claude.home), [])))
     ]
     with Store(claude.store_path, clock) as store:
-        yield StopDetection(store=store, registries=registries)
+        yield StopDetection(store=store, clock=clock, registries=registries)
 
 
 @pytest.fixture
@@ -118,3 +119,122 @@ def test_a_daemon_that_stops_marks_no_session_as_live(
     stop_detection.close()
 
     assert read_status(claude) == "stopped"
+
+
+HEADLESS = {"entrypoint": "sdk-cli"}
+
+
+def end_turn(claude: ClaudeHome, store: Store, **fields: Any) -> None:
+    """Write and ingest a session whose turn ends now."""
+    started_at = claude.clock.now().replace(tzinfo=None) - timedelta(seconds=2)
+    builder = ClaudeLogBuilder("22222222", started_at=started_at)
+    claude.write(
+        builder.prompt("say hello", **fields),
+        builder.answer("Hello."),
+        name="-home-dev-app/22222222.jsonl",
+    )
+    claude.sync(store)
+
+
+def count_stopped(claude: ClaudeHome) -> int:
+    """Return the number of sessions that are marked as stopped."""
+    with StoreReader(claude.store_path) as reader:
+        return sum(session.is_stopped for session in reader.list_sessions())
+
+
+@pytest.fixture
+def registry(claude: ClaudeHome) -> Path:
+    """Create the folder of the registry, without any process."""
+    folder = claude.home / ".claude" / "sessions"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_a_headless_run_that_was_never_seen_alive_is_stopped_once_quiet(
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
+):
+    end_turn(claude, stop_detection.store, **HEADLESS)
+    stop_detection.run()
+    before = count_stopped(claude)
+    clock.advance(2)
+    stop_detection.run()
+
+    assert before == 0
+    assert count_stopped(claude) == 1
+
+
+def test_a_headless_run_that_is_registered_is_not_stopped(
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
+):
+    fields = {"sessionId": "22222222", "pid": os.getpid()}
+    (registry / "1.json").write_text(json.dumps(fields))
+    end_turn(claude, stop_detection.store, **HEADLESS)
+    clock.advance(2)
+    stop_detection.run()
+
+    assert count_stopped(claude) == 0
+
+
+@pytest.mark.parametrize("fields", [{"entrypoint": "cli"}, {}], ids=["cli", "none"])
+def test_a_session_that_need_not_be_registered_is_not_stopped(
+    claude: ClaudeHome,
+    clock: FakeClock,
+    stop_detection: StopDetection,
+    registry: Path,
+    fields: dict[str, str],
+):
+    end_turn(claude, stop_detection.store, **fields)
+    clock.advance(2)
+    stop_detection.run()
+
+    assert count_stopped(claude) == 0
+
+
+def test_without_a_registry_a_headless_run_is_not_stopped(
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection
+):
+    end_turn(claude, stop_detection.store, **HEADLESS)
+    clock.advance(2)
+    stop_detection.run()
+
+    assert count_stopped(claude) == 0
+
+
+def test_a_session_is_active_while_a_subagent_works_in_the_background(
+    claude: ClaudeHome, clock: FakeClock
+):
+    clock.at = datetime(2026, 11, 16, 10, 0, 30, tzinfo=UTC)
+    builder = ClaudeLogBuilder()
+    subagent_log = f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl"
+    fields = {"isSidechain": True, "agentId": "a1"}
+    claude.write(builder.prompt("start it"), builder.answer("Started."))
+    claude.write(builder.prompt("count files", **fields), name=subagent_log)
+    claude.sync()
+    during = (read_status(claude), count_matches(claude, "active"))
+    claude.write(builder.answer("Seven.") | fields, name=subagent_log)
+    claude.sync()
+
+    assert during == ("active", 1)
+    assert (read_status(claude), count_matches(claude, "idle")) == ("idle", 1)
+
+
+def test_a_subagent_whose_result_came_does_not_work(
+    claude: ClaudeHome, clock: FakeClock
+):
+    clock.at = datetime(2026, 11, 16, 10, 0, 30, tzinfo=UTC)
+    builder = ClaudeLogBuilder()
+    subagent_log = f"-home-dev-app/{SESSION}/subagents/agent-a1.jsonl"
+    outcome = {"status": "completed", "agentId": "a1"}
+    claude.write(
+        builder.prompt("count the files", isSidechain=True, agentId="a1"),
+        name=subagent_log,
+    )
+    claude.write(
+        builder.prompt("start it"),
+        builder.call("Task", {"prompt": "count the files"}, "toolu_1"),
+        builder.result("toolu_1", "Seven.", toolUseResult=outcome),
+        builder.answer("It has seven files."),
+    )
+    claude.sync()
+
+    assert read_status(claude) == "idle"

@@ -24,6 +24,7 @@ from leslied.sinks.leslie import (
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
 from tests.support.claude import (
+    AFTER_STORE_CREATION,
     SESSION,
     ClaudeHome,
     ClaudeLogBuilder,
@@ -81,6 +82,58 @@ def read_transcript(project: Path, number: int = 0, subfolder: str = "transcript
     )
 
 
+@pytest.fixture
+def settled(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+) -> bytes:
+    """Return the transcript of a settled unit."""
+    claude.write(builder.prompt("go"), builder.answer("Done."))
+    settle()
+    return read_bytes(project)
+
+
+def read_bytes(project: Path, number: int = 0) -> bytes:
+    folder = project / META_FOLDER / "transcripts"
+    return (folder / list_transcripts(project)[number]).read_bytes()
+
+
+def test_lines_between_turns_do_not_rewrite_a_settled_transcript(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    settled: bytes,
+):
+    rename = "<command-name>/rename</command-name>"
+    claude.write(
+        builder.line("permission-mode", permissionMode="plan"),
+        builder.line("system", subtype="local_command", content=rename),
+        builder.line("queue-operation", operation="enqueue", content="next"),
+    )
+
+    report = settle()
+
+    assert report.files_written == 0
+    assert read_bytes(project) == settled
+
+
+def test_a_notification_turn_rewrites_a_settled_transcript(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    settled: bytes,
+):
+    notification = "<task-notification>done</task-notification>"
+    claude.write(builder.prompt(notification), builder.answer("It has finished."))
+
+    report = settle()
+
+    assert report.files_written == 1
+    assert b"It has finished." in read_bytes(project)
+    assert b"It has finished." not in settled
+
+
 def test_a_unit_becomes_a_transcript_in_its_project(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -120,6 +173,31 @@ def test_more_entries_rewrite_the_same_file(
             project / META_FOLDER / "transcripts" / list_transcripts(project)[0]
         ).read_text()
     )
+
+
+def test_a_unit_is_rendered_again_once_when_the_user_takes_it_back(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"), one := builder.answer("1"))
+    claude.write(builder.prompt("two"), two := builder.answer("2"))
+    settle()
+    names = list_transcripts(project)
+    three = builder.prompt("three", parentUuid=one["uuid"], version="2.1.197")
+    claude.write(three, builder.answer("3"))
+
+    report = settle()
+
+    assert (report.files_written, settle().files_written) == (2, 0)
+    assert set(names) < set(list_transcripts(project))
+    documents = [read_transcript(project, number) for number in range(3)]
+    assert {d.blocks[0].text: d.is_rewound for d in documents} == {
+        "one": False,
+        "two": True,
+        "three": False,
+    }
+    four = builder.prompt("four", parentUuid=two["uuid"], version="2.1.197")
+    claude.write(four)
+    assert settle().files_written == 3
 
 
 def test_a_unit_is_rendered_again_when_an_entry_changes(
@@ -515,6 +593,101 @@ def test_an_old_session_is_written_to_the_central_tree(
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
+def mark_live(claude: ClaudeHome) -> None:
+    """Record that a process works on the session, as stop detection does."""
+    with Store(claude.store_path, claude.clock) as store:
+        claude.sync(store)
+        store.mark_live("claude-code", [SESSION])
+
+
+def list_central(claude: ClaudeHome) -> list[Path]:
+    return list(claude.store_path.parent.rglob("central/**/*.txt"))
+
+
+def test_a_session_that_is_open_when_the_store_is_created_is_not_old(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    mark_live(claude)
+
+    settle(backfill="central")
+
+    assert len(list_transcripts(project)) == 1
+    assert not list_central(claude)
+
+
+def test_an_open_session_is_written_if_old_sessions_are_not(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    mark_live(claude)
+
+    settle(backfill="none")
+
+    assert len(list_transcripts(project)) == 1
+
+
+def test_an_old_session_that_goes_on_moves_to_its_project(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"), builder.answer("1"))
+    settle(backfill="central")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"), builder.answer("2"))
+
+    report = settle(backfill="central")
+
+    names = ["20261116-1000-one.txt", "21000101-0000-two.txt"]
+    assert list_transcripts(project) == names
+    assert report.moved_threads == {"thread-11111111": str(project)}
+
+
+def test_a_thread_moves_to_its_project_only_once(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+    settle(backfill="central")
+    claude.write(builder.answer("2"))
+
+    report = settle(backfill="central")
+
+    assert report.moved_threads == {}
+    assert report.files_written == 1
+
+
+def test_an_old_session_that_goes_on_stays_if_its_project_cannot_be_written(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    (project / ".leslie").write_text("not a folder")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+
+    report = settle(backfill="central")
+
+    assert (report.moved_threads, report.errors) == ({}, {})
+    assert len(list_central(claude)) == 2
+
+
+def test_an_old_session_that_goes_on_stays_where_its_project_is_refused(
+    claude: ClaudeHome, settle: SettleHarness
+):
+    builder = ClaudeLogBuilder(cwd="/etc")
+    claude.write(builder.prompt("one"))
+    settle(backfill="central")
+    builder.started_at = AFTER_STORE_CREATION
+    claude.write(builder.prompt("two"))
+
+    report = settle(backfill="central")
+
+    assert report.moved_threads == {}
+    assert len(list_central(claude)) == 2
+
+
 @pytest.mark.fault("P1")
 @pytest.mark.parametrize(
     "cwd", ["/", "/etc", "/tmp/x", "../x", "relative", "/nowhere/x"]
@@ -564,7 +737,7 @@ def test_long_results_are_cut_and_show_their_length(
         b for b in read_transcript(project).blocks if isinstance(b, ResultBlock)
     ]
     assert len(result.text) <= 200
-    assert result.text.endswith("… [5000 characters]")
+    assert "… [5000 characters: leslied show " in result.text
     assert result.name == "Bash"
 
 

@@ -12,8 +12,11 @@ from leslied.queries.threads.assets import lint_thread_assets, load_asset_indexe
 
 
 def test_a_thread_without_an_index_is_an_error(queries: QueryContext, tmp_path: Path):
-    with pytest.raises(UserError, match="no asset index"):
+    with pytest.raises(UserError, match="no asset index") as error:
         load_asset_indexes(queries, "last", tmp_path)
+
+    # Without this option, the transcripts of old sessions are not written.
+    assert error.value.hint.endswith("leslied sync --stop-all")
 
 
 def test_without_an_id_threads_without_an_index_are_left_out(

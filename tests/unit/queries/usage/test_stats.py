@@ -9,9 +9,11 @@ import pytest
 from leslied.app import App
 from leslied.errors import UserError
 from leslied.model.query import Filter
+from leslied.model.stats import Grouping
 from leslied.queries.context import QueryContext
 from leslied.queries.usage.stats import StatsQuestion, load_stats, load_totals
 from tests.support.claude import SESSION, ClaudeHome
+from tests.support.golden import FIXTURES, copy_home
 from tests.support.queries import PROJECT, SECRET, write_session
 
 
@@ -69,3 +71,18 @@ def test_the_totals_of_a_session_need_its_id(queries: QueryContext):
     assert session is not None
     assert recent.tokens == session.tokens > 0
     assert load_totals(queries, 0, "")[1] is None
+
+
+@pytest.mark.parametrize("by", ["day", "block", "project"])
+def test_only_the_tokens_of_hidden_sessions_count(
+    app: App, claude: ClaudeHome, by: Grouping
+):
+    with app.open_queries() as queries:
+        before = load_stats(queries, StatsQuestion(by=by)).totals
+    copy_home(FIXTURES / "claude_code" / "phantom", claude.home)
+    claude.sync()
+    with app.open_queries() as queries:
+        after = load_stats(queries, StatsQuestion(by=by)).totals
+
+    assert after["sessions"] == before["sessions"]
+    assert after["output_tokens"] == before["output_tokens"] + 40

@@ -63,7 +63,7 @@ def test_the_number_of_sessions_is_limited(completions: CompletionReader):
 
 def test_agents_and_folders_are_listed(completions: CompletionReader):
     assert completions.list_agents() == ["claude-code"]
-    assert completions.list_folders() == ["/home/dev/app", "/home/dev/mill"]
+    assert completions.list_projects() == ["/home/dev/app", "/home/dev/mill"]
 
 
 def test_before_the_first_sync_opening_raises_an_error(claude: ClaudeHome):

@@ -257,6 +257,7 @@ def test_rows_are_counted_by_kind(harness: StoreHarness):
             "subagents": 1,
             "noise": 1,
             "rejected": 1,
+            "hidden_sessions": 0,
         }
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from leslied.model.query import AllOf, Query, Term
+from leslied.model.record import SHELL
 from leslied.model.times import to_us
 from leslied.queries.search import SearchMode, search_entries
 from leslied.queries.search_query import parse_query
@@ -527,3 +528,16 @@ def test_only_the_newest_of_too_many_matches_are_ranked(
     assert sorted(match.text for match in matches) == [
         f"needle {n}" for n in (1, 2, 3, 4)
     ]
+
+
+# Output of commands and injected messages
+
+
+@pytest.mark.parametrize("mode", get_args(SearchMode))
+def test_the_output_of_a_program_is_found(harness: StoreHarness, mode: SearchMode):
+    output = make_event("notice", "a", content="needle", tool_name=SHELL)
+    harness.commit(output, make_event("notice", "b", content="needle"))
+
+    (hit,) = harness.search("needle", mode)
+
+    assert (hit.type, hit.tool_name) == ("system_event", SHELL)

@@ -23,6 +23,7 @@ ROW = SummaryRow(
     started_us=None,
     ended_us=1_000_000,
     units=2,
+    forks="",
     tool_calls=3,
     has_turn_ended=1,
     stopped_us=None,
@@ -33,6 +34,10 @@ ROW = SummaryRow(
     seen_us=0,
     folder=b"/app",
     is_live=1,
+    project=None,
+    worktree=None,
+    subagent_active_us=None,
+    is_hidden=0,
 )
 
 
@@ -69,3 +74,16 @@ def test_the_title_is_the_agents_title_else_the_prompt_else_the_description(
     columns: dict[str, str], title: str
 ):
     assert unpack(**columns).title == title
+
+
+def test_the_project_is_the_working_directory_until_it_is_looked_up():
+    summary = unpack()
+
+    assert (summary.project, summary.has_project) == ("/app", False)
+
+
+def test_the_project_and_working_tree_of_the_working_directory_are_known():
+    summary = unpack(project="/repo", worktree="/tree")
+
+    assert (summary.project, summary.worktree) == ("/repo", "/tree")
+    assert summary.has_project

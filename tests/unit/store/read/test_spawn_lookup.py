@@ -97,7 +97,7 @@ def iter_subagents(unit: Unit) -> Iterator[Unit]:
         pytest.param([OPENED, *UNITS, *make_child("a")], 0, id="no time and a unit 0"),
     ],
 )
-def test_the_store_finds_the_unit_that_assembly_shows(
+def test_store_and_assembly_put_a_subagent_into_the_same_unit(
     harness: StoreHarness, records: list[Record], unit: int
 ):
     harness.commit(*records)

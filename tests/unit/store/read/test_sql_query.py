@@ -124,6 +124,37 @@ def test_a_unit_has_its_prompt_times_and_counts(
     ]
 
 
+def test_a_unit_ends_before_lines_that_were_written_between_turns(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    prompt = make_prompt("do it", "1", created_at=time_at(0))
+    answer = make_record("done", "2", created_at=time_at(1))
+    title = make_event("title", "3", created_at=time_at(800))
+    harness.commit(prompt, answer, title)
+
+    rows = run_query(sql_reader, "SELECT ended_at, entries FROM units")
+
+    assert rows == [("2026-11-16T10:00:01.000Z", 3)]
+
+
+def test_a_unit_without_times_has_no_end(harness: StoreHarness, sql_reader: SqlReader):
+    harness.commit(make_prompt("do it", "1"))
+
+    assert run_query(sql_reader, "SELECT ended_at FROM units") == [(None,)]
+
+
+def test_the_result_of_a_call_is_not_the_one_that_a_resume_added(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    metadata = {"is_between_turns": True}
+    added = make_record(
+        "added", "x", type="tool_result", tool_call_id="c", metadata=metadata
+    )
+    harness.commit(make_call("c"), added, make_result("c", content="real"))
+
+    assert run_query(sql_reader, "SELECT result FROM transcript_tools") == [("real",)]
+
+
 def test_a_result_has_the_tool_of_its_call(
     harness: StoreHarness, sql_reader: SqlReader
 ):
@@ -345,7 +376,7 @@ def test_no_other_file_is_created(sql_reader: SqlReader, tmp_path: Path, query: 
         ("SELECT abs(-9223372036854775808)", "integer overflow"),
         ("SELECT json('{')", "malformed JSON"),
         ("SELECT zeroblob(999999999)", "too big"),
-        ("SELECT sequence_of(1, 'y')", "The query failed"),
+        ("SELECT cut_words(1, 2)", "The query failed"),
     ],
 )
 def test_an_invalid_query_raises_an_error_with_a_hint(

@@ -1,0 +1,40 @@
+"""Find what a subagent reported in the result that the client made of it."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+_LAUNCHED = "Async agent launched successfully."
+"""Start of the result of a subagent in the background; instructions follow."""
+_FRAME_PREFIX = "[Subagent hand-back]"
+"""Start of the line between the client's notes and a report; both are indented."""
+_INDENT = "  "
+_TRAILER = re.compile(
+    r"(?:\A|\n)agentId: \w+ \((?:use SendMessage|for resuming)[^\n]*\)"
+    r"(?:\n<usage>[^<]*</usage>)?\s*\Z"
+)
+"""What the client appends to a report."""
+
+
+def find_report(text: str) -> str:
+    """Return the report of a subagent; empty if the client added nothing to it.
+
+    Only the client's own lines start in the first column before and after the frame, so
+    a report cannot imitate them.
+    """
+    if text.startswith(_LAUNCHED):
+        return _LAUNCHED
+    lines = text.split("\n")
+    notes = list(takewhile(_is_indented, lines))
+    rest = lines[len(notes) :]
+    if rest and rest[0].startswith(_FRAME_PREFIX):
+        report = takewhile(_is_indented, rest[1:])
+        return "\n".join(line.removeprefix(_INDENT) for line in report).strip("\n")
+    # Older versions write no frame and only append lines.
+    trailer = _TRAILER.search(text)
+    return text[: trailer.start()].strip("\n") if trailer else ""
+
+
+def _is_indented(line: str) -> bool:
+    return line.startswith(_INDENT) or not line.strip()

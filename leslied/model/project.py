@@ -1,0 +1,35 @@
+"""Describe which project a working directory belongs to."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class ProjectFolder(Struct, frozen=True):
+    """A working directory of sessions, and its project."""
+
+    path: str
+    worktree: str
+    """The Git top level that contains it; empty without Git."""
+    repository: str
+    """The folder of its repository; without Git, the path itself."""
+    project: str = ""
+    """What lists and filters group by: the repository, or what it is linked to."""
+
+
+class Repository(Struct, frozen=True, kw_only=True):
+    """A Git repository, and what identifies it after it was moved."""
+
+    path: str
+    directory_id: str = ""
+    """Device and inode of its Git directory."""
+    remote: str = ""
+    """Host and path of its remote, without user names and passwords."""
+    root_commit: str = ""
+    """The first commit; empty while it is unknown."""
+    walk_commit: str = ""
+    """The commit that the search for the first commit has reached."""
+    walked: int = 0
+    """Number of commits that were searched; -1 if the first one cannot be found."""
+    linked_to: str = ""
+    """Where the repository was moved to, if that is certain."""

@@ -1,0 +1,100 @@
+"""The left folders stage: delete the files of threads that moved to their project.
+
+Only the central tree is cleared. A project that a thread left is gone.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leslied import sinks
+from leslied.errors import SinkError
+from leslied.layout import assets_file
+from leslied.pipeline.failures import Failures
+from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
+from leslied.threads.operations import remove_thread
+from leslied.threads.relations_file import LockBusyError, RelationsFile
+
+if TYPE_CHECKING:
+    from leslied.clock import Clock
+    from leslied.model.session import SessionSummary
+    from leslied.pipeline.stage import Budget, StageContext
+    from leslied.store import LeftFolder, Store, StoreReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftFolders(Stage):
+    """The left folders stage."""
+
+    store: Store
+    reader: StoreReader
+    central: Path
+    """The central tree."""
+    clock: Clock
+    failures: Failures = field(default_factory=Failures)
+    name = "left folders"
+    timing = Timing.ON_CHANGE
+
+    @classmethod
+    def make(cls, context: StageContext) -> LeftFolders:
+        """Make the stage."""
+        return cls(
+            store=context.store,
+            reader=context.reader,
+            central=context.paths.central_dir,
+            clock=context.clock,
+            failures=context.failures,
+        )
+
+    def run(self, budget: Budget = FULL_BUDGET) -> Report:  # noqa: ARG002
+        """Delete what leslied wrote about threads in folders that they left."""
+        report = Report()
+        with self.store.relations() as ledger:
+            left_folders = ledger.list_left_folders()
+        for left in left_folders:
+            work = partial(self._clear, left, report)
+            self.failures.attempt("thread", left.thread_id, work, report.errors)
+        return report
+
+    def _clear(self, left: LeftFolder, report: Report) -> None:
+        """Clear one folder; leave it to the next run if its lock is held."""
+        base = Path(os.fsdecode(left.folder))
+        session = self.reader.find_session(left.key)
+        # A thread returns if its project cannot be written to after all.
+        has_left = session is not None and Path(session.folder) != base
+        if session and has_left and base.is_relative_to(self.central):
+            self._keep_file_histories(base, left, session)
+            try:
+                self._remove_relations(base, left.thread_id)
+            except LockBusyError:
+                report.has_more = True
+                return
+            except SinkError:
+                pass  # Delete the files even if the relations cannot be written.
+            sinks.remove_central_thread(base, left.thread_id)
+        with self.store.relations() as ledger:
+            ledger.mark_left(left)
+
+    def _remove_relations(self, base: Path, thread_id: str) -> None:
+        RelationsFile(
+            base=base,
+            clock=self.clock,
+            read=sinks.read_file,
+            write=sinks.write_file,
+            retry_delays=(),
+        ).update(lambda data, _: remove_thread(data, thread_id))
+
+    def _keep_file_histories(
+        self, base: Path, left: LeftFolder, session: SessionSummary
+    ) -> None:
+        """Copy the index of a thread's assets, which has the histories of its files."""
+        new_base, name = Path(session.folder), assets_file(left.thread_id)
+        data = sinks.read_file(base, name)
+        if data and sinks.read_file(new_base, name) is None:
+            with suppress(SinkError):
+                sinks.write_file(new_base, name, data)

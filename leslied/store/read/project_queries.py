@@ -1,0 +1,53 @@
+"""Read-only queries over projects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from leslied.model.project import ProjectFolder
+from leslied.model.record import MAIN
+from leslied.store.connection import translate_sqlite_errors
+from leslied.store.ledgers.projects import ProjectLedger
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+    from leslied.model.project import Repository
+
+
+class FolderActivity(NamedTuple):
+    """A working directory, and the sessions that worked in it."""
+
+    folder: ProjectFolder
+    sessions: int
+    last_active_us: int
+
+
+class ProjectQueries:
+    """Read-only queries over projects."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self.path = path
+
+    @translate_sqlite_errors
+    def list_folders(self) -> list[FolderActivity]:
+        """List the working directories of sessions, by path."""
+        folders = {each.path: each for each in ProjectLedger(self._db).list_folders()}
+        rows = self._db.execute(
+            "SELECT cwd, count(*), max(ifnull(ifnull(ended_us, started_us), 0)) "
+            f"FROM session WHERE cwd <> '' AND source = '{MAIN}' AND entries > 0 "
+            "GROUP BY cwd ORDER BY cwd"
+        )
+        return [
+            FolderActivity(
+                folders.get(cwd) or ProjectFolder(cwd, "", cwd, cwd), count, last_us
+            )
+            for cwd, count, last_us in rows
+        ]
+
+    @translate_sqlite_errors
+    def list_repositories(self) -> list[Repository]:
+        """List the known Git repositories, by path."""
+        return ProjectLedger(self._db).list_repositories()

@@ -1,0 +1,113 @@
+"""Open an agent's SQLite database so that nothing in it or beside it takes effect.
+
+The database is opened read-only, and so that SQLite creates no file beside it: an
+existing shared-memory file is only read, without one the WAL is indexed in our own
+memory, and without a WAL only the database file is read. Outside of WAL mode, the lock
+of a reader would make the agent's writes fail. None is taken: `read_state` shows
+whether the agent wrote meanwhile. Queries reach ordinary tables only, so that no view,
+trigger or virtual table runs (`docs/decisions/0041-foreign-schemas-run-nothing.md`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from leslied.errors import SourceError
+from leslied.tail.files import open_regular, read_at
+from leslied.tail.wal import has_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from leslied.tail.limits import ReadLimits
+
+WAL = "-wal"
+SHM = "-shm"
+_JOURNAL = "-journal"
+# How to open a database (see above), as a parameter of its URI.
+_SHARED_INDEX = "readonly_shm=1"
+_OWN_INDEX = "vfs=unix-none"
+_NO_WAL = "immutable=1"
+CHANGED_BY_AGENT = "was opened by its agent while it was read"
+_BUSY_SECONDS = 0.1
+_HEADER_BYTES = 100
+_VERSIONS = slice(18, 20)
+"""Write and read versions in a database's header; 2 means WAL mode."""
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""How the journal of an unfinished transaction begins."""
+_MAX_LENGTH_FACTOR = 4
+"""SQLite's length limit as a multiple of the longest entry that is parsed. Longer
+entries must be readable, so that they can be rejected with their length."""
+_QUERY_ACTIONS = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
+
+
+@contextmanager
+def open_read_only(
+    path: Path, open_mode: str, limits: ReadLimits
+) -> Iterator[sqlite3.Connection]:
+    """Open the database; call `allow_tables` before any other query."""
+    uri = f"{path.absolute().as_uri()}?mode=ro&{open_mode}"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+        if open_mode == _OWN_INDEX:
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+        # With OFF, SQLite 3.40 refuses every table of a database that has an index over
+        # JSON. What OFF prevents, `allow_tables` prevents, too.
+        db.execute("PRAGMA trusted_schema = ON")
+        db.execute("PRAGMA cell_size_check = ON")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_LENGTH_FACTOR * limits.line)
+        # Text that is not UTF-8 is left to the decoder.
+        db.text_factory = bytes
+        yield db
+
+
+def allow_tables(db: sqlite3.Connection) -> set[str]:
+    """Restrict the connection to reads of ordinary tables, and return their names."""
+    # A virtual table has no page of its own.
+    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+    tables = {row[0].decode(errors="replace") for row in db.execute(query)}
+
+    def authorize(action: int, name: str | None, *_: str | None) -> int:
+        is_table = action == sqlite3.SQLITE_READ and name in tables
+        is_allowed = is_table or action in _QUERY_ACTIONS
+        return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+    db.set_authorizer(authorize)
+    return tables
+
+
+def choose_open_mode(path: Path, state: bytes | None) -> str:
+    """Return how to open a database in this state without changing any file."""
+    if state is None:
+        return _SHARED_INDEX
+    is_wal_mode = state[_VERSIONS] == b"\2\2"
+    has_changes = is_wal_mode and has_commit(path.with_name(path.name + WAL))
+    return _OWN_INDEX if has_changes else _NO_WAL
+
+
+def read_state(path: Path) -> bytes | None:
+    """Return what changes when the agent opens or writes a database read without locks.
+
+    Return None for a database in WAL mode that a process has open: it is read with
+    locks, which do not concern its writers. For others, taking a lock would create the
+    missing shared-memory file, or keep the agent from writing. Raise SourceError while
+    the agent writes.
+    """
+    with open_regular(path) as fd:
+        header = read_at(fd, _HEADER_BYTES, 0)
+    if header[_VERSIONS] == b"\2\2":
+        wal_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
+        return None if all(file.exists() for file in wal_files) else header
+    journal = path.with_name(path.name + _JOURNAL)
+    if journal.exists():
+        with open_regular(journal) as fd:
+            if read_at(fd, len(_JOURNAL_MAGIC), 0) == _JOURNAL_MAGIC:
+                raise SourceError(CHANGED_BY_AGENT)
+    return header

@@ -1,0 +1,30 @@
+"""Injected messages are read back as they were written."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.model.injected_messages import format_message, split_messages
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "two\nlines\n", "a < b && c > d", "&lt;", "</leslie_message>", ""]
+)
+def test_a_formatted_message_is_split_into_the_same_text(text: str):
+    assert split_messages(format_message("msg-1", text)) == ("", [text])
+
+
+def test_messages_are_split_from_the_text_around_them():
+    first, second = format_message("msg-1", "one"), format_message("msg-2", "two")
+
+    rest, messages = split_messages(f"<context>\n\n{first}\n\n{second}")
+
+    assert rest == "<context>"
+    assert messages == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "text", ['<leslie_message id="msg-1">\ncut off', '<leslie_message id="', "other"]
+)
+def test_text_that_is_not_a_whole_message_stays(text: str):
+    assert split_messages(text) == (text, [])
