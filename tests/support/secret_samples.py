@@ -9,6 +9,9 @@ import re
 import string
 from random import Random
 
+from leslied.redact import RULES
+from leslied.redact.find import SecretFinder
+
 ALPHABETS = {
     "a": string.ascii_letters + string.digits,
     "b": string.ascii_letters + string.digits + "+/",
@@ -44,7 +47,7 @@ TOKENS = {
     "e2b": "e2b_{h40}",
     "firecrawl": "fc-{h32}",
     "fireworks": "fw_{a26}",
-    "gemini": "AQ.Ab8{w46}",
+    "google-ai": "AQ.Ab8{w46}",
     "groq": "gsk_{a52}",
     "helicone": "sk-helicone-{w28}",
     "huggingface": "hf_{a38}",
@@ -380,3 +383,9 @@ def fill(template: str, random: Random) -> str:
         return "".join(characters)
 
     return _FIELD.sub(replace, template)
+
+
+def find_kinds(kind: str, text: str) -> list[str]:
+    """Return the kinds of the secrets in a text, by the rules of one kind."""
+    finder = SecretFinder([rule for rule in RULES if rule.kind == kind])
+    return [secret.kind for secret in finder.find(text)]

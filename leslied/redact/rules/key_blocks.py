@@ -15,6 +15,7 @@ _MAX_HEADER_LINES = 8
 """Lines between the first line and the key, such as `DEK-Info` and blank lines."""
 _NAME = r"PRIVATE KEY(?: BLOCK)? ?-{3,5}"
 _END = re.compile(rf"-{{3,5}} ?END [A-Z0-9 ]{{0,40}}{_NAME}")
+_LINE = re.compile(r"[^\r\n]*[\r\n]|[^\r\n]+")
 _RUN = re.compile(r"[A-Za-z0-9+/]{40,}={0,3}")
 _LAST_LINE = re.compile(r"(?:^|[\W_]|\d\W)(?P<run>[A-Za-z0-9+/]{4,39}={0,3})\W*$")
 
@@ -25,7 +26,7 @@ def _find_end(text: str, start: int) -> int:
     """Return where the key ends whose first line ends at `start`."""
     end = position = start
     header_lines = 0
-    for line in text[start : start + _MAX_LENGTH].splitlines(keepends=True):
+    for line in _LINE.findall(text[start : start + _MAX_LENGTH]):
         if marker := _END.search(line):
             return position + marker.end()
         if not line.strip():
@@ -60,7 +61,7 @@ def _find_lines_before(text: str) -> tuple[int, int] | None:
     start = None
     position = len(text)
     short_lines = 0
-    for line in reversed(text.splitlines(keepends=True)):
+    for line in reversed(_LINE.findall(text)):
         position -= len(line)
         if run := _RUN.search(line):
             start = position + run.start()

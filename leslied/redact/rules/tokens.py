@@ -31,7 +31,7 @@ _AI = (
     ("e2b", "e2b_", f"{_HEX}{{36,48}}"),
     ("firecrawl", "fc-", f"{_HEX}{{32}}{_END}"),
     ("fireworks", "fw_", f"{_DIGIT}{_ALNUM}{{20,40}}{_END}"),
-    ("gemini", "AQ.", f"Ab8{_ANY}{{40,60}}"),
+    ("google-ai", "AQ.", f"Ab8{_ANY}{{40,60}}"),
     ("groq", "gsk_", f"{_ALNUM}{{48,60}}"),
     ("helicone", "sk-helicone-", f"{_ANY}{{20,60}}"),
     ("huggingface", "hf_ api_org_", f"{_ALNUM}{{30,60}}{_END}"),
