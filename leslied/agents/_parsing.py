@@ -22,6 +22,13 @@ _FAILED_EXIT_LINE = re.compile(
     r"\nExit Code: (-?[1-9]\d{0,8})"
     r"(?=(?:\n(?:Signal|Background PIDs|Process Group PGID): [^\n]*)*\s*\Z)"
 )
+_SHELL_OUTPUT = re.compile(
+    r"(?:Command: .*?\nDirectory: [^\n]*\n)?Output: (?P<text>.*?)"
+    r"(?:\nError: \(none\)|(?P<error>\nError: .*?))?"
+    r"(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)*\s*",
+    re.DOTALL,
+)
+"""How these clients report the output of a command."""
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
@@ -131,15 +138,23 @@ def mark_exit_code(text: str, code: object) -> tuple[str, dict[str, Any]]:
     return "\n".join(lines), {"is_error": True, "exit_code": code}
 
 
-def split_exit_code(text: str) -> tuple[str, int | None]:
-    """Return the report of a failed command without its exit code, and the code.
+def parse_shell_result(text: str) -> tuple[str, dict[str, Any]]:
+    """Return a command's result and metadata, as Gemini CLI and Qwen Code report it.
 
-    Gemini CLI and Qwen Code write this report.
+    `report` is the output without the lines that the client adds.
     """
-    match = _FAILED_EXIT_LINE.search(text)
-    if not match:
-        return text, None
-    return text[: match.start()] + text[match.end() :], int(match[1])
+    failed = _FAILED_EXIT_LINE.search(text)
+    text_without_code = (
+        text[: failed.start()] + text[failed.end() :] if failed else text
+    )
+    marked, metadata = mark_exit_code(
+        text_without_code, int(failed[1]) if failed else None
+    )
+    if output := _SHELL_OUTPUT.fullmatch(text_without_code):
+        shown = output["text"] + (output["error"] or "")
+        report, _ = mark_exit_code(shown, metadata.get("exit_code"))
+        metadata["report"] = report
+    return marked, metadata
 
 
 def parse_task_notification(text: str) -> dict[str, str]:

@@ -152,6 +152,14 @@ def test_a_turn_that_a_server_error_ended_has_the_stop_reason_error(read):
     assert contents.main().has_turn_ended
 
 
+def test_the_message_of_an_error_in_json_is_shown():
+    body = json.dumps({"error": {"type": "invalid", "message": "bad request"}})
+
+    (record,) = decode({"type": "error", "message": body}, "event_msg").records
+
+    assert record.content == "bad request"
+
+
 def test_an_error_that_is_written_twice_is_stored_once(read):
     contents = read("legacy")
 

@@ -496,7 +496,11 @@ def test_the_result_of_a_failed_command_begins_with_its_exit_code(gemini: Gemini
         p.record for p in contents.records() if p.record.type == "tool_result"
     )
     assert result.content.startswith("Exit code 3\nOutput: oops\n")
-    assert result.metadata == {"is_error": True, "exit_code": 3}
+    assert result.metadata == {
+        "is_error": True,
+        "exit_code": 3,
+        "report": "Exit code 3\noops",
+    }
 
 
 # Authorship

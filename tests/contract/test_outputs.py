@@ -117,6 +117,8 @@ def test_an_output_equals_its_golden_file(
             "[Tool result] Bash #2\nsecond\n\n[Tool result] Bash #1\nfirst\n",
         ),
         (("codex", "subagent"), "wait_agent\nCodex worker result.\n"),
+        (("claude_code", "tools-old"), "notes.txt has been updated successfully.\n"),
+        (("qwen_code", "refused-todos"), "run_shell_command\nExit code 3\noops\n"),
         (
             ("copilot_cli", "background-agent"),
             "[Tool result] read_agent\n[Turn 0]\nSlow worker result.\n",

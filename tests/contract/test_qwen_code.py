@@ -198,7 +198,11 @@ def test_a_failed_call_is_an_error_and_a_failed_command_has_its_exit_code(
         p.record for p in qwen.read_case("tool-errors").records("tool_result")
     )
 
-    assert command.metadata == {"is_error": True, "exit_code": 3}
+    assert command.metadata == {
+        "is_error": True,
+        "exit_code": 3,
+        "report": "Exit code 3\nout",
+    }
     assert command.content.startswith("Exit code 3\nCommand: echo out; exit 3\n")
     assert call.metadata == {"is_error": True}
 

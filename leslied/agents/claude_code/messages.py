@@ -18,7 +18,7 @@ from leslied.agents.claude_code.blocks import (
     result_text,
 )
 from leslied.agents.claude_code.prompt_queue import remove_queued
-from leslied.agents.claude_code.reports import find_report
+from leslied.agents.claude_code.reports import find_report, strip_client_notes
 from leslied.agents.claude_code.schema import (
     ClaudeLine,
     ClaudeMessage,
@@ -215,7 +215,8 @@ def _decode_result(
         metadata["is_between_turns"] = True
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
-    if _is_from_subagent(line) and (report := find_report(text)):
+    find = find_report if _is_from_subagent(line) else strip_client_notes
+    if report := find(text):
         metadata["report"] = report
     call_id = block.tool_use_id or ""
     base = {**base, "metadata": metadata, "tool_call_id": call_id}

@@ -1,4 +1,4 @@
-"""Find what a subagent reported in the result that the client made of it."""
+"""Find what a tool or subagent said in the result that the client made of it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ _TRAILER = re.compile(
     r"(?:\n<usage>[^<]*</usage>)?\s*\Z"
 )
 """What the client appends to a report."""
+
+_TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
+_STATE_NOTE = " (file state is current in your context \u2014 no need to Read it back)"
+"""What the client appends to the results of tools that write files."""
 
 
 def find_report(text: str) -> str:
@@ -34,6 +38,13 @@ def find_report(text: str) -> str:
     # Older versions write no frame and only append lines.
     trailer = _TRAILER.search(text)
     return text[: trailer.start()].strip("\n") if trailer else ""
+
+
+def strip_client_notes(text: str) -> str:
+    """Return a tool's result; empty if the client added nothing for the model to it."""
+    if error := _TOOL_ERROR.fullmatch(text):
+        return error[1]
+    return text.removesuffix(_STATE_NOTE) if text.endswith(_STATE_NOTE) else ""
 
 
 def _is_indented(line: str) -> bool:

@@ -10,6 +10,7 @@ from leslied.agents.codex.schema import (
     count_field,
     list_field,
     object_field,
+    parse_json_or_empty,
     text_field,
 )
 from leslied.model.record import Usage
@@ -127,9 +128,15 @@ def _make_error(
     name = next(iter(info), "") if isinstance(info, dict) else info
     name = name[:_MAX_NAME_LENGTH] if isinstance(name, str) else ""
     metadata = {"error": name} if name else {}
-    text = text_field(payload, "message") or name or "The turn failed."
+    text = _find_message(text_field(payload, "message")) or name or "The turn failed."
     role: Role = "assistant" if is_final else "system"
     return context.make_record("error", role, text, metadata=metadata)
+
+
+def _find_message(text: str) -> str:
+    """Return the message of an error, which may be the JSON body of a response."""
+    error = object_field(parse_json_or_empty(text), "error")
+    return text_field(error, "message") or text
 
 
 def _decode_turn_item(

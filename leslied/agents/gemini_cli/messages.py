@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from leslied.agents._parsing import (
-    mark_exit_code,
+    parse_shell_result,
     parse_time,
-    split_exit_code,
     to_json,
 )
 from leslied.agents.gemini_cli.authorship import (
@@ -347,8 +346,8 @@ def _make_result(
 ) -> Record:
     metadata: dict[str, Any] = {"is_error": True} if is_error else {}
     if identity.name == _SHELL_TOOL:
-        text, exit_metadata = mark_exit_code(*split_exit_code(text))
-        metadata |= exit_metadata
+        text, shell_metadata = parse_shell_result(text)
+        metadata |= shell_metadata
     fields = {**identity.to_fields("result", 1), "metadata": metadata}
     return make_record(message, context, "tool_result", "tool", text, **fields)
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from leslied.agents._parsing import (
-    mark_exit_code,
     parse_object,
+    parse_shell_result,
     parse_task_notification,
     parse_time,
     printable_name,
     reject_entry,
-    split_exit_code,
     to_json,
 )
 from leslied.agents.qwen_code.schema import (
@@ -284,8 +283,8 @@ def _decode_results(line: QwenLine) -> Iterator[Record]:
         )
         metadata: dict[str, Any] = {"is_error": True} if is_error else {}
         if result.get("name") == _SHELL_TOOL:
-            text, exit_metadata = mark_exit_code(*split_exit_code(text))
-            metadata |= exit_metadata
+            text, shell_metadata = parse_shell_result(text)
+            metadata |= shell_metadata
         if result.get("name") == "agent" and text.startswith(_LAUNCHED):
             metadata["report"] = _LAUNCHED
         yield line.make_record(
