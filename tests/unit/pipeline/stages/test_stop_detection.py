@@ -163,6 +163,22 @@ def test_a_headless_run_that_was_never_seen_alive_is_stopped_once_quiet(
     assert count_stopped(claude) == 1
 
 
+def test_a_settled_headless_run_is_stopped_by_the_next_scan(
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
+):
+    store = stop_detection.store
+    end_turn(claude, store, **HEADLESS)
+    with store.transcripts() as ledger:
+        ledger.mark_settled("claude-code", "22222222")
+    clock.advance(2)
+    stop_detection.run(Budget(changed_paths=()))
+    before = count_stopped(claude)
+    stop_detection.run()
+
+    assert before == 0
+    assert count_stopped(claude) == 1
+
+
 def test_a_headless_run_that_is_registered_is_not_stopped(
     claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
 ):
