@@ -14,6 +14,7 @@ from leslied.api import open_store
 from leslied.model.query import Filter, Selection
 from leslied.model.record import SessionKey
 from leslied.pipeline import StopDetection
+from leslied.pipeline.stage import Budget
 from leslied.sessions import compute_status, compute_stop_cutoff_us
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
