@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Read": {
-        "list": "List sessions, newest first.",
+        "list": "List sessions, most recently active first.",
         "show": "Show a session, unit, subagent or entry.",
         "search": "Search prompts, answers, thinking, tool calls and results.",
         "follow": "Follow sessions live.",
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",
         "stats": "Sum tokens, cost and tool calls by day, model, project and more.",
-        "projects": "Show projects, and link those that are the same.",
+        "projects": "Show projects, and link the old path of a moved one to the new.",
         "sql": "Run a read-only SQL query on the store.",
         "statusline": "Print one line for Claude Code's status line.",
     },
@@ -127,7 +127,7 @@ class _LazyGroup(LesliedGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=[
         ("leslied status", "show whether the daemon is running and what it has read"),
-        ("leslied list", "list sessions, newest first"),
+        ("leslied list", "list sessions, most recently active first"),
         ("leslied show last", "show the newest session"),
         ("leslied help export", "show help and examples for `export`"),
     ],
@@ -152,7 +152,8 @@ def leslied(ctx: click.Context, config: Path | None) -> None:
     """Collect, search and export the session logs of coding agents.
 
     Most commands accept --json and print {"success", "data", "warnings", "error"}.
-    An ID may be shortened to any unique prefix; `last` is the newest session.
+    An ID may be shortened to any unique prefix; `last` is the session that was
+    active most recently.
     """
     if config and not config.exists():
         raise ConfigError(f"Config file {config} does not exist.", "Check the path.")

@@ -57,7 +57,7 @@ _OTHER_OPTIONS = (
     click.option(
         "--status",
         type=click.Choice(get_args(Status)),
-        help="Limit to sessions with this status.",
+        help="Limit to sessions that are at work, waiting for a prompt, or ended.",
     ),
     click.option(
         "--since",

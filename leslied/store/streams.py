@@ -18,7 +18,7 @@ IS_STREAM = "agent = ? AND session_id = ? AND source = ?"
 """Condition on a row of `session`; the values are those of a session key."""
 _FIRST_ENTRIES = "SELECT entry FROM placement WHERE session = s.id ORDER BY unit, id"
 SELECT_UNREGISTERED = (
-    "SELECT session_id FROM session s WHERE is_dirty AND ended_us >= ? "
+    "SELECT session_id FROM session s WHERE ended_us >= ? "
     "AND seen_us <= ? AND agent = ? AND source = 'main' AND has_turn_ended "
     "AND stopped_us IS NULL AND NOT is_live AND EXISTS "
     f"(SELECT 1 FROM ({_FIRST_ENTRIES} LIMIT 50) p JOIN record r ON r.entry = p.entry "

@@ -50,7 +50,7 @@ def command() -> None:
 @command.command(
     examples=[
         ("leslied hooks install", "install for all projects"),
-        ("leslied hooks install --scope local", "install for this project, for you"),
+        ("leslied hooks install --scope local", "in this project, only for you"),
     ],
     see_also=["hooks status", "hooks uninstall"],
 )

@@ -73,7 +73,7 @@ _COLUMNS = (
     "--all",
     "show_all",
     is_flag=True,
-    help="Show all sessions, also those in which nobody said anything.",
+    help="Show all sessions, also those without a prompt or an answer.",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option
@@ -83,8 +83,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     Token counts include subagents. Messages that a fork copied from another session
     count for that other session only. A session is listed if it matches all filters.
-    Sessions in which nobody said anything, without a prompt or an answer, are counted
-    below the table, in JSON as `hidden_sessions`, and listed with --all.
+    Sessions without a prompt or an answer are hidden: only their number is shown, below
+    the table (`hidden_sessions` in JSON). --all lists them.
     """
     app = get_app(ctx)
     as_json = options["as_json"]

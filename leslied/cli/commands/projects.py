@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Show projects, and link those that are the same.
+    """Show projects, and link the old path of a moved one to the new.
 
     A project is a Git repository with all its working trees; without Git, it is the
     folder in which a session worked. A repository that was moved is recognised if its
-    old path is gone, and it has the same first commit and the same remote or the same
-    Git directory. Otherwise, link the old path to the new one. Without a command,
-    projects are listed.
+    old path is gone, its first commit is the same, and its remote or its Git directory
+    (the same folder on disk, under a new path) is the same. Otherwise, link the old
+    path to the new one. Without a command, projects are listed.
     """
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_)

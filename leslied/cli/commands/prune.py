@@ -94,8 +94,8 @@ _KEEP_REASONS = {
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Delete sessions and their subagents. A dry run unless --yes is given.
 
-    --older-than, --keep and --max-size each name sessions to delete; a session that any
-    of them names is deleted. --agent and --project limit this to one agent or project.
+    --older-than, --keep and --max-size can be combined; a session is deleted if any of
+    them selects it. --agent and --project limit this to one agent or project.
     Active and idle sessions, and those with unread log entries, are never deleted.
     Failed sessions, whose last turn ended with an error, an interrupt or without an
     answer, need --failed.

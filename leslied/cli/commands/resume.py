@@ -42,7 +42,7 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
     Use it to continue the work of a thread with the same agent or another one. The
     briefing lists the thread's assets, the last prompt and answer, tool calls without a
     result, and open tasks, and ends with the command that resumes the session in its
-    original agent. `last` is the thread of the newest session.
+    original agent. `last` is the thread of the most recently active session.
     """
     with get_app(ctx).open_queries() as queries:
         briefing = load_briefing(queries, id_prefix)

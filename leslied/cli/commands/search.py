@@ -83,7 +83,12 @@ def _escape_word(arg: str) -> str:
     show_default=True,
     help="Show at most N entries.",
 )
-@click.option("--all", "with_hidden", is_flag=True, help="Search hidden sessions too.")
+@click.option(
+    "--all",
+    "with_hidden",
+    is_flag=True,
+    help="Search sessions without a prompt or an answer too.",
+)
 @click.option("--rank", is_flag=True, help="Show the best match first, not the newest.")
 @click.option(
     "--substring",
@@ -100,7 +105,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     'two words'        a phrase: these words, one after the other
     begin*             words that start with this
     one OR other       either word; AND is the default
-    '(a OR b) c'       a group; quote it for the shell
+    '(a OR b) c'       a group; operators work inside the shell's quotes, too
     -word, NOT word    entries without this word
     agent:codex        this agent; repeat it for alternatives, -agent: excludes
     project:app        this project, by name or path; also thread:, session:

@@ -108,8 +108,8 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
 
     A unit is one prompt and everything up to the next prompt. ID is the id of a
     session, a thread (to show its session), a unit (`chat-…`), a subagent or an entry,
-    or a unique prefix of one; `last` is the newest session. `leslied list` shows
-    session ids; `leslied search` shows unit and entry ids.
+    or a unique prefix of one; `last` is the session that was active most recently.
+    `leslied list` shows session ids; `leslied search` shows unit and entry ids.
 
     By default, tool results are cut to four lines and thinking is left out. On a
     terminal, Markdown in answers is rendered, edits are shown as diffs, and the output

@@ -76,8 +76,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """Show tokens and cost, or statistics of tool calls.
 
     Subagents are included, and every API message is counted once. Costs are list
-    prices, whatever your plan is; `+` marks sums that lack messages without a known
-    price.
+    prices, whatever your plan is; `+` marks sums that are too low because the price of
+    some messages is unknown.
 
     --by tool shows how often tools failed and how long they took. --by block groups by
     five-hour windows.

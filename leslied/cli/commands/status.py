@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     """Show the state of the daemon, the store and each agent's logs.
 
-    LAG is the time by which an agent's newest stored entry is behind its newest log.
+    LAG is how far the store is behind: the time between an agent's newest stored entry
+    and the last change to its logs.
     Agents that were never used on this machine are left out; see `leslied agents`.
     SESSIONS counts the sessions that `leslied list` shows.
     """

@@ -75,15 +75,22 @@ class StopDetection(Stage):
             is_final=context.is_final,
         )
 
-    def run(self, budget: Budget = FULL_BUDGET) -> StopReport:  # noqa: ARG002
+    def run(self, budget: Budget = FULL_BUDGET) -> StopReport:
         """Mark sessions as stopped whose process ended or works on another session."""
-        stopped = sum(self._check_agent(*agent) for agent in self.registries)
+        stopped = sum(
+            self._check_agent(*agent, is_scan=budget.is_scan)
+            for agent in self.registries
+        )
         if self.is_final:
             stopped += self.store.mark_all_stopped()
         return StopReport(stopped=stopped)
 
     def _check_agent(
-        self, adapter: AgentAdapter, registries: Sequence[ProcessRegistry]
+        self,
+        adapter: AgentAdapter,
+        registries: Sequence[ProcessRegistry],
+        *,
+        is_scan: bool,
     ) -> int:
         """Mark the live and the stopped sessions; return how many stopped now."""
         agent = adapter.name
@@ -102,13 +109,20 @@ class StopDetection(Stage):
             for key_agent, session_id in self.ended_sessions
             if key_agent == agent
         ]
-        ended += self._list_unregistered(adapter, registries)
+        ended += self._list_unregistered(adapter, registries, is_scan=is_scan)
         return self.store.mark_stopped(agent, ended) if ended else 0
 
     def _list_unregistered(
-        self, adapter: AgentAdapter, registries: Sequence[ProcessRegistry]
+        self,
+        adapter: AgentAdapter,
+        registries: Sequence[ProcessRegistry],
+        *,
+        is_scan: bool,
     ) -> list[str]:
-        """List sessions whose process came and went between two runs."""
+        """List sessions whose process came and went between two runs.
+
+        Settled sessions are listed only at a scan, because finding them takes longer.
+        """
         entrypoints = adapter.registered_entrypoints
         if not entrypoints or not tail.are_registries_readable(registries):
             return []
@@ -118,6 +132,7 @@ class StopDetection(Stage):
             entrypoints,
             compute_stop_cutoff_us(now),
             to_us(now - SETTLE_AFTER),
+            is_settled=is_scan,
         )
 
     def adopt(self, previous: StopDetection) -> None:

@@ -242,15 +242,23 @@ class Store:
 
     @translate_sqlite_errors
     def list_unregistered(
-        self, agent: str, entrypoints: Iterable[str], since_us: int, until_us: int
+        self,
+        agent: str,
+        entrypoints: Iterable[str],
+        since_us: int,
+        until_us: int,
+        *,
+        is_settled: bool = False,
     ) -> list[str]:
-        """List unsettled sessions that were started so, ended a turn, and are not live.
+        """List sessions that were started so, ended a turn, and are not live.
 
-        Their last entry is not before `since_us` and was read until `until_us`.
+        Their last entry is not before `since_us` and was read until `until_us`. Settled
+        ones are listed only with `is_settled`.
         """
         json_entrypoints = json.dumps(sorted(entrypoints))
         values = (since_us, until_us, agent, json_entrypoints)
-        return fetch_column(self._db, SELECT_UNREGISTERED, values)
+        condition = "" if is_settled else " AND is_dirty"
+        return fetch_column(self._db, SELECT_UNREGISTERED + condition, values)
 
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from leslied.api import open_store
 from leslied.model.query import Filter, Selection
 from leslied.model.record import SessionKey
 from leslied.pipeline import StopDetection
+from leslied.pipeline.stage import Budget
 from leslied.sessions import compute_status, compute_stop_cutoff_us
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
@@ -157,6 +158,22 @@ def test_a_headless_run_that_was_never_seen_alive_is_stopped_once_quiet(
     stop_detection.run()
     before = count_stopped(claude)
     clock.advance(2)
+    stop_detection.run()
+
+    assert before == 0
+    assert count_stopped(claude) == 1
+
+
+def test_a_settled_headless_run_is_stopped_by_the_next_scan(
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
+):
+    store = stop_detection.store
+    end_turn(claude, store, **HEADLESS)
+    with store.transcripts() as ledger:
+        ledger.mark_settled("claude-code", "22222222")
+    clock.advance(2)
+    stop_detection.run(Budget(changed_paths=()))
+    before = count_stopped(claude)
     stop_detection.run()
 
     assert before == 0
