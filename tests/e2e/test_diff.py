@@ -12,7 +12,7 @@ from tests.support.cli import LesliedRunner
 pytestmark = pytest.mark.e2e
 
 FORK = "99999999-2222-4333-8444-555555555555"
-KEY = "sk-ant-api03-" + "a" * 93 + "AA"
+KEY = "sk-ant-api03-" + "a1B" * 31 + "AA"
 
 
 @pytest.fixture

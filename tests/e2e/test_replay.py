@@ -21,7 +21,7 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 pytestmark = pytest.mark.e2e
 
 RIGHT_ARROW = b"\x1b[C"
-KEY = "sk-ant-api03-" + "a" * 93 + "AA"
+KEY = "sk-ant-api03-" + "a1B" * 31 + "AA"
 
 
 @pytest.fixture

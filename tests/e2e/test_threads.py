@@ -18,7 +18,7 @@ from tests.support.waiting import MAX_WAIT_SECONDS
 pytestmark = pytest.mark.e2e
 
 FORK_SESSION = "22222222-2222-4333-8444-555555555555"
-SECRET = "sk-ant-api03-" + "a" * 95
+SECRET = "sk-ant-api03-" + "a1B2c" * 19
 
 
 class FolderRunner(LesliedRunner):

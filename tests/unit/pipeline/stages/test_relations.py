@@ -24,7 +24,7 @@ from tests.unit.threads.test_relations import make_leslie_thread
 
 OTHER = "22222222-2222-4333-8444-555555555555"
 THIRD = "33333333-2222-4333-8444-555555555555"
-SECRET = "sk-ant-api03-" + "a" * 95
+SECRET = "sk-ant-api03-" + "a1B2c" * 19
 
 
 class RelationsHarness:
