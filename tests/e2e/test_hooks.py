@@ -81,6 +81,16 @@ def get_message_state(leslied: LesliedRunner) -> str:
     return str(messages[0]["state"])
 
 
+def test_in_the_home_folder_there_is_only_one_settings_file(
+    leslied: LesliedRunner, home: Path
+):
+    leslied.cwd = home
+
+    result = leslied("hooks", "install")
+
+    assert "twice" not in result.out + result.err
+
+
 def test_uninstalling_hooks_restores_the_settings_file(
     leslied: LesliedRunner, home: Path
 ):

@@ -17,7 +17,7 @@ from leslied.fs import make_private_dir
 from leslied.hooks import settings
 from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
 from leslied.hooks.spool import FOLDER
-from leslied.hooks.state import HooksStatus, read_state
+from leslied.hooks.state import HooksState, HooksStatus, read_state
 from leslied.hooks.thread import find_project
 from leslied.model.command_results import ChangedFile
 from leslied.rendering.humanize import format_path
@@ -136,12 +136,13 @@ def _get_settings_file(app: App, scope: Scope) -> Path:
 
 def _read_status(app: App) -> HooksStatus:
     """Return the state of all settings files; outside a project, of the user's."""
-    states = []
+    states: dict[Path, HooksState] = {}
     for scope in get_args(Scope):
         with suppress(UserError):
             path = _get_settings_file(app, scope)
-            states.append(read_state(scope, path, _make_hook_command(app)))
-    return HooksStatus(tuple(states))
+            # In the home folder, the project's settings are the user's.
+            states.setdefault(path, read_state(scope, path, _make_hook_command(app)))
+    return HooksStatus(tuple(states.values()))
 
 
 def _make_hook_command(app: App) -> settings.HookCommand:

@@ -184,15 +184,19 @@ class UsageQueries:
         """List every tool call with its outcome; copies in forks count once."""
         columns = "r.tool_name, r.entry_id"
         calls = list(self._query_entries("tool_use", columns, usage_filter))
-        is_error_sql = (
-            "CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.is_error') END"
+        metadata = ", ".join(
+            f"CASE WHEN r.metadata <> '' THEN json_extract(r.metadata, '$.{name}') END"
+            for name in ("is_error", "is_between_turns")
         )
         # Filter results by agent only: the result of a call may come after `until_us`.
+        rows = self._query_entries(
+            "tool_result", metadata, UsageFilter(usage_filter.agent)
+        )
+        # A result that the client added when it resumed the session says nothing.
         results = {
             (session, call_id): _CallResult(created_us, is_error)
-            for session, call_id, created_us, is_error in self._query_entries(
-                "tool_result", is_error_sql, UsageFilter(usage_filter.agent)
-            )
+            for session, call_id, created_us, is_error, is_between_turns in rows
+            if not is_between_turns
         }
         return [
             _make_tool_call(

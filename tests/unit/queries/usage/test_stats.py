@@ -86,3 +86,14 @@ def test_only_the_tokens_of_hidden_sessions_count(
 
     assert after["sessions"] == before["sessions"]
     assert after["output_tokens"] == before["output_tokens"] + 40
+
+
+def test_a_call_that_was_killed_has_no_result_after_a_resume(
+    app: App, claude: ClaudeHome
+):
+    copy_home(FIXTURES / "claude_code" / "resume-killed", claude.home)
+    claude.sync()
+    with app.open_queries() as queries:
+        rows = load_stats(queries, StatsQuestion(by="tool")).rows
+
+    assert [row["unanswered"] for row in rows if row["tool"] == "Bash"] == [1]
