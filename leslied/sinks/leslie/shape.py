@@ -40,6 +40,11 @@ _MAX_OMITTED_BYTES = 10**12
 """A count with more digits than any real one, to reserve space for a cut block."""
 _ENTRY_ID_DIGITS = 12
 """Digits of an entry's id in a note: enough to find it among millions of entries."""
+_NO_RESULT = "(no result)"
+"""Stands for the result of a call that the agent was stopped in."""
+_FAILED = "(failed)"
+_FAILURE_PREFIXES = ("Exit code ", "Error", "error", "API Error")
+"""Starts of results that say themselves that the call failed."""
 _ESCAPE_RESERVE_BYTES = 64
 """Bytes reserved for the backslashes that escape lines of the last answer."""
 
@@ -104,6 +109,9 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
         children_by_call.setdefault(child.summary.spawn_call_id, []).append(child)
     entries = unit.own_entries
     indexes = number_parallel_calls(entries)
+    answered = {
+        p.record.tool_call_id for p in entries if p.record.type == "tool_result"
+    }
     events = EventFinder()
     for position, placed in enumerate(entries):
         record = placed.record
@@ -118,6 +126,8 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
         if record.type == "tool_use" and record.tool_call_id:
             for child in children_by_call.pop(record.tool_call_id, ()):
                 yield _make_subagent_block(child, options)
+            if record.tool_call_id not in answered:
+                yield ResultBlock(_get_tool_name(record), _NO_RESULT, index)
     for unlinked_children in children_by_call.values():
         for child in unlinked_children:
             yield _make_subagent_block(child, options)
@@ -160,13 +170,20 @@ def _make_block(
             text = _truncate(params, limits.params, placed)
             return CallBlock(_get_tool_name(record), text, index)
         case "tool_result" | "system_event" if record.is_output:
-            result = _clean(get_report_or_text(record))
+            result = _mark_failure(record, _clean(get_report_or_text(record)))
             text = _truncate(result, limits.result, placed)
             return ResultBlock(_get_tool_name(record), text, index)
         case "error":
             return ErrorBlock(_clean(record.content))
         case _:
             return None
+
+
+def _mark_failure(record: Record, text: str) -> str:
+    """Return the text of a result; that of a failed call says that it failed."""
+    if not record.metadata.get("is_error") or text.startswith(_FAILURE_PREFIXES):
+        return text
+    return f"{_FAILED} {text}".rstrip()
 
 
 def _get_tool_name(record: Record) -> str:

@@ -479,3 +479,28 @@ def test_the_output_of_a_program_is_a_result_with_its_name(tool_name: str):
     document = shape_document(make_unit(make_prompt("go"), output), options)
 
     assert document.blocks == (UserBlock("go"), ResultBlock(tool_name, "hello"))
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("File does not exist.", "(failed) File does not exist."),
+        ("Exit code 2\nno", "Exit code 2\nno"),
+        ("", "(failed)"),
+    ],
+)
+def test_the_result_of_a_failed_call_says_so(content: str, shown: str):
+    result = make_result("c1", content, metadata={"is_error": True})
+    unit = make_unit(make_prompt("go"), make_call("Read", "{}", "c1"), result)
+
+    blocks = shape(unit).blocks
+
+    assert [b.text for b in blocks if isinstance(b, ResultBlock)] == [shown]
+
+
+def test_a_call_that_the_agent_was_stopped_in_has_no_result():
+    unit = make_unit(make_prompt("go"), make_call("Bash", "{}", "c1"))
+
+    *_, block = shape(unit).blocks
+
+    assert block == ResultBlock("Bash", "(no result)")
