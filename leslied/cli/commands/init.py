@@ -25,7 +25,7 @@ from leslied.guide import (
     replace_file,
 )
 from leslied.model.command_results import GuideDiff, GuideResult
-from leslied.queries.preview import redact_preview
+from leslied.queries.preview import make_preview_redact
 from leslied.queries.threads.lookup import find_project
 from leslied.rendering.humanize import format_path
 
@@ -99,7 +99,8 @@ def command(
         next_version=plan.next_version,
     )
     if diff:
-        text = redact_preview("".join(_diff_lines(snapshot, plan)))
+        redact = make_preview_redact(app.paths.config_file)
+        text = redact("".join(_diff_lines(snapshot, plan)))
         planned = GuideDiff(**result.to_dict(), diff=text)
         emit(planned.to_dict, lambda: _colored_lines(text), as_json=as_json)
         return
