@@ -128,7 +128,7 @@ def test_without_a_file_the_built_in_kinds_are_secret(tmp_path: Path):
             'rules.acme = { pattern = "AC[0-9]", anchors = ["AC"], anchor = "A" }\n',
             "Did you mean 'anchors'?",
         ),
-        ("alow = []\n", "Did you mean 'allow'?"),
+        ("allows = []\n", "Did you mean 'allow'?"),
     ],
 )
 def test_an_invalid_rule_or_exception_is_reported(

@@ -10,7 +10,7 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import emit, format_table, format_time, json_option
 from leslied.cli.time_args import parse_time_arg
-from leslied.rendering.humanize import format_count, format_path
+from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,10 +57,10 @@ def command() -> None:
 def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) -> None:
     """Show which entries contain secrets, by kind, the newest first.
 
-    The secrets themselves are never shown. TRANSCRIPT is the transcript of the entry's
-    unit; secrets of kinds that leslied knew when it was written are markers there. The
-    setting `redact.allow` lists values that are not secret, `redact.rules` other kinds
-    of secrets.
+    The secrets themselves are never shown. TRANSCRIPT is the name of the transcript of
+    the entry's unit; --json prints its path. Secrets of kinds that leslied knew when it
+    was written are markers there. The setting `redact.allow` lists values that are not
+    secret, `redact.rules` other kinds of secrets.
     """
     # Imported late, because --help does not need them.
     from leslied.queries.secret_scan import scan_secrets  # noqa: PLC0415
@@ -74,14 +74,12 @@ def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) ->
         short_ids = make_short_ids(queries, ids)
     emit(
         result.to_dict,
-        lambda: _lines(result, short_ids, str(app.home)),
+        lambda: _lines(result, short_ids),
         as_json=as_json,
     )
 
 
-def _lines(
-    result: SecretScan, short_ids: Mapping[str, str], home: str
-) -> Iterator[str]:
+def _lines(result: SecretScan, short_ids: Mapping[str, str]) -> Iterator[str]:
     if not result.total:
         yield "No secrets found."
         return
@@ -91,7 +89,7 @@ def _lines(
     for kind, secrets in groups.items():
         places = format_count(result.counts[kind], "place")
         yield click.style(f"{kind}: {places}, {secrets[0].tier}", bold=True)
-        yield from _table_lines(secrets, short_ids, home)
+        yield from _table_lines(secrets, short_ids)
         yield ""
     yield f"{format_count(result.total, 'place')} with secrets."
     if result.has_more:
@@ -101,7 +99,7 @@ def _lines(
 
 
 def _table_lines(
-    secrets: Sequence[StoredSecret], short_ids: Mapping[str, str], home: str
+    secrets: Sequence[StoredSecret], short_ids: Mapping[str, str]
 ) -> Iterator[str]:
     rows = [
         (
@@ -110,8 +108,8 @@ def _table_lines(
             secret.entry_id[:_ENTRY_ID_CHARS] or "-",
             secret.field,
             secret.marker,
-            format_path(secret.transcript, home) if secret.transcript else "-",
+            secret.transcript.rpartition("/")[2] or "-",
         )
         for secret in secrets
     ]
-    yield from format_table(_COLUMNS, rows, stretch=len(_COLUMNS) - 1)
+    yield from format_table(_COLUMNS, rows, stretch=5, droppable=("WHEN", "FIELD"))

@@ -24,7 +24,8 @@ def config_file(claude: ClaudeHome) -> Path:
 
 
 def run(*args: str) -> str:
-    result = CliRunner().invoke(leslied, args, catch_exceptions=False)
+    runner = CliRunner(env={"COLUMNS": "200"})
+    result = runner.invoke(leslied, args, catch_exceptions=False)
     assert result.exit_code == 0
     return result.output
 
