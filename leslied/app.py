@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,8 +58,19 @@ class App:
         return Environment(home=self.home, environ=self.environ, platform=PLATFORM)
 
     def load_redactor(self) -> Redactor:
-        """Return the redactor; its key is created on first use."""
-        return _load_redactor(self.paths.key_file)
+        """Return the redactor of the settings; its key is created on first use.
+
+        Raise ConfigError if the settings of redaction are invalid.
+        """
+        from leslied.config import load_secret_finder  # noqa: PLC0415
+        from leslied.redact import Redactor  # noqa: PLC0415
+
+        finder = load_secret_finder(self.paths.config_file)
+        return Redactor(load_key(self.paths.key_file), finder)
+
+    def load_redact(self) -> Callable[[str], str]:
+        """Return the function that replaces the secrets in a text."""
+        return self.load_redactor().redact
 
     def open_reader(self) -> StoreReader:
         """Open the store read-only."""
@@ -77,7 +88,7 @@ class App:
         return QueryContext(
             open_reader=self.open_reader,
             clock=self.clock,
-            load_redact=None if reveal else lambda: self.load_redactor().redact,
+            load_redact=None if reveal else self.load_redact,
             paths=self.paths,
             home=self.home,
             list_agent_roots=lambda: list(self.iter_agent_roots(self.load_settings())),
@@ -87,7 +98,8 @@ class App:
         """Open the store for SQL; secrets are removed unless `reveal` is set."""
         from leslied.queries.scripts import ScriptQueries  # noqa: PLC0415
 
-        return ScriptQueries(self.paths.store_file, self.clock, is_redacted=not reveal)
+        load_redact = None if reveal else self.load_redact
+        return ScriptQueries(self.paths.store_file, self.clock, load_redact)
 
     def open_writer(self) -> Store:
         """Open the store for writing; raise StoreUnusable if it needs a rebuild."""
@@ -218,13 +230,6 @@ class App:
 
 def _list_configured_roots(settings: Settings, agent: str) -> list[Path]:
     return [path.expanduser() for path in settings.agent(agent).roots]
-
-
-@cache
-def _load_redactor(key_file: Path) -> Redactor:
-    from leslied.redact import Redactor  # noqa: PLC0415
-
-    return Redactor(load_key(key_file))
 
 
 def get_app(ctx: click.Context) -> App:

@@ -18,8 +18,12 @@ from leslied.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from leslied.redact import SecretFinder
+
 _FORBID_UNKNOWN_KEYS: Mapping[str, str] = {"extra": "forbid"}
 
+_RULE_DEPTH = 4
+"""Number of parts of the key of a rule's setting: `redact.rules.<name>.pattern`."""
 
 ExportFormat = Literal[
     "markdown", "html", "json", "jsonl", "devflow", "chibi", "weakincentives", "atif"
@@ -71,6 +75,29 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """A kind of secret that is not built in."""
+
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
+    pattern: str
+    """Regular expression that matches from an anchor on; its group `secret`, or else
+    the whole match, is replaced."""
+    anchors: tuple[str, ...]
+    """Texts that a match may begin with, in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedactSettings:
+    """What is secret besides the built-in kinds, and what is not."""
+
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
+    allow: tuple[str, ...] = ()
+    """Regular expressions; a secret that one of them matches entirely is kept."""
+    rules: dict[str, RuleSettings] = field(default_factory=dict)
+    """Kinds of secrets by name; the name is shown in the marker."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings that a user can change."""
 
@@ -79,6 +106,7 @@ class Settings:
     projects: ProjectSettings = field(default_factory=ProjectSettings)
     output: OutputSettings = field(default_factory=OutputSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    redact: RedactSettings = field(default_factory=RedactSettings)
 
     def agent(self, name: str) -> AgentSettings:
         """Return the agent's settings, or the defaults."""
@@ -95,22 +123,72 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
     `agents` are the names of supported agents. Raises ConfigError, which names the line
     if possible.
     """
-    try:
-        if path.exists() and not path.is_file():
-            raise ConfigError(f"{path} is not a file.", "Name a file: --config PATH")
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    text = _read_text(path)
+    if not text:
         return Settings()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"{path} cannot be read: {error}.", f"Check the file: {path}"
-        ) from error
     settings = _validate(_parse_toml(text, path), text, path)
     _reject_relative_paths(settings, text, path)
+    _make_finder(settings.redact, text, path)
     for name in settings.agents:
         if name not in set(agents):
             raise _make_unknown_key_error(f"agents.{name}", name, agents, text, path)
     return settings
+
+
+def load_secret_finder(path: Path) -> SecretFinder:
+    """Return the finder of secrets that the settings describe.
+
+    Only the table `redact` is validated, because commands that read need no other.
+    Raise ConfigError as `load_settings` does.
+    """
+    text = _read_text(path)
+    tables = _parse_toml(text, path)
+    if "redact" not in tables:
+        return _make_finder(RedactSettings(), text, path)
+    settings = _validate({"redact": tables["redact"]}, text, path)
+    return _make_finder(settings.redact, text, path)
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of the file, empty if there is none."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path} is not a file.", "Name a file: --config PATH")
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{path} cannot be read: {error}.", f"Check the file: {path}"
+        ) from error
+
+
+def _make_finder(settings: RedactSettings, text: str, path: Path) -> SecretFinder:
+    """Return the finder; raise ConfigError for an unusable rule or exception."""
+    from leslied.redact import RULES, SecretFinder, load_finder  # noqa: PLC0415
+
+    if settings == RedactSettings():
+        return load_finder()
+    # Imported late because few users have rules of their own.
+    from leslied.redact.custom_rules import (  # noqa: PLC0415
+        compile_exception,
+        make_custom_rule,
+    )
+
+    name = "allow"
+    rules = []
+    try:
+        allow = [compile_exception(pattern) for pattern in settings.allow]
+        for kind, rule in settings.rules.items():
+            name = f"rules.{kind}"
+            rules.append(make_custom_rule(kind, rule.pattern, rule.anchors))
+    except ValueError as error:
+        line = _format_line_number(name.removeprefix("rules."), text)
+        raise ConfigError(
+            f"{path}{line}: redact.{name}: {error}.",
+            "docs/redaction.md describes rules and exceptions.",
+        ) from error
+    return SecretFinder((*RULES, *rules), allow)
 
 
 def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
@@ -178,6 +256,7 @@ def _list_valid_keys(location: list[str]) -> list[str]:
         "projects": ProjectSettings,
         "output": OutputSettings,
         "store": StoreSettings,
+        "redact": RedactSettings if len(location) < _RULE_DEPTH else RuleSettings,
     }
     if len(location) > 1:
         settings_class = settings_classes.get(location[0], Settings)

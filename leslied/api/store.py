@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,6 +10,7 @@ from leslied.api.entries import Entries
 from leslied.api.filters import make_filters
 from leslied.api.session import make_session_view
 from leslied.api.types import Rows
+from leslied.app import App
 from leslied.clock import SystemClock
 from leslied.paths import get_paths, read_environ
 from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, RecordFilter, ScriptQueries
@@ -29,10 +31,15 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
     line uses. Texts are returned as they are in the logs; `redact` removes secrets from
     them. Raise StoreUnusable if the store cannot be read, UserError if there is none.
     """
-    file = Path(path) if path else get_paths(read_environ()).store_file
+    environ = read_environ()
+    paths = get_paths(environ)
+    file = Path(path) if path else paths.store_file
     if file.is_dir():
         file /= _STORE_NAME
-    return StoreView(ScriptQueries(file, SystemClock(), is_redacted=redact))
+    # The key is beside the store.
+    app = App(environ, replace(paths, data_dir=file.parent), SystemClock())
+    load_redact = app.load_redact if redact else None
+    return StoreView(ScriptQueries(file, app.clock, load_redact))
 
 
 class StoreView:

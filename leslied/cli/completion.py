@@ -72,13 +72,14 @@ def _list_ids(
     Once a character is typed, yield both kinds, because either may match. The caller
     drops the ids that do not.
     """
-    from leslied.queries.preview import redact_preview  # noqa: PLC0415
+    from leslied.queries.preview import make_preview_redact  # noqa: PLC0415
 
     with _open_store(paths) as store:
         sessions = store.list_sessions(incomplete, MAX_ITEMS)
+    redact = make_preview_redact(paths.config_file)
     yield CompletionItem("last", help="the newest session")
     for session in sessions:
-        first_line = redact_preview(session.title).strip().split("\n")[0]
+        first_line = redact(session.title).strip().split("\n")[0]
         title = sanitize(" ".join(first_line.split()))[:_MAX_TITLE_CHARS]
         if prefer_threads or incomplete:
             yield CompletionItem(session.thread_id, help=title or None)

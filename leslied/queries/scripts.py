@@ -10,11 +10,9 @@ from msgspec import structs
 
 from leslied.model.field_tables import session_to_dict
 from leslied.model.query import Selection
-from leslied.paths import load_key
 from leslied.queries.resolve import resolve_id
 from leslied.queries.session_list import ListedSession
 from leslied.queries.sessions import add_costs, list_sessions
-from leslied.redact import Redactor
 from leslied.redact.session import (
     redact_entry,
     redact_summary,
@@ -43,9 +41,6 @@ __all__ = [
     "SqlTable",
     "list_views",
 ]
-
-_KEY_NAME = "redact.key"
-"""Name of the redaction key's file, which is in the folder of the store."""
 
 
 class SqlRows(NamedTuple):
@@ -93,15 +88,19 @@ class ViewList(NamedTuple):
 class ScriptQueries:
     """A store that was opened for scripts; use it in a `with` statement.
 
-    With `is_redacted`, secrets are removed from all answers.
+    `load_redact` returns the function that removes secrets from all answers; None
+    reveals them.
     """
 
-    def __init__(self, path: Path, clock: Clock, *, is_redacted: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        load_redact: Callable[[], Callable[[str], str]] | None,
+    ) -> None:
         self._clock = clock
         self._reader = SqlReader(path, clock, self._iter_session_rows)
-        self._redact: Callable[[str], str] | None = None
-        if is_redacted:
-            self._redact = Redactor(load_key(path.with_name(_KEY_NAME))).redact
+        self._redact = load_redact() if load_redact else None
 
     def __enter__(self) -> Self:
         return self

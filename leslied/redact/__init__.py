@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import TYPE_CHECKING
 
-from leslied.redact.find import load_finder
+from leslied.redact.find import SecretFinder, load_finder
 from leslied.redact.rules import RULES, Rule
 
-__all__ = ["RULES", "Redactor", "Rule"]
+if TYPE_CHECKING:
+    from leslied.redact.find import Secret
+
+__all__ = ["RULES", "Redactor", "Rule", "SecretFinder", "load_finder"]
 
 
 class Redactor:
     """Replaces secrets with markers that contain a hash made with a secret key."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, finder: SecretFinder | None = None) -> None:
         self._key = key
+        self._finder = finder or load_finder()
 
     @property
     def key_id(self) -> str:
@@ -28,18 +33,21 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Replace every recognized secret in the text with `[REDACTED:kind:hash]`."""
-        secrets = load_finder().find(text)
+        secrets = self.find(text)
         if not secrets:
             return text
         parts: list[str] = []
         position = 0
         for secret in secrets:
-            marker = self._make_marker(secret.kind, secret.value)
-            parts += (text[position : secret.start], marker)
+            parts += (text[position : secret.start], self.make_marker(secret))
             position = secret.end
         return "".join([*parts, text[position:]])
 
-    def _make_marker(self, kind: str, value: str) -> str:
+    def find(self, text: str) -> list[Secret]:
+        """Return the secrets in the text, in order; they do not overlap."""
+        return self._finder.find(text)
+
+    def make_marker(self, secret: Secret) -> str:
         """Return the marker that replaces a secret."""
-        digest = hmac.new(self._key, value.encode(errors="replace"), "sha256")
-        return f"[REDACTED:{kind}:{digest.hexdigest()[:4]}]"
+        digest = hmac.new(self._key, secret.value.encode(errors="replace"), "sha256")
+        return f"[REDACTED:{secret.kind}:{digest.hexdigest()[:4]}]"

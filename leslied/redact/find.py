@@ -43,9 +43,15 @@ class Secret(NamedTuple):
 
 
 class SecretFinder:
-    """Finds the secrets that some rules describe."""
+    """Finds the secrets that some rules describe.
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    A secret that one of the patterns in `allow` matches entirely is left out.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], allow: Iterable[re.Pattern[str]] = ()
+    ) -> None:
+        self._allow = tuple(allow)
         self._rules_by_anchor: dict[str, list[Rule]] = {}
         for rule in rules:
             for anchor in rule.anchors:
@@ -99,7 +105,9 @@ class SecretFinder:
                     continue
                 secret = _match(rule, text, position, done)
                 searched[id(rule)] = secret.end if secret else position + 1
-                if secret and not _is_exempt(rule, secret.value):
+                if secret is None or _is_exempt(rule, secret.value):
+                    continue
+                if not any(pattern.fullmatch(secret.value) for pattern in self._allow):
                     yield secret
 
 

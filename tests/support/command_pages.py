@@ -17,6 +17,7 @@ DOC_PAGES = {
     "hooks": "hooks",
     "init": "guide",
     "prune": "prune",
+    "secrets": "redaction",
     "sql": "sql",
     "stats": "stats",
     "sync": "performance",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,14 @@ from typing import Any
 import pytest
 
 from leslied.agents import load_adapters
-from leslied.config import AgentSettings, Settings, load_settings
+from leslied.config import (
+    AgentSettings,
+    Settings,
+    load_secret_finder,
+    load_settings,
+)
 from leslied.errors import ConfigError
+from leslied.redact import load_finder
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENTS = list(load_adapters())
@@ -83,3 +91,51 @@ def test_an_error_message_names_the_line_or_the_key(
 def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path):
     with pytest.raises(ConfigError, match="is not a file"):
         load_settings(tmp_path, AGENTS)
+
+
+def test_rules_and_exceptions_of_redaction_are_used(tmp_path: Path):
+    path = tmp_path / "config.toml"
+    path.write_text(
+        '[redact]\nallow = ["ACME-0+"]\n[redact.rules.acme]\n'
+        'pattern = "ACME-[0-9]{4,9}"\nanchors = ["ACME-"]\n'
+    )
+
+    secrets = load_secret_finder(path).find("ACME-0000 ACME-12345")
+
+    assert [(secret.kind, secret.value) for secret in secrets] == [
+        ("acme", "ACME-12345")
+    ]
+
+
+def test_without_a_file_the_built_in_kinds_are_secret(tmp_path: Path):
+    assert load_secret_finder(tmp_path / "none.toml") is load_finder()
+
+
+@pytest.mark.parametrize("load", [load_secret_finder, lambda p: load_settings(p, [])])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('allow = ["("]\n', "line 2: redact.allow: the pattern is invalid"),
+        (
+            '[redact.rules]\nacme = { pattern = "AC.+", anchors = ["AC"] }\n',
+            "line 3: redact.rules.acme: the pattern repeats without a bound",
+        ),
+        (
+            'rules.acme = { pattern = "AC[0-9]" }\n',
+            "redact.rules.acme.anchors: Field required",
+        ),
+        (
+            'rules.acme = { pattern = "AC[0-9]", anchors = ["AC"], anchor = "A" }\n',
+            "Did you mean 'anchors'?",
+        ),
+        ("allows = []\n", "Did you mean 'allow'?"),
+    ],
+)
+def test_an_invalid_rule_or_exception_is_reported(
+    tmp_path: Path, load: Callable[[Path], Any], text: str, message: str
+):
+    path = tmp_path / "config.toml"
+    path.write_text(f"[redact]\n{text}")
+
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load(path)

@@ -25,12 +25,14 @@ from leslied.guide import (
     replace_file,
 )
 from leslied.model.command_results import GuideDiff, GuideResult
-from leslied.queries.preview import redact_preview
+from leslied.queries.preview import make_preview_redact
 from leslied.queries.threads.lookup import find_project
 from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from leslied.app import App
 
 _FILE_NAMES = ("AGENTS.md", "CLAUDE.md")
 _RESULT_MESSAGES = {
@@ -99,7 +101,7 @@ def command(
         next_version=plan.next_version,
     )
     if diff:
-        text = redact_preview("".join(_diff_lines(snapshot, plan)))
+        text = _format_diff(app, snapshot, plan)
         planned = GuideDiff(**result.to_dict(), diff=text)
         emit(planned.to_dict, lambda: _colored_lines(text), as_json=as_json)
         return
@@ -209,6 +211,12 @@ def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[s
             "Claude Code reads CLAUDE.md in this folder, not AGENTS.md. Add this line "
             "to CLAUDE.md: @AGENTS.md, or run: leslied init --file CLAUDE.md"
         )
+
+
+def _format_diff(app: App, snapshot: FileSnapshot, plan: GuidePlan) -> str:
+    """Return the change as a diff, without secrets."""
+    redact = make_preview_redact(app.paths.config_file)
+    return redact("".join(_diff_lines(snapshot, plan)))
 
 
 def _diff_lines(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:

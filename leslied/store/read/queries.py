@@ -77,6 +77,12 @@ class Queries(Protocol):
     ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers."""
 
+    def find_chat_id(self, key: SessionKey, unit: int) -> str:
+        """Return the chat id of a unit, or "" if the unit has no visible entry."""
+
+    def find_transcript_paths(self, key: SessionKey) -> dict[int, str]:
+        """Return the paths of a stream's existing transcripts, by unit."""
+
     def add_transcript_paths(self, unit: Unit) -> Unit:
         """Return the unit and its subagents with the paths of their transcripts."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from leslied.queries.preview import redact_preview
+from pathlib import Path
+
+from leslied.queries.preview import make_preview_redact
 from tests.support.queries import SECRET
 
 
-def test_a_preview_contains_no_secret():
-    assert SECRET not in redact_preview(f"+ token = {SECRET}")
+def test_a_preview_contains_no_secret(tmp_path: Path):
+    redact = make_preview_redact(tmp_path / "config.toml")
+
+    assert SECRET not in redact(f"+ token = {SECRET}")

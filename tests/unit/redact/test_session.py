@@ -8,7 +8,12 @@ import pytest
 from msgspec import structs
 
 from leslied.redact import Redactor
-from leslied.redact.session import redact_entry, redact_summary
+from leslied.redact.session import (
+    iter_entry_texts,
+    iter_summary_texts,
+    redact_entry,
+    redact_summary,
+)
 from tests.support.records import make_call
 from tests.support.units import make_placed, make_summary
 
@@ -61,3 +66,21 @@ def test_json_without_a_secret_is_unchanged():
     text = '{"a":  "x\\ny", "b": "\\u0041", "c": [1.50]}'
 
     assert redact(text) == text
+
+
+def test_every_text_of_an_entry_is_listed_with_its_field():
+    record = structs.replace(
+        make_call("Bash", "c1"), metadata={"a": [{"key": "value"}, 1]}
+    )
+
+    texts = list(iter_entry_texts(make_placed(record)))
+
+    assert {name for name, _ in texts} >= {"content", "tool_input", "spilled", "path"}
+    assert [t for name, t in texts if name == "metadata"] == ["a", "key", "value"]
+
+
+def test_every_text_of_a_summary_is_listed_with_its_field():
+    texts = dict(iter_summary_texts(make_summary(title="a title")))
+
+    assert texts["title"] == "a title"
+    assert {"cwd", "project", "description"} < set(texts)
