@@ -29,7 +29,7 @@ _HARMLESS_NAMES = (
     r"file|field|form|input|label|hint|min|max|reset|policy|expir\w*|ttl|age|class|"
     r"prompt|regex|pattern|manager|mgr|store|ref|arn|version|used|size|per|rate|cost|"
     r"price|window|index|position|endpoint|placeholder|title|error|required|enabled|"
-    r"changed|confirm\w*|strength|rotat\w*|scope|prefix|suffix|header|param|env|key|"
+    r"changed|confirm\w*|strength|rotation\w*|scope|prefix|suffix|header|param|env|key|"
     r"var|func|fn|hash|algo\w*|iz\w+|is\w+|provider|service|selector)(?![a-z]))"
 )
 _NAME_END = r"[\w.-]{0,24}"
