@@ -86,6 +86,17 @@ def test_the_title_is_the_first_prompt_that_was_not_taken_back(
 
 
 @pytest.mark.parametrize("is_split", [False, True])
+def test_the_title_is_not_a_telling_prompt_that_was_taken_back(
+    path: Path, clock: FakeClock, *, is_split: bool
+):
+    greeting = [make_prompt("hello", "p1"), make_record("hi", "a1", parent_id="p1")]
+    first, second = [*greeting, *make_turn(2)], make_turn(3, "a1")
+    chunks = [first, second] if is_split else [[*first, *second]]
+
+    assert commit(path, clock, *chunks) == ("prompt 3", [2])
+
+
+@pytest.mark.parametrize("is_split", [False, True])
 def test_the_unit_of_an_answered_command_starts_with_the_command(
     path: Path, clock: FakeClock, *, is_split: bool
 ):
