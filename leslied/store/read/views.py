@@ -318,7 +318,10 @@ UNITS = View(
         Column(
             "started_at",
             _UNIT_ABOUT["started_at"],
-            _time_sql(f"(SELECT min(x.created_us) {_FROM_UNIT})"),
+            _time_sql(
+                f"(SELECT x.created_us {_FROM_UNIT} AND x.created_us IS NOT NULL "
+                "ORDER BY q.id LIMIT 1)"
+            ),
         ),
         Column(
             "ended_at",
