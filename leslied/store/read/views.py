@@ -318,10 +318,7 @@ UNITS = View(
         Column(
             "started_at",
             _UNIT_ABOUT["started_at"],
-            _time_sql(
-                f"(SELECT x.created_us {_FROM_UNIT} AND x.created_us IS NOT NULL "
-                "ORDER BY q.id LIMIT 1)"
-            ),
+            _time_sql("start_of(p.session, p.unit)"),
         ),
         Column(
             "ended_at",
