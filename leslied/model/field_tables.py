@@ -294,7 +294,7 @@ UNIT_FIELDS = (
     ),
     Field(
         "started_at",
-        "the earliest time of its entries",
+        "the time of its first own entry that has one",
         attrgetter("started_at"),
         TIME_OR_NULL,
         encode_time,

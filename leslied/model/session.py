@@ -154,8 +154,8 @@ class Unit(Struct, frozen=True, kw_only=True):
 
     @property
     def started_at(self) -> datetime | None:
-        """The time of the first entry that has one."""
-        return next(iter(_list_times(self.entries)), None)
+        """The time of its first own entry that has one."""
+        return next(iter(_list_times(self.own_entries)), None)
 
     @property
     def ended_at(self) -> datetime | None:

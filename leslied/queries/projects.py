@@ -66,10 +66,11 @@ class ProjectList(NamedTuple):
 
 
 def list_projects(context: QueryContext) -> ProjectList:
-    """Return the projects in which sessions worked, last active first."""
+    """Return the projects of sessions that are not hidden, last active first."""
     members: dict[str, list[FolderActivity]] = {}
     for activity in context.reader.projects.list_folders():
-        members.setdefault(activity.folder.project, []).append(activity)
+        if activity.sessions:
+            members.setdefault(activity.folder.project, []).append(activity)
     roots = {
         repository.path: repository.root_commit
         for repository in context.reader.projects.list_repositories()

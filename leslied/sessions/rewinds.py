@@ -100,11 +100,18 @@ def list_rewound(forks: str, units: int) -> tuple[range, ...]:
     return tuple(numbers for numbers in reversed(rewound) if numbers)
 
 
-def find_first_current(forks: str, units: int) -> int:
-    """Return the number of a session's first unit that is not rewound, or 0."""
-    rewound = list_rewound(forks, units)
-    first = rewound[0].stop if rewound and rewound[0].start == 1 else 1
-    return first if first <= units else 0
+def iter_current(forks: str, units: int) -> Iterator[int]:
+    """Yield the numbers of a session's units that are not rewound, in order."""
+    start = 1
+    for rewound in list_rewound(forks, units):
+        yield from range(start, rewound.start)
+        start = rewound.stop
+    yield from range(start, units + 1)
+
+
+def count_current(forks: str, units: int) -> int:
+    """Return the number of a session's units that are not rewound."""
+    return units - sum(map(len, list_rewound(forks, units)))
 
 
 def list_changed(before: tuple[range, ...], after: tuple[range, ...]) -> list[int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
-from leslied.sessions.rewinds import find_first_current, update_forks
+from leslied.sessions.rewinds import iter_current, list_rewound, update_forks
 from leslied.sessions.titles import find_subject, is_telling
 from leslied.sessions.turns import (
     AGENT_OUTPUT_TYPES,
@@ -21,6 +21,8 @@ from leslied.sessions.turns import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from leslied.model.record import Record, SessionKey
     from leslied.sessions.rewinds import EntryLookup
 
@@ -110,14 +112,17 @@ class SessionTotals:
         if self.source != MAIN:
             return
         forks = update_forks(self.forks, self.units, record, lookup)
-        if forks != self.forks:
-            first_before = find_first_current(self.forks, self.units)
-            first = find_first_current(forks, self.units)
-            self.forks = forks
-            if first != first_before:
-                # The title is the first prompt of the current conversation.
-                prompt = lookup.find_first_entry(first).text if first else ""
-                self.first_prompt = prompt[:_FIRST_PROMPT_CHARACTERS]
+        if forks == self.forks:
+            return
+        rewound_before = list_rewound(self.forks, self.units)
+        self.forks = forks
+        if list_rewound(forks, self.units) != rewound_before:
+            # The title names what the current conversation is about.
+            prompts = (
+                lookup.find_first_entry(unit).text
+                for unit in iter_current(forks, self.units)
+            )
+            self.first_prompt = _choose_prompt(prompts)[:_FIRST_PROMPT_CHARACTERS]
 
     def add_title(self, title: str, kind: str) -> None:
         """Set the title, unless the current one has a higher rank."""
@@ -190,6 +195,16 @@ class SessionTotals:
         if has_ended or record.metadata.get("is_command_output"):
             # Later output of the agent does not reply to an earlier command.
             self.waiting_command = 0
+
+
+def _choose_prompt(prompts: Iterable[str]) -> str:
+    """Return the subject of the first prompt that tells one, or else the first."""
+    first = ""
+    for prompt in prompts:
+        if is_telling(prompt):
+            return find_subject(prompt)
+        first = first or prompt
+    return first
 
 
 def propose_thread_id(key: SessionKey, length: int = 8) -> str:

@@ -49,14 +49,23 @@ def find_own_positions(records: Sequence[Record]) -> list[int]:
 
     What follows (titles, modes, commands, queue operations of the next prompt) was
     written while the agent waited. It belongs to the session, not to the turn before.
+    So do side files, which may be rewritten at any time, and links of subagents, which
+    are in another log.
     """
     ends = [position for position, record in enumerate(records) if is_own(record)]
     end = ends[-1] + 1 if ends else len(records)
     return [
         position
         for position, record in enumerate(records[:end])
-        if not record.metadata.get("is_between_turns")
+        if not _is_about_session(record)
     ]
+
+
+def _is_about_session(record: Record) -> bool:
+    """Return whether a record belongs to no turn, wherever it was read."""
+    metadata = record.metadata
+    is_link = metadata.get("kind") == "subagent_linked"
+    return bool(is_link or metadata.get("is_between_turns") or metadata.get("is_side"))
 
 
 def is_stop_refused(record: Record) -> bool:

@@ -8,12 +8,21 @@ entry that it follows, so that calls, results and answers stay with their prompt
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from leslied.model.record import Record
 
+_SESSION_FACTS = ("opened", "context")
+"""Kinds of events that an adapter may add before the first record of an entry."""
 _UNIT_STARTING_ORIGINS = ("prompt", "command", "shell")
+
+
+def is_session_fact(metadata: Mapping[str, Any]) -> bool:
+    """Return whether a record with this metadata does not stand for its entry."""
+    return metadata.get("kind") in _SESSION_FACTS
 
 
 class UnitPosition(NamedTuple):
@@ -29,8 +38,8 @@ class StoredUnits(Protocol):
     def find_call(self, call_id: str) -> UnitPosition | None:
         """Return the position of the last call with this id, or None."""
 
-    def find_parent(self, record: Record) -> UnitPosition | None:
-        """Return the position of the entry that the record follows, or None."""
+    def find_entry(self, native_id: str, scope: str) -> UnitPosition | None:
+        """Return the position of the entry with this id, or None."""
 
 
 @dataclass(slots=True)
@@ -41,29 +50,52 @@ class UnitIndex:
     """Where to find entries that were not added."""
     _calls: dict[str, UnitPosition] = field(default_factory=dict)
     _entries: dict[str, UnitPosition] = field(default_factory=dict)
-    _starts: list[UnitPosition] = field(default_factory=list)
-    """Units that started at an entry which was first part of the unit before."""
+    _moves: list[tuple[range, int]] = field(default_factory=list)
+    """Placements that moved from the unit before, and the number of the new unit."""
 
     def add(self, record: Record, position: UnitPosition) -> None:
         """Add a record."""
-        if record.native_id:
-            self._entries[record.native_id] = position
+        if record.native_id and not is_session_fact(record.metadata):
+            self._entries.setdefault(record.native_id, position)
         if record.type == "tool_use" and record.tool_call_id:
             self._calls[record.tool_call_id] = position
 
-    def start_unit(self, start: UnitPosition) -> None:
-        """Move the entries since `start` from the unit before into a new unit."""
-        self._starts.append(start)
+    def start_unit(self, placements: range, unit: int) -> None:
+        """Move entries at these placements from the unit before into a new unit."""
+        self._moves.append((placements, unit))
 
     def find_earlier_unit(self, record: Record, current_unit: int) -> int | None:
         """Return the unit of a record that continues an earlier unit, else None."""
         if current_unit <= 1 or record.metadata.get("origin") in _UNIT_STARTING_ORIGINS:
             return None
-        position = self._find_call(record) or self._find_parent(record)
-        if position is None:
-            return None
-        unit = self._get_unit(position)
+        unit = self._find_unit(self._find_call(record))
+        if not unit:
+            unit = self._find_unit(self.find_entry(record.parent_id, record.scope))
+            if 0 < unit < current_unit:
+                # All records of an entry follow the same one, but are in one unit.
+                own = self.find_entry(record.native_id, record.scope)
+                unit = self._find_unit(own) or unit
         return unit if 0 < unit < current_unit else None
+
+    def find_entry(self, native_id: str, scope: str) -> UnitPosition | None:
+        """Return the position at which the entry with this id was added, or None."""
+        if not native_id:
+            return None
+        entry = self._entries.get(native_id)
+        return entry or (
+            self.stored.find_entry(native_id, scope) if self.stored else None
+        )
+
+    def _find_unit(self, position: UnitPosition | None) -> int:
+        return self.get_unit(position) if position else 0
+
+    def get_unit(self, position: UnitPosition) -> int:
+        """Return the unit in which an entry is now."""
+        unit = position.unit
+        for placements, new_unit in self._moves:
+            if position.placement in placements and unit == new_unit - 1:
+                unit = new_unit
+        return unit
 
     def _find_call(self, record: Record) -> UnitPosition | None:
         call_id = record.tool_call_id
@@ -71,16 +103,3 @@ class UnitIndex:
             return None
         call = self._calls.get(call_id)
         return call or (self.stored.find_call(call_id) if self.stored else None)
-
-    def _find_parent(self, record: Record) -> UnitPosition | None:
-        if not record.parent_id:
-            return None
-        parent = self._entries.get(record.parent_id)
-        return parent or (self.stored.find_parent(record) if self.stored else None)
-
-    def _get_unit(self, position: UnitPosition) -> int:
-        unit = position.unit
-        for start in self._starts:
-            if position.placement >= start.placement and unit == start.unit - 1:
-                unit = start.unit
-        return unit

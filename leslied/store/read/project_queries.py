@@ -8,6 +8,7 @@ from leslied.model.project import ProjectFolder
 from leslied.model.record import MAIN
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.ledgers.projects import ProjectLedger
+from leslied.store.read.filter_sql import IS_GROUP_HIDDEN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,6 +22,7 @@ class FolderActivity(NamedTuple):
 
     folder: ProjectFolder
     sessions: int
+    """Number of sessions that are not hidden."""
     last_active_us: int
 
 
@@ -36,8 +38,9 @@ class ProjectQueries:
         """List the working directories of sessions, by path."""
         folders = {each.path: each for each in ProjectLedger(self._db).list_folders()}
         rows = self._db.execute(
-            "SELECT cwd, count(*), max(ifnull(ifnull(ended_us, started_us), 0)) "
-            f"FROM session WHERE cwd <> '' AND source = '{MAIN}' AND entries > 0 "
+            f"SELECT cwd, sum(NOT {IS_GROUP_HIDDEN}), "
+            "max(ifnull(ifnull(ended_us, started_us), 0)) "
+            f"FROM session h WHERE cwd <> '' AND source = '{MAIN}' AND entries > 0 "
             "GROUP BY cwd ORDER BY cwd"
         )
         return [

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
 from leslied.model.source import SourceProblem
+from leslied.sessions.rewinds import count_current
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
@@ -68,6 +69,7 @@ class StoreReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = open_reader(path)
+        self._db.create_function("count_current", 2, count_current, deterministic=True)
         self._totals = UsageTotals(self._db)
 
     def __enter__(self) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +27,13 @@ _FROM_VISIBLE = (
 
 _NO_KEY = SessionKey("", "")
 """Stands for the session of records of which only the kind is used."""
+
+
+class UnitTimes(NamedTuple):
+    """When a unit started and ended, in microseconds since 1970; None if unknown."""
+
+    start_us: int | None
+    end_us: int | None
 
 
 class SessionOrder:
@@ -85,8 +92,8 @@ class SessionOrder:
         return dict(rows)
 
     @cached_property
-    def unit_ends(self) -> dict[int, int | None]:
-        """Time at which every unit ended, in microseconds since 1970, by its number."""
+    def unit_times(self) -> dict[int, UnitTimes]:
+        """When every unit started and ended, by its number."""
         rows = self._query(
             f"SELECT p.unit, r.type, r.role, r.metadata, r.created_us {_FROM_VISIBLE} "
             "ORDER BY p.unit, p.id"
@@ -96,7 +103,7 @@ class SessionOrder:
             facts = msgspec.json.decode(metadata) if metadata else {}
             record = Record(session=_NO_KEY, type=type_, role=role, metadata=facts)
             units.setdefault(unit, []).append((record, created_us))
-        return {unit: _find_end(entries) for unit, entries in units.items()}
+        return {unit: _find_times(entries) for unit, entries in units.items()}
 
     @cached_property
     def chat_ids(self) -> dict[int, str]:
@@ -107,11 +114,11 @@ class SessionOrder:
         return self._db.execute(query, (self._session,)).fetchall()
 
 
-def _find_end(entries: list[tuple[Record, int | None]]) -> int | None:
-    """Return the latest time of a unit's own entries, or None."""
+def _find_times(entries: list[tuple[Record, int | None]]) -> UnitTimes:
+    """Return the first and the latest time of a unit's own entries."""
     positions = find_own_positions([record for record, _ in entries])
-    times = [entries[position][1] for position in positions]
-    return max((time for time in times if time is not None), default=None)
+    times = [time for n in positions if (time := entries[n][1]) is not None]
+    return UnitTimes(times[0], max(times)) if times else UnitTimes(None, None)
 
 
 def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRecord:

@@ -28,7 +28,7 @@ _ORDERS = {
     "started": "ifnull(m.started_us, 0) DESC",
     "title": f"{_TITLE} = '', {_TITLE}",
     "project": f"m.cwd = '', {make_project_sql('m')}, {_LAST_ACTIVE} DESC",
-    "units": "m.units DESC",
+    "units": "count_current(m.forks, m.units) DESC",
     "tools": "m.tool_calls DESC",
 }
 _MAX_LIMIT = 2**62
@@ -43,7 +43,7 @@ class SessionGroup(NamedTuple):
 
 
 def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
-    """Return the selected sessions in order.
+    """Return the selected sessions in order; `db` has the function `count_current`.
 
     If the store cannot sort in the selected order, return all of them; the caller sorts
     and limits.

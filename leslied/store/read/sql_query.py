@@ -211,6 +211,7 @@ class SqlReader(StoreReader):
         db.create_function("call_of", 2, self._find_call_tool)
         db.create_function("answer_of", 2, self._find_first_result)
         db.create_function("chat_of", 2, self._find_chat_id)
+        db.create_function("start_of", 2, self._find_unit_start)
         db.create_function("end_of", 2, self._find_unit_end)
         db.create_function("is_rewound", 3, _is_rewound, deterministic=True)
         columns = [column.name for column in SESSIONS.columns]
@@ -264,8 +265,11 @@ class SqlReader(StoreReader):
     def _find_chat_id(self, session: int, unit: int) -> str | None:
         return self._get_order(session).chat_ids.get(unit)
 
+    def _find_unit_start(self, session: int, unit: int) -> int | None:
+        return self._get_order(session).unit_times[unit].start_us
+
     def _find_unit_end(self, session: int, unit: int) -> int | None:
-        return self._get_order(session).unit_ends.get(unit)
+        return self._get_order(session).unit_times[unit].end_us
 
     def _translate_error(self, error: Exception) -> LesliedError:
         """Return the error to show to users; raise KeyboardInterrupt after Ctrl-C."""

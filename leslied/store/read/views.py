@@ -318,7 +318,7 @@ UNITS = View(
         Column(
             "started_at",
             _UNIT_ABOUT["started_at"],
-            _time_sql(f"(SELECT min(x.created_us) {_FROM_UNIT})"),
+            _time_sql("start_of(p.session, p.unit)"),
         ),
         Column(
             "ended_at",

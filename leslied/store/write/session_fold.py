@@ -33,8 +33,9 @@ class SessionFold:
         """Continue after the entries in the store, or start if `db` is None."""
         self.row = row
         self.rewound_before = list_rewound(row.forks, row.units)
-        self._places = EntryPlaces(row, db)
-        self._units = UnitIndex(StoredUnitPositions(db, row.id) if db else None)
+        stored = StoredUnitPositions(db, row.agent, row.id) if db else None
+        self._units = UnitIndex(stored)
+        self._places = EntryPlaces(row, self._units, db)
 
     def add(self, record: Record, created_us: int | None, placement: int) -> FoldedUnit:
         """Add a record; return its unit."""
@@ -45,10 +46,11 @@ class SessionFold:
         start = row.add_record(
             record, created_us, placement, is_in_earlier_unit=is_in_earlier_unit
         )
-        self._places.add(record, placement, start)
         moved_from = start if start != placement else 0
         if moved_from:
-            self._units.start_unit(UnitPosition(start, row.units))
+            self._units.start_unit(range(start, placement), row.units)
         number = row.units if earlier_unit is None else earlier_unit
-        self._units.add(record, UnitPosition(placement, number))
+        position = UnitPosition(placement, number)
+        self._units.add(record, position)
+        self._places.add(record, position, start)
         return FoldedUnit(number, moved_from)

@@ -63,6 +63,20 @@ def test_sessions_are_counted_by_project(
     assert not projects[f"{home}/a/web"].exists
 
 
+def test_hidden_sessions_and_their_projects_are_not_listed(
+    queries: QueryContext, claude: ClaudeHome, repository: Path
+):
+    before = list_projects(queries)
+    for number, folder in enumerate(["/hidden", str(repository)]):
+        session_id = f"{number}0000000-2222-4333-8444-555555555555"
+        command = "<command-name>/exit</command-name>"
+        line = ClaudeLogBuilder(session_id, folder).prompt(command)
+        claude.write(line, name=f"-hidden/{session_id}.jsonl")
+    claude.sync()
+
+    assert list_projects(queries) == before
+
+
 def test_paths_contain_no_secrets(queries: QueryContext):
     assert SECRET not in str(list_projects(queries).to_dict())
 

@@ -104,6 +104,18 @@ def test_sessions_are_sorted(harness: StoreHarness, order: str, ids: list):
     assert list_ids(harness, order=order, is_reversed=True, limit=2) == ids[::-1][:2]
 
 
+def test_rewound_units_do_not_count_in_the_order_by_units(harness: StoreHarness):
+    prompts = [
+        make_prompt("a", session=make_key("dddd"), native_id=f"p{number}")
+        for number in range(3)
+    ]
+    rewound = make_event("rewound", session=make_key("dddd"), metadata={"turns": 2})
+    others = [make_prompt("b", session=make_key("eeee")) for _ in range(2)]
+    harness.commit(*prompts, rewound, *others, log="units")
+
+    assert list_ids(harness, order="units")[:2] == ["eeee", "dddd"]
+
+
 @pytest.mark.parametrize(
     ("filters", "ids"),
     [

@@ -12,7 +12,8 @@ from leslied.sessions.rewinds import (
     UNKNOWN_FORKS,
     EntryPlace,
     FirstEntry,
-    find_first_current,
+    count_current,
+    iter_current,
     list_changed,
     list_rewound,
     update_forks,
@@ -276,10 +277,20 @@ def test_forks_of_an_older_store_stay_unknown():
 
 
 @pytest.mark.parametrize(
-    ("forks", "units", "first"), [("", 0, 0), ("", 2, 1), ("3:0", 2, 0), ("3:0", 4, 3)]
+    ("forks", "units", "current"),
+    [
+        ("", 0, []),
+        ("", 2, [1, 2]),
+        ("3:0", 2, []),
+        ("3:0", 4, [3, 4]),
+        ("3:1 6:4", 7, [1, 3, 4, 6, 7]),
+    ],
 )
-def test_the_first_current_unit_may_be_missing(forks: str, units: int, first: int):
-    assert find_first_current(forks, units) == first
+def test_the_current_units_are_those_that_are_not_rewound(
+    forks: str, units: int, current: list[int]
+):
+    assert list(iter_current(forks, units)) == current
+    assert count_current(forks, units) == len(current)
 
 
 def test_units_that_are_in_only_one_list_have_changed():

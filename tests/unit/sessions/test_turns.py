@@ -157,5 +157,18 @@ def test_a_line_that_a_resume_added_is_not_part_of_a_turn_that_went_on():
     assert find_own_positions(records) == [0, 1, 3]
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        make_event("title", metadata={"is_side": True}),
+        make_event("subagent_linked"),
+    ],
+)
+def test_what_another_file_says_about_a_session_is_not_part_of_a_turn(record: Record):
+    records = [record, make_prompt(), record, make_answer("end_turn")]
+
+    assert find_own_positions(records) == [1, 3]
+
+
 def test_all_records_of_a_unit_without_a_turn_are_its_own():
     assert find_own_positions([make_event("opened"), make_event("context")]) == [0, 1]

@@ -68,7 +68,29 @@ def test_an_answered_command_takes_what_follows_it_into_its_unit():
     index.add(make_prompt("one", "1"), UnitPosition(1, 1))
     index.add(command, UnitPosition(2, 1))
 
-    index.start_unit(UnitPosition(2, 2))
+    index.start_unit(range(2, 3), 2)
 
     assert index.find_earlier_unit(make_record(parent_id="2"), 2) is None
     assert index.find_earlier_unit(make_record(parent_id="1"), 2) == 1
+
+
+def test_an_answered_command_leaves_what_comes_later_in_an_earlier_unit():
+    index = UnitIndex()
+    index.add(make_prompt("one", "1"), UnitPosition(1, 1))
+    index.start_unit(range(2, 3), 2)
+    index.add(make_record(native_id="4", parent_id="1"), UnitPosition(4, 1))
+
+    assert index.find_earlier_unit(make_record(parent_id="4"), 2) == 1
+
+
+def test_all_records_of_an_entry_are_in_one_unit():
+    index = make_index(make_prompt("one", "1"), make_prompt("two", "2", parent_id="1"))
+    second_record = make_event("notice", "2", parent_id="1", block=1)
+
+    assert index.find_earlier_unit(second_record, 2) is None
+
+
+def test_a_fact_about_the_session_does_not_stand_for_its_entry():
+    index = make_index(make_event("context", "2", block=900), make_prompt("two", "2"))
+
+    assert index.find_entry("2", "") == (2, 2)

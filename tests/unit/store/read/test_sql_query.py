@@ -143,6 +143,20 @@ def test_a_unit_without_times_has_no_end(harness: StoreHarness, sql_reader: SqlR
     assert run_query(sql_reader, "SELECT ended_at FROM units") == [(None,)]
 
 
+def test_a_unit_starts_at_the_time_of_its_first_entry(
+    harness: StoreHarness, sql_reader: SqlReader
+):
+    harness.commit(
+        make_event("notice", "1"),
+        make_prompt("hello", "2", created_at=time_at(2)),
+        make_record("hi", "3", created_at=time_at(1)),
+    )
+
+    rows = run_query(sql_reader, "SELECT started_at FROM units WHERE unit = 1")
+
+    assert rows == [("2026-11-16T10:00:02.000Z",)]
+
+
 def test_the_result_of_a_call_is_not_the_one_that_a_resume_added(
     harness: StoreHarness, sql_reader: SqlReader
 ):

@@ -86,6 +86,17 @@ def test_the_title_is_the_first_prompt_that_was_not_taken_back(
 
 
 @pytest.mark.parametrize("is_split", [False, True])
+def test_the_title_is_not_a_telling_prompt_that_was_taken_back(
+    path: Path, clock: FakeClock, *, is_split: bool
+):
+    greeting = [make_prompt("hello", "p1"), make_record("hi", "a1", parent_id="p1")]
+    first, second = [*greeting, *make_turn(2)], make_turn(3, "a1")
+    chunks = [first, second] if is_split else [[*first, *second]]
+
+    assert commit(path, clock, *chunks) == ("prompt 3", [2])
+
+
+@pytest.mark.parametrize("is_split", [False, True])
 def test_the_unit_of_an_answered_command_starts_with_the_command(
     path: Path, clock: FakeClock, *, is_split: bool
 ):
@@ -101,6 +112,39 @@ def test_the_unit_of_an_answered_command_starts_with_the_command(
         chunks = [taken_back, command[:1], command[1:]]
 
     assert commit(path, clock, *chunks, make_turn(4, "a1")) == ("prompt 1", [2, 3])
+
+
+def test_a_stored_command_is_found_in_the_commit_that_has_the_reply(
+    path: Path, clock: FakeClock
+):
+    reply = [make_record("x", "x", parent_id="c"), *make_turn(4, "a1")]
+    chunks = [[*make_turn(1), make_command("c", "a1")], reply]
+
+    assert commit(path, clock, *chunks) == ("prompt 1", [2])
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_what_another_process_adds_to_an_earlier_unit_is_found_there(
+    path: Path, clock: FakeClock, *, is_split: bool
+):
+    late = make_prompt("late", "late", parent_id="a1", metadata={"origin": "queued"})
+    first = [*make_turn(1), *make_turn(2), late]
+    event = make_event("rewound", "e", metadata={"to": "late"})
+    chunks = [first, [event]] if is_split else [[*first, event]]
+
+    assert commit(path, clock, *chunks) == ("prompt 1", [2])
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_an_event_names_an_entry_of_several_records(
+    path: Path, clock: FakeClock, *, is_split: bool
+):
+    second = [*make_turn(2), make_event("notice", "p2", block=1)]
+    event = make_event("rewound", "e", metadata={"to": "p2"})
+    first = [*make_turn(1), *second]
+    chunks = [first, [event]] if is_split else [[*first, event]]
+
+    assert commit(path, clock, *chunks) == ("prompt 1", [2])
 
 
 @pytest.mark.parametrize("is_split", [False, True])

@@ -10,11 +10,12 @@ import pytest
 from leslied.store.write.unit_positions import StoredUnitPositions
 from tests.support.clock import FakeClock
 from tests.support.records import (
+    AGENT,
     StoreHarness,
     make_call,
+    make_event,
     make_key,
     make_prompt,
-    make_record,
 )
 
 
@@ -27,7 +28,7 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 @pytest.fixture
 def positions(harness: StoreHarness) -> StoredUnitPositions:
     harness.commit(make_prompt("a", "1"), make_call("Bash", "c"), make_prompt("b", "2"))
-    return StoredUnitPositions(harness.store._db, session=1)
+    return StoredUnitPositions(harness.store._db, AGENT, session=1)
 
 
 def test_a_call_is_found_by_its_id(positions: StoredUnitPositions):
@@ -35,9 +36,20 @@ def test_a_call_is_found_by_its_id(positions: StoredUnitPositions):
     assert positions.find_call("missing") is None
 
 
-def test_a_parent_is_found_by_its_native_id(positions: StoredUnitPositions):
-    assert positions.find_parent(make_record(parent_id="2")) == (3, 2)
-    assert positions.find_parent(make_record(parent_id="missing")) is None
+def test_an_entry_is_found_by_its_native_id(positions: StoredUnitPositions):
+    assert positions.find_entry("2", "") == (3, 2)
+    assert positions.find_entry("missing", "") is None
+
+
+def test_an_entry_is_found_by_its_first_record_that_is_not_about_the_session(
+    harness: StoreHarness,
+):
+    context = make_event("context", "1", block=900)
+    prompt = make_prompt("a", "1", block=2)
+    harness.commit(context, prompt, make_event("notice", "1", block=3))
+    positions = StoredUnitPositions(harness.store._db, AGENT, session=1)
+
+    assert positions.find_entry("1", "") == (2, 1)
 
 
 def test_entries_of_another_session_are_not_found(
@@ -46,4 +58,4 @@ def test_entries_of_another_session_are_not_found(
     other = make_key("other")
     harness.commit(make_prompt("x", "9", session=other), log="b.jsonl")
 
-    assert positions.find_parent(make_record(parent_id="9")) is None
+    assert positions.find_entry("9", "") is None
