@@ -13,11 +13,15 @@ class ReadLimits:
 
     chunk: int = 2 * MIB
     """Bytes read at once."""
+    entries: int = 5_000
+    """Lines in one chunk: a line of two bytes takes hundreds of bytes of memory."""
     line: int = 32 * MIB
     """Longest line that is parsed; of a longer one, only length, hash and head are
     stored."""
     head: int = 4096
     """Bytes stored of a rejected entry, for inspection."""
+    rejections: int = 100
+    """Rejected entries of a chunk that are stored one by one; more are one range."""
     anchor: int = 256
     """Bytes before the cursor that must be unchanged at the next read."""
     rescan: int = 64 * 1024

@@ -87,4 +87,4 @@ class Batch:
         self.chunks.append(chunk)
         self.weight += chunk.write_cost
         self.report.noise += len(chunk.noise)
-        self.report.rejected += len(chunk.rejected)
+        self.report.rejected += sum(each.times for each in chunk.rejected)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from leslied import tail
+from leslied.pipeline.ingest.batch import BATCH_WEIGHT
 from leslied.store import StoreReader
 from leslied.store.write.transaction import Transaction
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
@@ -138,3 +139,32 @@ def test_a_log_is_no_longer_gone_when_its_root_is_configured_again(
     assert (gone_before, count_gone(claude)) == (1, 0)
     assert report.added.records == 0
     assert claude.sync().commits == 0
+
+
+@pytest.mark.fault("A16")
+def test_many_rejected_lines_are_counted_but_stored_as_a_few_ranges(
+    claude: ClaudeHome,
+):
+    claude.log().write_bytes(b"x\n" * 20_000)
+
+    report = claude.sync()
+
+    with StoreReader(claude.store_path) as reader:
+        rows = reader.list_rejected(20_000)
+        counts = reader.count_rows()
+        (agent,) = reader.summarize_agents()
+    assert report.rejected == counts["rejected"] == 20_000
+    assert agent["rejected"] == 20_000
+    assert len(rows) == 4 * tail.ReadLimits().rejections
+    assert rows[-1]["reason"] == "4901 entries could not be decoded"
+    assert rows[-1]["offset"] + rows[-1]["length"] == 39_999
+
+
+def test_rejected_lines_count_for_the_size_of_a_commit(claude: ClaudeHome):
+    """Without that, one commit would have all rejections of a log."""
+    claude.limits = tail.ReadLimits(entries=100)
+    claude.log().write_bytes(b"x\n" * 50_000)
+
+    report = claude.sync()
+
+    assert report.commits == 50_000 // BATCH_WEIGHT + 1
