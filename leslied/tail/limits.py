@@ -26,5 +26,9 @@ class ReadLimits:
     """Bytes before the cursor that must be unchanged at the next read."""
     rescan: int = 64 * 1024
     """Longest incomplete line that is scanned again at every read."""
+    unpacked: int = 64 * MIB
+    """Bytes of a decompressed log that are read, whatever its compressed size."""
+    unpacked_ratio: int = 200
+    """Bytes that are read of a decompressed log for each compressed byte."""
     spill: int = 16 * MIB
     """Bytes read of a tool result that is stored in a separate file."""
