@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.errors import AlreadyRunning
@@ -222,15 +223,24 @@ def rebuild(app: App, progress: StageProgress, *, accept_loss: bool) -> RebuildA
 
 
 def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
-    """Read all logs once, unless leslied is paused."""
+    """Read all logs once, unless leslied is paused.
+
+    The daemon itself reads the rest of logs that are unusually large.
+    """
     from leslied.pipeline import Budget, Ingest  # noqa: PLC0415
+    from leslied.pipeline.ingest.batch import INITIAL_SLICE  # noqa: PLC0415
 
     if app.paths.pause_file.exists():
         return
     with app.open_writer() as store, app.open_reader() as reader:
         write_lock_info(app, store)
         flow = app.make_flow(store, reader, on_progress=lambda *_: on_progress())
-        flow.select(Ingest).run(Budget())
+        flow.stages = [
+            replace(stage, slice=INITIAL_SLICE)
+            for stage in flow.stages
+            if isinstance(stage, Ingest)
+        ]
+        flow.run(Budget())
 
 
 def link_project(app: App, old: str, new: str) -> ProjectLinkResult:

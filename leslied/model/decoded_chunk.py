@@ -49,6 +49,8 @@ class DecodedChunk:
     @property
     def write_cost(self) -> int:
         """Estimated cost of the commit: the number of rows plus that of kilobytes."""
-        rows = sum(len(entry.records) for entry in self.entries) + len(self.noise)
+        rows = sum(len(entry.records) for entry in self.entries)
+        rows += len(self.noise) + len(self.rejected)
         size = sum(entry.length for entry in self.entries)
+        size += sum(len(rejection.head) for rejection in self.rejected)
         return 1 + rows + size // 1024

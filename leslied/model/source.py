@@ -187,7 +187,11 @@ class RawEntry(Struct, frozen=True):
 
 
 class Rejection(Struct, frozen=True):
-    """Bytes that could not be decoded, and why."""
+    """Bytes that could not be decoded, and why.
+
+    If there are many, one rejection stands for several entries: its bytes are those
+    from the first to the last of them.
+    """
 
     offset: int
     length: int
@@ -196,6 +200,8 @@ class Rejection(Struct, frozen=True):
     """Hash of the bytes; may be empty."""
     head: bytes
     """The first of the bytes; may be empty."""
+    times: int = 1
+    """Number of rejected entries."""
 
 
 class Noise(Struct, frozen=True):

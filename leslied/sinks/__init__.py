@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
+    MAX_READ_BYTES,
     make_folder,
     merge_folder,
     read_file,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "MAX_READ_BYTES",
     "OutputPolicy",
     "OutputRoot",
     "Sink",

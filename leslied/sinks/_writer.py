@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
 """One name for all files of a folder, so that a crash leaves at most one behind."""
+MAX_READ_BYTES = 16 * 1024 * 1024
+"""Largest file that is read from a project, which may bring files of any size."""
 _CHUNK_BYTES = 4096
 _CENTRAL_FILES = (
     INDEX_FILE,
@@ -70,13 +72,16 @@ def make_folder(path: Path) -> None:
 
 
 def read_file(base: Path, name: str) -> bytes | None:
-    """Return the bytes of `base/name`, or None if it cannot be read."""
+    """Return the bytes of `base/name`, or None if it cannot be read.
+
+    Return one byte more than `MAX_READ_BYTES` of a file that is larger.
+    """
     *folders, file = name.split("/")
     try:
         with _open_folder(base, folders, create=False) as fd:
             file_fd = os.open(file, fs.READ_FLAGS, dir_fd=fd)
             with os.fdopen(file_fd, "rb") as stream:
-                return stream.read()
+                return stream.read(MAX_READ_BYTES + 1)
     except (SinkError, FileNotFoundError):
         return None
 

@@ -233,6 +233,13 @@ def _add_forks(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_rejected_times(connection: sqlite3.Connection) -> None:
+    """Add a column for how many rejected entries a row stands for."""
+    connection.execute(
+        "ALTER TABLE rejected ADD COLUMN times INTEGER NOT NULL DEFAULT 1"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -248,5 +255,6 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("decoder versions", _add_decoder_versions),
     ("projects", _add_projects),
     ("forks", _add_forks),
+    ("rejected times", _add_rejected_times),
 ]
 """All migrations, oldest first. A released migration is never changed."""

@@ -7,6 +7,7 @@ reports which paths changed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape
@@ -37,6 +38,7 @@ __all__ = [
     "read_side_file",
     "read_spill",
     "salvage",
+    "stamp_unfinished",
 ]
 
 
@@ -50,6 +52,18 @@ def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -
     if not is_final or source.shape is not Shape.APPEND_LOG:
         return True
     return source.stamp.size in (cursor.offset, cursor.finished_size)
+
+
+def stamp_unfinished(source: SourceRef, cursor: Cursor) -> Cursor:
+    """Return the cursor of a chunk after which reading stops before the end.
+
+    For an append-only log it is as if the file had ended there and grew later, so that
+    the next read need not verify all bytes before it.
+    """
+    if source.shape is not Shape.APPEND_LOG:
+        return cursor
+    size = cursor.offset + cursor.scanned
+    return replace(cursor, stamp=source.stamp._replace(size=size))
 
 
 def read(

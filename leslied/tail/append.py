@@ -110,20 +110,48 @@ def _read_lines(
     while cursor.offset + cursor.scanned < size:
         if cursor.scanned:
             chunk = _read_long_line(fd, source, cursor, size, limits)
-        else:
-            data = read_at(fd, min(limits.chunk, size - cursor.offset), cursor.offset)
-            if not data:
-                return
-            bytes_read = len(data)
-            lines_end = data.rfind(b"\n") + 1
-            if lines_end:
-                chunk = _split_lines(fd, source, cursor, data[:lines_end], limits)
-                chunk = replace(chunk, bytes_read=bytes_read)
-            else:
-                cursor = replace(cursor, scanned=len(data))
-                chunk = Chunk(entries=(), cursor=cursor, bytes_read=len(data))
+            cursor = chunk.cursor
+            yield chunk
+            continue
+        data = read_at(fd, min(limits.chunk, size - cursor.offset), cursor.offset)
+        if not data:
+            return
+        for chunk in _split_chunks(fd, source, cursor, data, limits):
+            cursor = chunk.cursor
+            yield chunk
+
+
+def _split_chunks(
+    fd: int, source: SourceRef, cursor: Cursor, data: bytes, limits: ReadLimits
+) -> Iterator[Chunk]:
+    """Yield the complete lines of `data`, which was read at the cursor.
+
+    Yield one chunk without entries if no line ends in it. The first chunk counts the
+    bytes.
+    """
+    bytes_read = len(data)
+    if b"\n" not in data:
+        cursor = replace(cursor, scanned=bytes_read)
+        yield Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
+        return
+    for lines in split_pieces(data, limits.entries):
+        chunk = _split_lines(fd, source, cursor, lines, limits)
         cursor = chunk.cursor
-        yield chunk
+        yield replace(chunk, bytes_read=bytes_read)
+        bytes_read = 0
+
+
+def split_pieces(data: bytes, max_lines: int) -> Iterator[bytes]:
+    """Yield the complete lines of `data` in pieces of at most `max_lines`."""
+    start, end = 0, data.rfind(b"\n") + 1
+    while start < end:
+        stop = start
+        for _ in range(max_lines):
+            stop = data.index(b"\n", stop) + 1
+            if stop == end:
+                break
+        yield data[start:stop]
+        start = stop
 
 
 def _read_long_line(

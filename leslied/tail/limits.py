@@ -13,14 +13,22 @@ class ReadLimits:
 
     chunk: int = 2 * MIB
     """Bytes read at once."""
+    entries: int = 5_000
+    """Lines in one chunk: a line of two bytes takes hundreds of bytes of memory."""
     line: int = 32 * MIB
     """Longest line that is parsed; of a longer one, only length, hash and head are
     stored."""
     head: int = 4096
     """Bytes stored of a rejected entry, for inspection."""
+    rejections: int = 100
+    """Rejected entries of a chunk that are stored one by one; more are one range."""
     anchor: int = 256
     """Bytes before the cursor that must be unchanged at the next read."""
     rescan: int = 64 * 1024
     """Longest incomplete line that is scanned again at every read."""
+    unpacked: int = 64 * MIB
+    """Bytes of a decompressed log that are read, whatever its compressed size."""
+    unpacked_ratio: int = 200
+    """Bytes that are read of a decompressed log for each compressed byte."""
     spill: int = 16 * MIB
     """Bytes read of a tool result that is stored in a separate file."""

@@ -20,6 +20,8 @@ _MAX_SCANNED_CHARACTERS = 64 * 1024
 _MAX_LINE_BYTES = 4 * 1024 * 1024
 """Longest line that is searched. A failed parse builds all objects up to the error, so
 that longer lines would need too much memory."""
+_MAX_PIECES = 5_000
+"""Largest number of objects that are extracted; the rest of the line is a gap."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -45,7 +47,7 @@ def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
     # Positions in the line: of the text's first character, of the next search, and of
     # the end of the last object. Positions in the text are lower by `text_start`.
     text_start = position = object_end = 0
-    while tries and budget > 0:
+    while tries and budget > 0 and len(pieces) < _MAX_PIECES:
         match = _OBJECT.search(text, position - text_start)
         if match is None:
             break

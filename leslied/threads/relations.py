@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leslied.threads.operations import RelationsData
 
 __all__ = [
+    "MAX_RELATIONS_BYTES",
     "InvalidRelationsError",
     "encode_relations",
     "find_claimed_sessions",
@@ -36,6 +37,8 @@ __all__ = [
     "rebuild_relations",
 ]
 VERSION = "1.0"
+MAX_RELATIONS_BYTES = 8 * 1024 * 1024
+"""Largest file that is read; parsing takes several times its size of memory."""
 STATUSES = (
     "active",
     "suspended",
@@ -68,8 +71,10 @@ def parse_relations(text: bytes) -> RelationsData:
     """Parse the file; convert times to UTC and old status names to new ones.
 
     Relations that are missing or invalid are rebuilt from the operations. Raise
-    InvalidRelationsError if Leslie would not accept the file.
+    InvalidRelationsError if Leslie would not accept the file or it is too large.
     """
+    if len(text) > MAX_RELATIONS_BYTES:
+        raise InvalidRelationsError(f"larger than {MAX_RELATIONS_BYTES} bytes")
     try:
         data = loads(text)
     except (ValueError, RecursionError) as error:
@@ -122,7 +127,7 @@ def _read_regular_file(path: str) -> bytes:
     with os.fdopen(os.open(path, READ_FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(path)
-        return file.read()
+        return file.read(MAX_RELATIONS_BYTES + 1)
 
 
 def find_claiming_thread(data: RelationsData, session_id: str) -> str:

@@ -24,6 +24,7 @@ from leslied.layout import (
 )
 from leslied.threads._lock import RETRY_DELAYS_SECONDS, LockBusyError, hold_lock
 from leslied.threads.relations import (
+    MAX_RELATIONS_BYTES,
     InvalidRelationsError,
     encode_relations,
     make_empty_relations,
@@ -55,7 +56,10 @@ class RelationsFile:
     base: Path
     clock: Clock
     read: Callable[[Path, str], bytes | None]
-    """Return the bytes of a file below a folder, or None if it does not exist."""
+    """Return the bytes of a file below a folder, or None if it does not exist.
+
+    Of a large file, it may return only the first bytes, more than the largest allowed.
+    """
     write: Callable[[Path, str, bytes], None]
     """Replace a file below a folder atomically."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
@@ -98,10 +102,17 @@ class RelationsFile:
         """Return the data and the file's bytes.
 
         The bytes are None if there is no file or it was restored from its backup.
+        Raise SinkError if the file is too large; anyone may have put it there.
         """
         text = self.read(self.base, RELATIONS_FILE)
         if text is None:
             return make_empty_relations(), None
+        if len(text) > MAX_RELATIONS_BYTES:
+            raise SinkError(
+                f"{self.base / RELATIONS_FILE} is larger than {MAX_RELATIONS_BYTES} "
+                "bytes. It is not read and not changed.",
+                "Move the file away.",
+            )
         try:
             return parse_relations(text), text
         except InvalidRelationsError as error:

@@ -13,6 +13,7 @@ from leslied.agents import load_adapters
 from leslied.clock import Clock
 from leslied.model.source import Environment
 from leslied.pipeline import Ingest, IngestReport
+from leslied.pipeline.ingest.batch import Slice
 from leslied.store import Store
 from leslied.tail import ReadLimits
 
@@ -112,6 +113,7 @@ class ClaudeHome:
         self.store_path = store
         self.clock = clock
         self.limits = ReadLimits()
+        self.slice: Slice | None = None
 
     def log(self, name: str = f"-home-dev-app/{SESSION}.jsonl") -> Path:
         """Return the path of a log in `projects`, and create its folder."""
@@ -133,12 +135,16 @@ class ClaudeHome:
         if store is None:
             with Store(self.store_path, self.clock) as opened:
                 return self.sync(opened, is_final=is_final)
+        return self.make_ingest(store, is_final=is_final).scan()
+
+    def make_ingest(self, store: Store, *, is_final: bool = False) -> Ingest:
+        """Return the ingest stage of this home."""
         env = Environment(home=self.home, environ={}, platform="linux")
-        ingest = Ingest(
+        return Ingest(
             adapter=ADAPTER,
             store=store,
             roots=tuple(ADAPTER.roots(env, [])),
             limits=self.limits,
+            slice=self.slice,
             is_final=is_final,
         )
-        return ingest.scan()

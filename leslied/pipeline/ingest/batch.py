@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.pipeline.stage import LogEvent, Report
 from leslied.store import CommitReport
@@ -19,6 +19,23 @@ BATCH_WEIGHT = 12_000
 LIGHT_BATCH_WEIGHT = 1_000
 """The same for the daemon, which must stay small: a process rarely returns memory to
 the system."""
+
+
+class Slice(NamedTuple):
+    """How much of one source is read before the others and the rest of the flow."""
+
+    max_bytes: int
+    max_entries: int
+
+    def is_used_up(self, bytes_read: int, entries: int) -> bool:
+        """Return whether a source that was read so far must wait for the next run."""
+        return bytes_read >= self.max_bytes or entries >= self.max_entries
+
+
+LIGHT_SLICE = Slice(max_bytes=8 * 1024 * 1024, max_entries=10_000)
+"""The slice of the daemon: it takes about a second."""
+INITIAL_SLICE = Slice(max_bytes=256 * 1024 * 1024, max_entries=100_000)
+"""The slice of the daemon's first scan, more than a log of a real session has."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +59,8 @@ class IngestReport(Report):
     """Paths that cannot be read now, and the reasons."""
     failures: dict[Path, str] = field(default_factory=dict)
     """Sources whose reading failed unexpectedly, and the reasons."""
+    unfinished: set[Path] = field(default_factory=set)
+    """Sources of which only a slice was read; the next run continues."""
     waiting: dict[Path, str] = field(default_factory=dict)
     """Sources held back because their folder may be excluded, and the reasons."""
     missing_roots: list[Path] = field(default_factory=list)
@@ -87,4 +106,4 @@ class Batch:
         self.chunks.append(chunk)
         self.weight += chunk.write_cost
         self.report.noise += len(chunk.noise)
-        self.report.rejected += len(chunk.rejected)
+        self.report.rejected += sum(each.times for each in chunk.rejected)

@@ -79,7 +79,7 @@ class Decoder:
         entries, self.entries = self.entries, []
         for entry, cwd in zip(entries, self._entry_folders, strict=True):
             if not cwd:
-                self.rejected.append(
+                self._add_rejection(
                     Rejection(entry.offset, entry.length, _NO_FOLDER, b"", b"")
                 )
             elif is_excluded(cwd):
@@ -139,4 +139,20 @@ class Decoder:
     def _reject(self, offset: int, data: bytes, reason: str) -> None:
         digest = hashlib.sha256(data).digest()[:16]
         head = data[: self._limits.head]
-        self.rejected.append(Rejection(offset, len(data), reason, digest, head))
+        self._add_rejection(Rejection(offset, len(data), reason, digest, head))
+
+    def _add_rejection(self, rejection: Rejection) -> None:
+        """Add a rejection; after many, extend the last one instead."""
+        if len(self.rejected) < self._limits.rejections:
+            self.rejected.append(rejection)
+            return
+        last = self.rejected[-1]
+        times = last.times + 1
+        self.rejected[-1] = Rejection(
+            offset=last.offset,
+            length=rejection.offset + rejection.length - last.offset,
+            reason=f"{times} entries could not be decoded",
+            digest=b"",
+            head=b"",
+            times=times,
+        )

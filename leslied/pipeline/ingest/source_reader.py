@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.model.source import Chunk, SourceRef
+    from leslied.pipeline.ingest.batch import Slice
 
 
 _PERSISTENT_STATE_KEYS = ("cwd", "beside")
@@ -46,6 +47,8 @@ class SourceReader:
     """As in `Ingest`."""
     weight: int
     """Rows plus kilobytes after which a batch is complete."""
+    slice: Slice | None = None
+    """As in `Ingest`."""
     is_excluded: Callable[[str], bool] | None = None
     """As in `Ingest`."""
     load_saved_state: Callable[[bytes], str] = lambda _: ""
@@ -140,7 +143,7 @@ class SourceReader:
                 yield from self._hold_back(source, cursor)
                 return
             self._batch.report.sources_read += 1
-            for chunk in tail.read(source, cursor, self.limits, is_final=self.is_final):
+            for chunk in self._read_slice(source, cursor):
                 if chunk.cursor.generation != generation:
                     generation = chunk.cursor.generation
                     state = {
@@ -154,6 +157,27 @@ class SourceReader:
             self._batch.report.unreadable[source.path] = error.message
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
             self._batch.report.failures[source.path] = describe_error(error)
+
+    def _read_slice(self, source: SourceRef, cursor: Cursor) -> Iterator[Chunk]:
+        """Yield the new chunks of one source, but no more after its slice.
+
+        A tree is read as a whole, because every read repeats some of its files.
+        """
+        chunks = tail.read(source, cursor, self.limits, is_final=self.is_final)
+        if self.slice is None or source.shape is Shape.JSON_TREE:
+            yield from chunks
+            return
+        bytes_read = entries = 0
+        for chunk in chunks:
+            bytes_read += chunk.bytes_read
+            entries += len(chunk.entries)
+            # Only the last chunk has a new stamp.
+            is_last = chunk.cursor.stamp not in (None, cursor.stamp)
+            if not is_last and self.slice.is_used_up(bytes_read, entries):
+                self._batch.report.unfinished.add(source.path)
+                yield replace(chunk, cursor=tail.stamp_unfinished(source, chunk.cursor))
+                return
+            yield chunk
 
     def _drop_excluded(self, source: SourceRef, decoder: Decoder, folder: str) -> None:
         """Drop the content of excluded sessions from what the decoder returned."""

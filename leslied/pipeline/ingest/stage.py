@@ -13,8 +13,10 @@ from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.batch import (
     BATCH_WEIGHT,
     LIGHT_BATCH_WEIGHT,
+    LIGHT_SLICE,
     Batch,
     IngestReport,
+    Slice,
 )
 from leslied.pipeline.ingest.exclude import make_exclude_predicate
 from leslied.pipeline.ingest.prefetch import can_prefetch, prefetch_batches
@@ -49,10 +51,14 @@ class Ingest(Stage):
     nothing is excluded. A predicate that is true for "" excludes everything."""
     weight: int = BATCH_WEIGHT
     """Rows plus kilobytes after which a batch is committed."""
+    slice: Slice | None = None
+    """How much of one source a run reads; None to read all of it."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
     """Called with the bytes read after every commit; the total is known only in an
     agent's first scan."""
+    _unfinished: set[Path] = field(default_factory=set)
+    """Sources of which the next run reads more."""
 
     @classmethod
     def make(
@@ -66,6 +72,7 @@ class Ingest(Stage):
             is_final=context.is_final,
             is_excluded=make_exclude_predicate(context.settings, adapter.name),
             weight=LIGHT_BATCH_WEIGHT if context.is_light else BATCH_WEIGHT,
+            slice=LIGHT_SLICE if context.is_light else None,
             failures=context.failures,
             on_progress=context.on_progress,
         )
@@ -89,7 +96,11 @@ class Ingest(Stage):
         """Ingest new entries from all sources, or only from files that changed."""
         if budget.changed_paths is None:
             return self.scan()
-        return self.ingest_files(budget.changed_paths)
+        return self.ingest_files({*budget.changed_paths, *self._unfinished})
+
+    def adopt(self, previous: Ingest) -> None:
+        """Take over which sources the next run continues."""
+        self._unfinished.update(previous._unfinished)
 
     def scan(self) -> IngestReport:
         """Ingest all new entries below the roots, each exactly once."""
@@ -106,6 +117,7 @@ class Ingest(Stage):
             read = self._read_all if is_first else self._read_new
             total = sum(source.stamp.size for source in sources) if is_first else 0
             report = self.commit(read(sources), total)
+        self._note_unfinished((source.path for source in sources), report)
         self._clear_failures(sources, report)
         self.store.mark_present(agent, (os.fsencode(s.path) for s in sources))
         self._mark_gone(discovery)
@@ -117,9 +129,11 @@ class Ingest(Stage):
 
     def ingest_files(self, paths: Iterable[Path]) -> IngestReport:
         """Ingest new entries from these files; ignore files that are not sources."""
+        paths = list(paths)
         sources = [source for path in paths if (source := self._find_source(path))]
         sources.sort(key=_is_side_file)
         report = self.commit(self._read_new(sources))
+        self._note_unfinished(paths, report)
         self._clear_failures(sources, report)
         return report
 
@@ -138,6 +152,12 @@ class Ingest(Stage):
             for path, reason in batch.report.failures.items():
                 self.failures.record("source", str(path), reason)
         return report
+
+    def _note_unfinished(self, paths: Iterable[Path], report: IngestReport) -> None:
+        """Remember which of the sources that were read have more."""
+        self._unfinished.difference_update(paths)
+        self._unfinished.update(report.unfinished)
+        report.has_more = bool(self._unfinished)
 
     def _commit_chunks(
         self, chunks: list[DecodedChunk], report: IngestReport, failed_paths: set[Path]
@@ -194,6 +214,7 @@ class Ingest(Stage):
             limits=self.limits,
             is_final=self.is_final,
             weight=self.weight,
+            slice=self.slice,
             is_excluded=self.is_excluded,
             load_saved_state=load_saved_state,
             find_source=self._find_source,

@@ -94,7 +94,8 @@ class LeftFolders(Stage):
     ) -> None:
         """Copy the index of a thread's assets, which has the histories of its files."""
         new_base, name = Path(session.folder), assets_file(left.thread_id)
-        data = sinks.read_file(base, name)
-        if data and sinks.read_file(new_base, name) is None:
+        data = sinks.read_file(base, name) or b""
+        is_usable = 0 < len(data) <= sinks.MAX_READ_BYTES
+        if is_usable and sinks.read_file(new_base, name) is None:
             with suppress(SinkError):
                 sinks.write_file(new_base, name, data)

@@ -95,8 +95,8 @@ def _count_unread(db: sqlite3.Connection, agent: str, *, is_waiting: bool) -> in
 
 def _count_rejected(db: sqlite3.Connection, agent: str) -> int:
     query = (
-        "SELECT count(*) FROM rejected j JOIN source s ON s.id = j.source "
-        "WHERE s.agent = ?"
+        "SELECT coalesce(sum(j.times), 0) FROM rejected j "
+        "JOIN source s ON s.id = j.source WHERE s.agent = ?"
     )
     return int(fetch_value(db, query, (agent,)))
 

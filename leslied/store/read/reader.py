@@ -362,7 +362,7 @@ class StoreReader:
             "subagents": "SELECT count(*) FROM session WHERE entries > 0 "
             f"AND source <> '{MAIN}' AND NOT {IS_HIDDEN}",
             "noise": "SELECT count(*) FROM noise",
-            "rejected": "SELECT count(*) FROM rejected",
+            "rejected": "SELECT coalesce(sum(times), 0) FROM rejected",
         }
         counts = {name: self._count(query, ()) for name, query in queries.items()}
         return {**counts, "hidden_sessions": len(list_hidden_sessions(self._db))}

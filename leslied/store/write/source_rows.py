@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import structs
+
 from leslied.model.source import Noise
 from leslied.store.columns import pack_path
 from leslied.store.cursors import CURSOR_COLUMNS, pack_cursor
@@ -51,6 +53,7 @@ class _RejectedRow(NamedTuple):
     reason: str
     digest: bytes
     head: bytes
+    times: int
 
 
 class SourceRows:
@@ -85,8 +88,8 @@ class SourceRows:
         for noise in chunk.noise:
             self.add_noise(*location, noise)
         self._rejected += [
-            _RejectedRow(*location, r.offset, r.length, r.reason, r.digest, r.head)
-            for r in chunk.rejected
+            _RejectedRow(*location, *structs.astuple(rejection))
+            for rejection in chunk.rejected
         ]
 
     def add_noise(self, source: int, generation: int, noise: Noise) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied import sinks
 from leslied.sinks import write_file
 from tests.support.waiting import MAX_WAIT_SECONDS
 
@@ -40,3 +41,13 @@ def test_a_link_with_the_temporary_name_is_not_followed(tmp_path: Path, is_hard:
     write_file(tmp_path, "a.txt", b"whole")
 
     assert victim.read_text() == "mine"
+
+
+def test_of_a_sparse_file_of_any_size_only_the_first_bytes_are_read(tmp_path: Path):
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", 2**40)
+
+    data = sinks.read_file(tmp_path, "large")
+
+    assert data is not None
+    assert len(data) == sinks.MAX_READ_BYTES + 1

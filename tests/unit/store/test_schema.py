@@ -30,6 +30,7 @@ RELEASED = {
     "decoder versions": "022daf3d20a4b65a",
     "projects": "1e77ab4959fb6601",
     "forks": "31f5494178f39bfe",
+    "rejected times": "fbc0c626c1417dd4",
 }
 """Hash of the SQL of each released migration. Add new ones; never change one."""
 NEVER_WRITTEN = {5}

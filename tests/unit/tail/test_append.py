@@ -925,3 +925,28 @@ def test_the_session_id_comes_from_the_file_name_in_every_generation(
 
     with StoreReader(claude.store_path) as reader:
         assert [s.key.session_id for s in reader.list_sessions()] == [SESSION]
+
+
+@pytest.mark.fault("A8")
+def test_a_chunk_has_a_limited_number_of_lines(log: Path):
+    log.write_bytes(b"x\n" * 100_000)
+
+    chunks = list(tail.read(make_source(log), Cursor(), ReadLimits()))
+
+    assert max(len(chunk.entries) for chunk in chunks) == ReadLimits().entries
+    assert sum(len(chunk.entries) for chunk in chunks) == 100_000
+    assert sum(chunk.bytes_read for chunk in chunks) == 200_000
+
+
+def test_reading_continues_after_every_chunk_of_few_lines(log: Path):
+    lines = [b"%d" % number for number in range(10)]
+    log.write_bytes(b"\n".join(lines) + b"\n")
+    limits = ReadLimits(entries=3)
+    cursor, read = Cursor(), []
+
+    while not tail.is_unchanged(source := make_source(log), cursor):
+        chunk = next(tail.read(source, cursor, limits))
+        cursor = chunk.cursor
+        read += [entry.data for entry in chunk.entries]
+
+    assert read == lines

@@ -196,3 +196,11 @@ def test_an_intact_object_is_extracted_after_any_garbage():
         objects = extract_objects(garbage + b"\0" + intact_object)
 
         assert objects[-1:] == [intact_object]
+
+
+@pytest.mark.fault("A7")
+def test_the_number_of_extracted_objects_is_limited_and_the_rest_is_a_gap():
+    result = salvage(b'{"a":1}' * 6_000)
+
+    assert len(result.pieces) == 5_000
+    assert result.gaps == [(35_000, 7_000)]

@@ -29,6 +29,7 @@ from leslied.threads.operations import (
     upsert_threads,
 )
 from leslied.threads.relations import (
+    MAX_RELATIONS_BYTES,
     InvalidRelationsError,
     encode_relations,
     make_empty_relations,
@@ -588,3 +589,26 @@ def test_an_update_fails_if_there_is_no_leslie_folder(tmp_path: Path, clock: Fak
 
     with pytest.raises(SinkError):
         save_threads(file, "thread-a")
+
+
+def test_a_sparse_file_of_any_size_is_left_alone(file: RelationsFile, base: Path):
+    save_threads(file, "thread-a")
+    save_threads(file, "thread-b")
+    backup = get_backup_path(base).read_bytes()
+    os.truncate(get_main_path(base), 2**40)
+    before = file.stamp()
+
+    with pytest.raises(SinkError, match="is not read and not changed"):
+        save_threads(file, "thread-c")
+
+    assert file.stamp() == before
+    assert get_backup_path(base).read_bytes() == backup
+
+
+def test_a_file_that_is_too_large_is_not_parsed(file: RelationsFile, base: Path):
+    save_threads(file, "thread-a")
+    save_threads(file, "thread-b")
+    padding = b" " * MAX_RELATIONS_BYTES
+    get_main_path(base).write_bytes(get_main_path(base).read_bytes() + padding)
+
+    assert list(read_relations(base)["threads"]) == ["thread-a"]

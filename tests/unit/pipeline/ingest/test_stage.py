@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from leslied import tail
-from leslied.store import StoreReader
+from leslied.pipeline import Budget
+from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Slice
+from leslied.store import Store, StoreReader
 from leslied.store.write.transaction import Transaction
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.clock import FakeClock
 
 
 def test_a_second_sync_decodes_nothing(claude: ClaudeHome):
@@ -138,3 +141,80 @@ def test_a_log_is_no_longer_gone_when_its_root_is_configured_again(
     assert (gone_before, count_gone(claude)) == (1, 0)
     assert report.added.records == 0
     assert claude.sync().commits == 0
+
+
+@pytest.mark.fault("A16")
+def test_many_rejected_lines_are_counted_but_stored_as_a_few_ranges(
+    claude: ClaudeHome,
+):
+    claude.log().write_bytes(b"x\n" * 20_000)
+
+    report = claude.sync()
+
+    with StoreReader(claude.store_path) as reader:
+        rows = reader.list_rejected(20_000)
+        counts = reader.count_rows()
+        (agent,) = reader.summarize_agents()
+    assert report.rejected == counts["rejected"] == 20_000
+    assert agent["rejected"] == 20_000
+    assert len(rows) == 4 * tail.ReadLimits().rejections
+    assert rows[-1]["reason"] == "4901 entries could not be decoded"
+    assert rows[-1]["offset"] + rows[-1]["length"] == 39_999
+
+
+def test_rejected_lines_count_for_the_size_of_a_commit(claude: ClaudeHome):
+    """Without that, one commit would have all rejections of a log."""
+    claude.limits = tail.ReadLimits(entries=100)
+    claude.log().write_bytes(b"x\n" * 50_000)
+
+    report = claude.sync()
+
+    assert report.commits == 50_000 // BATCH_WEIGHT + 1
+
+
+def test_a_slice_of_a_large_log_does_not_keep_other_logs_waiting(claude: ClaudeHome):
+    claude.limits = tail.ReadLimits(entries=100)
+    claude.slice = Slice(max_bytes=10**9, max_entries=300)
+    large = claude.log("-home-dev-app/00000000-0000-4333-8444-555555555555.jsonl")
+    large.write_bytes(b"{}\n" * 1000)
+    claude.write(ClaudeLogBuilder().prompt("hello"))
+
+    reports = [claude.sync() for _ in range(5)]
+
+    assert [report.entries for report in reports] == [301, 300, 300, 100, 0]
+    assert [report.unfinished for report in reports] == [{large}] * 3 + [set()] * 2
+    assert [report.has_more for report in reports] == [True] * 3 + [False] * 2
+    assert sum(report.added.records for report in reports) == 1002
+
+
+def test_the_next_slice_does_not_read_the_bytes_before_it(claude: ClaudeHome):
+    claude.limits = tail.ReadLimits(chunk=10_000)
+    claude.slice = Slice(max_bytes=20_000, max_entries=10**9)
+    builder = ClaudeLogBuilder()
+    claude.write(*[builder.prompt("x" * 100) for _ in range(500)])
+    size = claude.log().stat().st_size
+
+    reports = [claude.sync()]
+    while reports[-1].has_more:
+        reports.append(claude.sync())
+
+    assert len(reports) > 5
+    assert max(report.bytes_read for report in reports) < 21_000
+    assert sum(report.bytes_read for report in reports) < size * 1.2
+    assert sum(report.entries for report in reports) == 500
+
+
+def test_a_run_for_changed_files_continues_unfinished_logs(
+    claude: ClaudeHome, clock: FakeClock
+):
+    claude.limits = tail.ReadLimits(entries=100)
+    claude.slice = Slice(max_bytes=10**9, max_entries=100)
+    claude.log().write_bytes(b"{}\n" * 300)
+    with Store(claude.store_path, clock) as store:
+        stage = claude.make_ingest(store)
+        stage.run(Budget(changed_paths=[claude.log()]))
+        reloaded = claude.make_ingest(store)
+        reloaded.adopt(stage)
+        reports = [reloaded.run(Budget(changed_paths=())) for _ in range(3)]
+
+    assert [report.entries for report in reports] == [100, 100, 0]
