@@ -229,14 +229,12 @@ class Store:
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
         """Mark sessions and subagents as stopped; return how many were newly marked."""
+        now_us = to_us(self._clock.now())
         with self._commits.transaction():
             result = self._db.executemany(
                 "UPDATE session SET stopped_us = ?, is_dirty = 1 WHERE agent = ? "
                 "AND session_id = ? AND stopped_us IS NULL AND entries > 0",
-                [
-                    (to_us(self._clock.now()), agent, session_id)
-                    for session_id in session_ids
-                ],
+                [(now_us, agent, session_id) for session_id in session_ids],
             )
         return result.rowcount
 
@@ -255,8 +253,7 @@ class Store:
         Their last entry is not before `since_us` and was read until `until_us`. Settled
         ones are listed only with `is_settled`.
         """
-        json_entrypoints = json.dumps(sorted(entrypoints))
-        values = (since_us, until_us, agent, json_entrypoints)
+        values = (since_us, until_us, agent, json.dumps(sorted(entrypoints)))
         condition = "" if is_settled else " AND is_dirty"
         return fetch_column(self._db, SELECT_UNREGISTERED + condition, values)
 
