@@ -111,6 +111,7 @@ class Ingest(Stage):
         agent = self.adapter.name
         is_first = self.store.is_new_agent(agent)
         stamps = self.store.load_stamps(agent, is_final=self.is_final)
+        were_gone = {path for path in self.store.list_gone(agent) if path in stamps}
         discovery = tail.discover(agent, self.roots, stamps)
         with self.store.bulk_load(is_enabled=is_first and bool(discovery.sources)):
             sources = sorted(discovery.sources, key=_is_side_file)
@@ -119,7 +120,8 @@ class Ingest(Stage):
             report = self.commit(read(sources), total)
         self._note_unfinished((source.path for source in sources), report)
         self._clear_failures(sources, report)
-        self.store.mark_present(agent, (os.fsencode(s.path) for s in sources))
+        if back := were_gone.difference(discovery.gone_paths):
+            self.store.mark_present(agent, back)
         self._mark_gone(discovery)
         report.is_scan = True
         report.sources = discovery.count

@@ -117,13 +117,12 @@ class Store:
     ) -> dict[bytes, FileStamp]:
         """Return the file stamps of the agent's sources, by path.
 
-        With `is_final`, omit sources that have an unread incomplete last line. Omit
-        sources that were gone, so that they are read if they are back.
+        With `is_final`, omit sources that have an unread incomplete last line.
         """
         complete_condition = "AND size IN (offset, finished)" if is_final else ""
         rows = self._db.execute(
             f"SELECT path, {list_columns(STAMP_COLUMNS)} FROM source "
-            f"WHERE agent = ? AND NOT is_gone {complete_condition}",
+            f"WHERE agent = ? {complete_condition}",
             (agent,),
         )
         return {path: unpack_stamp(stamp) or NO_STAMP for path, *stamp in rows}
@@ -198,16 +197,18 @@ class Store:
                 [(agent, path) for path in paths],
             )
 
-    def mark_present(self, agent: str, paths: Iterable[bytes]) -> None:
-        """Record that those of these files that were gone are back."""
+    def list_gone(self, agent: str) -> list[bytes]:
+        """List the paths of the agent's sources that were gone at the last scan."""
         query = "SELECT path FROM source WHERE agent = ? AND is_gone"
-        back = set(fetch_column(self._db, query, (agent,))).intersection(paths)
-        if back:
-            with self._commits.transaction():
-                self._db.executemany(
-                    "UPDATE source SET is_gone = 0 WHERE agent = ? AND path = ?",
-                    [(agent, path) for path in back],
-                )
+        return fetch_column(self._db, query, (agent,))
+
+    def mark_present(self, agent: str, paths: Iterable[bytes]) -> None:
+        """Record that these files, which were gone, are back."""
+        with self._commits.transaction():
+            self._db.executemany(
+                "UPDATE source SET is_gone = 0 WHERE agent = ? AND path = ?",
+                [(agent, path) for path in paths],
+            )
 
     def move_source(self, agent: str, old: bytes, new: bytes) -> None:
         """Change the path of a source whose file was moved; its cursor remains.
