@@ -142,7 +142,7 @@ def _make_secret(rule: Rule, text: str, start: int, end: int) -> Secret:
 
 
 def _is_exempt(rule: Rule, value: str) -> bool:
-    """Return whether the value is no secret although it stands where one would."""
+    """Return whether a value that a rule matched is only an example or placeholder."""
     if rule.tier == "definite" and rule.kind not in _KINDS_WITH_PLACEHOLDERS:
         return "\n" not in value and len(set(value[-_TAIL_LENGTH:])) < _MIN_DISTINCT
     return rule.kind not in _KINDS_WITHOUT_PLACEHOLDERS and is_placeholder(

@@ -192,7 +192,7 @@ def _parse_one_line_block(head: str) -> TranscriptBlock:
 
 
 def _format_name(name: str, index: int) -> str:
-    """Return the name of a tool with its index, so that they can be told apart."""
+    """Return the name of a tool with its index, so that calls of one tool differ."""
     match = _NAME_LIKE_INDEXED.fullmatch(name)
     escaped = f"{match[1]}\\{match[2]}{match[3]}" if match else name
     return f"{escaped} #{index}" if index else escaped
