@@ -195,12 +195,12 @@ class App:
         reader: StoreReader,
         *,
         is_final: bool = False,
-        is_light: bool = False,
+        is_daemon: bool = False,
         on_progress: ProgressCallback | None = None,
     ) -> Flow:
         """Make all stages from the current settings.
 
-        With `is_final`, unfinished turns are settled too. With `is_light`, for the
+        With `is_final`, unfinished turns are settled too. With `is_daemon`, for the
         daemon: less memory, short waits for locks, and a pause before each retry.
         """
         from leslied.pipeline import Flow, StageContext, make_stages  # noqa: PLC0415
@@ -220,10 +220,10 @@ class App:
             registries=self.list_registries(settings),
             redact=redactor.redact,
             key_id=redactor.key_id,
-            failures=Failures(store, self.clock, ignores_pauses=not is_light),
+            failures=Failures(store, self.clock, ignores_pauses=not is_daemon),
             on_progress=on_progress or ignore_progress,
             is_final=is_final,
-            is_light=is_light,
+            is_daemon=is_daemon,
         )
         return Flow(make_stages(context), store, context.failures)
 

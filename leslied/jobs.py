@@ -181,7 +181,7 @@ def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
     from leslied.pipeline import (  # noqa: PLC0415
         AssetIndex,
         Budget,
-        LeftFolders,
+        MovedThreads,
         ProjectStage,
         RelationsSync,
         SettleReport,
@@ -191,7 +191,7 @@ def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
     with app.open_writer() as store, app.open_reader() as reader:
         flow = app.make_flow(store, reader, on_progress=progress.update)
         flow = flow.select(
-            ProjectStage, TranscriptStage, RelationsSync, LeftFolders, AssetIndex
+            ProjectStage, TranscriptStage, RelationsSync, MovedThreads, AssetIndex
         )
         report = flow.run(Budget(), lambda stage: progress.start(stage.activity))
     written = report.sum_up(SettleReport).files_written

@@ -25,7 +25,7 @@ from leslied.pipeline.stages.archive_frames import ArchiverReport
 from leslied.pipeline.stages.asset_index import AssetIndex, AssetIndexReport
 from leslied.pipeline.stages.exports import Exports, ExportsReport
 from leslied.pipeline.stages.hook_events import HookEvents, HookEventsReport
-from leslied.pipeline.stages.left_folders import LeftFolders
+from leslied.pipeline.stages.moved_threads import MovedThreads
 from leslied.pipeline.stages.projects import ProjectsReport, ProjectStage
 from leslied.pipeline.stages.redecode import RedecodeReport, RedecodeStage
 from leslied.pipeline.stages.relations import RelationsReport, RelationsSync
@@ -48,8 +48,8 @@ __all__ = [
     "HookEventsReport",
     "Ingest",
     "IngestReport",
-    "LeftFolders",
     "LogEvent",
+    "MovedThreads",
     "ProjectStage",
     "ProjectsReport",
     "RedecodeReport",

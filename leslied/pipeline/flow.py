@@ -29,7 +29,7 @@ from leslied.pipeline.stages.archive import Archiver
 from leslied.pipeline.stages.asset_index import AssetIndex
 from leslied.pipeline.stages.exports import Exports
 from leslied.pipeline.stages.hook_events import HookEvents
-from leslied.pipeline.stages.left_folders import LeftFolders
+from leslied.pipeline.stages.moved_threads import MovedThreads
 from leslied.pipeline.stages.projects import ProjectStage
 from leslied.pipeline.stages.redecode import RedecodeStage
 from leslied.pipeline.stages.relations import RelationsSync
@@ -64,7 +64,7 @@ def make_stages(context: StageContext) -> list[Stage]:
         ProjectStage.make(context),
         TranscriptStage.make(context, hook_events.announced_ends),
         RelationsSync.make(context),
-        LeftFolders.make(context),
+        MovedThreads.make(context),
         AssetIndex.make(context),
         Exports.make(context),
         Archiver.make(context),

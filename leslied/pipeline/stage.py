@@ -49,7 +49,7 @@ class StageContext:
     on_progress: ProgressCallback
     is_final: bool = False
     """Whether every session counts as stopped and unfinished turns are settled."""
-    is_light: bool = False
+    is_daemon: bool = False
     """Whether to use less memory and to wait only briefly for locks, for the daemon."""
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leslied.store.ledgers.exports import DueSession, ExportLedger
     from leslied.store.ledgers.relations import (
         DueThread,
-        LeftFolder,
+        OldFolder,
         RelationsLedger,
         ThreadMove,
     )
@@ -48,8 +48,8 @@ __all__ = [
     "DueSession",
     "DueThread",
     "ExportLedger",
-    "LeftFolder",
     "Match",
+    "OldFolder",
     "Queries",
     "RecordFilter",
     "RelationsLedger",
@@ -73,7 +73,7 @@ _LAZY_IMPORTS = {
     "DueSession": "ledgers.exports",
     "DueThread": "ledgers.relations",
     "ExportLedger": "ledgers.exports",
-    "LeftFolder": "ledgers.relations",
+    "OldFolder": "ledgers.relations",
     "Queries": "read.queries",
     "RecordFilter": "read.record_pages",
     "RelationsLedger": "ledgers.relations",

@@ -58,7 +58,7 @@ class CodexAuthorship(NamedTuple):
         return "notice" if is_notice else "context"
 
 
-def classify_author(payload: dict[str, Any]) -> CodexAuthorship:
+def split_by_author(payload: dict[str, Any]) -> CodexAuthorship:
     """Split a user message into a person's text and the client's, part by part.
 
     Newer logs state the kind of each part. If a part is a shell command, only that part

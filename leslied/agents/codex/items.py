@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from leslied.agents._parsing import mark_exit_code, to_json
 from leslied.agents.codex.authorship import (
-    classify_author,
     find_folder,
     format_part,
     format_url_placeholder,
     list_part_texts,
     message_text,
+    split_by_author,
 )
 from leslied.agents.codex.reports import find_notification, find_reports
 from leslied.agents.codex.routing import id_field, record_facts
@@ -113,7 +113,7 @@ def _decode_user(
     payload: dict[str, Any], context: LineContext, state: dict[str, Any]
 ) -> RecordsStateNoise:
     """Decode a prompt, a command that a person ran, or the client's own text."""
-    author = classify_author(payload)
+    author = split_by_author(payload)
     if author.shell:
         message = _make_user_message(context, f"! {author.shell}", "shell")
         output = context.make_event("notice", author.attached, note=author.note)

@@ -53,8 +53,8 @@ _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?: [^\n]*)?")
 _FOLDER = re.compile(r"- \*\*Workspace Directories:\*\*\n  - (/[^\n]{1,800})\n")
 
 
-def classify_author(texts: list[str], displayed: str) -> GeminiAuthorship:
-    """Return who wrote a user message.
+def split_by_author(texts: list[str], displayed: str) -> GeminiAuthorship:
+    """Split a user message into a person's text and the client's.
 
     `displayed` is the text that the client showed instead of `texts`, or "".
     """

@@ -18,8 +18,8 @@ from leslied.agents.gemini_cli.authorship import (
     CANCELLED,
     INTERRUPTED,
     GeminiAuthorship,
-    classify_author,
     find_steering,
+    split_by_author,
 )
 from leslied.agents.gemini_cli.parts import (
     as_dict,
@@ -164,7 +164,7 @@ def _decode_user(
         return _decode_responses(message, context, responses, parts)
     displayed = parts_text(list_parts(message.get("displayContent")))
     texts = [part_text(p) if "text" in p else f"\n{part_text(p)}" for p in parts]
-    author = classify_author(texts, displayed)
+    author = split_by_author(texts, displayed)
     if context.key.source != MAIN and not author.kind:
         is_task = context.task == as_text(message.get("id"))
         if is_task:

@@ -103,7 +103,7 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_single: bool) -> Iterator[st
         yield from format_table(
             _COLUMNS,
             list(_iter_rows(thread)),
-            stretch=2,
+            flexible_column=2,
             right_aligned=("SIZE",),
             droppable=("SIZE", "BY", "CHANGED"),
         )

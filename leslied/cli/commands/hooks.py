@@ -182,7 +182,7 @@ def _lines(hooks: HooksStatus, app: App) -> Iterator[str]:
         for state in hooks.settings
     ]
     yield from format_table(
-        ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, stretch=3
+        ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, flexible_column=3
     )
     if not hooks.is_installed:
         yield "Install the hooks with: leslied hooks install"

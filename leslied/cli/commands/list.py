@@ -148,7 +148,7 @@ def _lines(
     yield from format_table(
         (*_COLUMNS, last_column),
         rows,
-        stretch=5,
+        flexible_column=5,
         right_aligned=("UNITS", "TOOLS", last_column),
         droppable=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )

@@ -116,7 +116,7 @@ def _lines(projects: list[ProjectState], app: App) -> Iterator[str]:
     yield from format_table(
         ("PROJECT", "SESSIONS", "LAST ACTIVE", "WORKTREES", "NOTE"),
         rows,
-        stretch=0,
+        flexible_column=0,
         right_aligned=("SESSIONS", "WORKTREES"),
         droppable=("WORKTREES", "LAST ACTIVE"),
     )

@@ -261,7 +261,7 @@ def _session_table(sessions: list[dict[str, Any]], app: App) -> Iterator[str]:
         )
         for each in visible_sessions
     ]
-    yield from format_table(headers, rows, stretch=4, right_aligned=("FREES",))
+    yield from format_table(headers, rows, flexible_column=4, right_aligned=("FREES",))
     if len(sessions) > _MAX_LISTED_SESSIONS:
         hidden_count = len(sessions) - _MAX_LISTED_SESSIONS
         yield f"… and {hidden_count} more (list all with --json)"

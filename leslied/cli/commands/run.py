@@ -60,7 +60,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 app.make_flow,
                 store,
                 reader,
-                is_light=True,
+                is_daemon=True,
                 on_progress=lambda *_: notifier.ping(),
             )
             flow = make_flow()

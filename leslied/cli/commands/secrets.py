@@ -112,4 +112,6 @@ def _table_lines(
         )
         for secret in secrets
     ]
-    yield from format_table(_COLUMNS, rows, stretch=5, droppable=("WHEN", "FIELD"))
+    yield from format_table(
+        _COLUMNS, rows, flexible_column=5, droppable=("WHEN", "FIELD")
+    )

@@ -129,7 +129,7 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
         for index, name in enumerate(names)
         if all(isinstance(row[index], (int, float, type(None))) for row in rows)
     ]
-    return format_table(names, cells, stretch=None, right_aligned=numeric_names)
+    return format_table(names, cells, flexible_column=None, right_aligned=numeric_names)
 
 
 def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:

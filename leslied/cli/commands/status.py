@@ -177,7 +177,7 @@ def _agent_lines(agents: list[AgentState], now: datetime) -> Iterable[str]:
     return format_table(
         headers,
         rows,
-        stretch=0,
+        flexible_column=0,
         right_aligned=("LOGS", "SESSIONS", "LAG", "REJECTED"),
         droppable=("NEWEST READ", "LOGS", "NEWEST LOG"),
     )

@@ -145,7 +145,7 @@ def _list_lines(projects: list[ProjectThreads], app: App) -> Iterable[str]:
     return format_table(
         (*text_headers, *count_headers),
         rows,
-        stretch=text_headers.index("TITLE"),
+        flexible_column=text_headers.index("TITLE"),
         right_aligned=count_headers,
         droppable=("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED"),
     )

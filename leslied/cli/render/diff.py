@@ -90,7 +90,7 @@ def _metadata_lines(metadata: Sequence[FieldDifference], home: str) -> Iterator[
         for field in metadata
         if (field.a, field.b) != (None, None)
     ]
-    header, *lines = format_table(("", "A", "B"), rows, stretch=1)
+    header, *lines = format_table(("", "A", "B"), rows, flexible_column=1)
     yield header
     for line, (_, text_a, text_b) in zip(lines, rows, strict=True):
         yield click.style(line, dim=True) if text_a == text_b else line

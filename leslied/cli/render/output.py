@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _DEFAULT_WIDTH = 120
 _MIN_STRETCH_WIDTH = 24
-"""Columns are dropped before the stretch column gets narrower than this."""
+"""Columns are dropped before the flexible column gets narrower than this."""
 _MIN_COLUMN_WIDTH = 8
 _MIN_SHARED_WIDTH = 12
-"""Without a stretch column, no column is cut to less than this."""
+"""Without a flexible column, no column is cut to less than this."""
 _MAX_WIDTH = 1000
 _MAX_CELL_CHARS = 2000
 """Longer cells are cut before measuring, which is slow; no terminal shows more."""
@@ -181,16 +181,16 @@ def format_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    stretch: int | None,
+    flexible_column: int | None,
     right_aligned: Collection[str] = (),
     droppable: Sequence[str] = (),
 ) -> Iterable[str]:
     """Yield the lines of a table that fits the terminal.
 
-    `stretch` is the index of the column that is cut first if the terminal is too
-    narrow; then `droppable` columns are left out, in this order. If `stretch` is None,
-    the widest columns are cut. `right_aligned` and `droppable` hold headers. Without a
-    terminal, no column is left out.
+    `flexible_column` is the index of the column that is cut first if the terminal is
+    too narrow; then `droppable` columns are left out, in this order. Without a flexible
+    column, the widest columns are cut. `right_aligned` and `droppable` hold headers.
+    Without a terminal, no column is left out.
     """
     cells = [
         [_flatten_cell(cell[:_MAX_CELL_CHARS]) for cell in row]
@@ -199,11 +199,11 @@ def format_table(
     widths = [max(map(measure_room, column)) for column in zip(*cells, strict=True)]
     right_indexes = {i for i, name in enumerate(headers) if name in right_aligned}
     droppable_indexes = [headers.index(name) for name in droppable if name in headers]
-    if stretch is None:
+    if flexible_column is None:
         visible_indexes, widths = list(range(len(headers))), _shrink_columns(widths)
     else:
         visible_indexes = _fit_columns(
-            widths, stretch, droppable_indexes, right_indexes
+            widths, flexible_column, droppable_indexes, right_indexes
         )
     for number, row in enumerate(cells):
         fitted_cells = [
@@ -221,7 +221,7 @@ def _flatten_cell(text: str) -> str:
 
 def _fit_columns(
     widths: list[int],
-    stretch: int,
+    flexible_column: int,
     droppable_indexes: Sequence[int],
     right_indexes: set[int],
 ) -> list[int]:
@@ -229,23 +229,23 @@ def _fit_columns(
     visible_indexes = list(range(len(widths)))
     screen_width = _find_screen_width()
     line_width = screen_width or _DEFAULT_WIDTH
-    full_width = widths[stretch]
+    full_width = widths[flexible_column]
 
     def width_left() -> int:
-        """Return the width that the other columns leave for the stretch column."""
-        other_widths = (widths[i] + 2 for i in visible_indexes if i != stretch)
+        """Return the width that the other columns leave for the flexible column."""
+        other_widths = (widths[i] + 2 for i in visible_indexes if i != flexible_column)
         return line_width - sum(other_widths)
 
     for index in droppable_indexes if screen_width else ():
         if width_left() >= min(full_width, _MIN_STRETCH_WIDTH):
             break
         visible_indexes.remove(index)
-    widths[stretch] = min(full_width, max(width_left(), _MIN_COLUMN_WIDTH))
+    widths[flexible_column] = min(full_width, max(width_left(), _MIN_COLUMN_WIDTH))
     if not screen_width:
         return visible_indexes
     # Text may be cut, but not numbers, nor the first column: people type its ids.
     text_indexes = [i for i in visible_indexes[1:] if i not in right_indexes]
-    while text_indexes and width_left() < widths[stretch]:
+    while text_indexes and width_left() < widths[flexible_column]:
         widest = max(text_indexes, key=widths.__getitem__)
         if widths[widest] <= _MIN_COLUMN_WIDTH:
             break

@@ -66,12 +66,12 @@ def _render_sums(
     if not rows:
         yield "There is no usage yet. Run `leslied sync`, or drop filters."
         return
-    headers, stretch, cells = _make_table(by, rows, totals, home)
+    headers, flexible_column, cells = _make_table(by, rows, totals, home)
     lines = list(
         format_table(
             headers,
             cells,
-            stretch=stretch,
+            flexible_column=flexible_column,
             right_aligned=_RIGHT_ALIGNED,
             droppable=_DROPPABLE,
         )
@@ -131,7 +131,7 @@ def _lines_with_total(lines: list[str], hidden_count: int) -> Iterator[str]:
 def _make_table(
     by: str, rows: list[Row], totals: Row, home: str
 ) -> tuple[list[str], int, list[list[str]]]:
-    """Return the headers, the index of the stretch column, and the cells."""
+    """Return the headers, the index of the flexible column, and the cells."""
     maximum = 0  # no bars
     if has_room(_MIN_WIDTH_FOR_BARS):
         maximum = max((row["cost_usd"] or 0 for row in rows), default=0)
@@ -144,13 +144,13 @@ def _make_table(
         for row in rows
     ]
     key_headers = _KEY_HEADERS.get(by, [by.upper()])
-    stretch = len(key_headers) - 1
-    cells.append(["total", *[""] * stretch, *_number_cells(totals), ""])
+    flexible_column = len(key_headers) - 1
+    cells.append(["total", *[""] * flexible_column, *_number_cells(totals), ""])
     headers = [*key_headers, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE"]
     headers += ["COST", ""]
     if by == "session":
         headers, cells = _drop_column("SESSIONS", headers, cells)
-    return headers, stretch, cells
+    return headers, flexible_column, cells
 
 
 def _drop_column(
@@ -257,7 +257,7 @@ def _render_tools(stats: Stats) -> Iterator[str]:
         format_table(
             headers,
             cells,
-            stretch=0,
+            flexible_column=0,
             right_aligned=_RIGHT_ALIGNED,
             droppable=_DROPPABLE,
         )

@@ -39,7 +39,10 @@ def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
         yield "The session is empty."
         return
     yield from format_table(
-        _COLUMNS, rows, stretch=len(_COLUMNS) - 1, right_aligned=("N", "TOOLS", "TOOK")
+        _COLUMNS,
+        rows,
+        flexible_column=len(_COLUMNS) - 1,
+        right_aligned=("N", "TOOLS", "TOOK"),
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BATCH_WEIGHT = 12_000
 """Rows plus kilobytes written in one transaction, across sources."""
-LIGHT_BATCH_WEIGHT = 1_000
+DAEMON_BATCH_WEIGHT = 1_000
 """The same for the daemon, which must stay small: a process rarely returns memory to
 the system."""
 
@@ -32,7 +32,7 @@ class Slice(NamedTuple):
         return bytes_read >= self.max_bytes or entries >= self.max_entries
 
 
-LIGHT_SLICE = Slice(max_bytes=8 * 1024 * 1024, max_entries=10_000)
+DAEMON_SLICE = Slice(max_bytes=8 * 1024 * 1024, max_entries=10_000)
 """The slice of the daemon: it takes about a second."""
 INITIAL_SLICE = Slice(max_bytes=256 * 1024 * 1024, max_entries=100_000)
 """The slice of the daemon's first scan, more than a log of a real session has."""

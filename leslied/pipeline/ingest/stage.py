@@ -12,8 +12,8 @@ from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.batch import (
     BATCH_WEIGHT,
-    LIGHT_BATCH_WEIGHT,
-    LIGHT_SLICE,
+    DAEMON_BATCH_WEIGHT,
+    DAEMON_SLICE,
     Batch,
     IngestReport,
     Slice,
@@ -71,8 +71,8 @@ class Ingest(Stage):
             roots=tuple(roots),
             is_final=context.is_final,
             is_excluded=make_exclude_predicate(context.settings, adapter.name),
-            weight=LIGHT_BATCH_WEIGHT if context.is_light else BATCH_WEIGHT,
-            slice=LIGHT_SLICE if context.is_light else None,
+            weight=DAEMON_BATCH_WEIGHT if context.is_daemon else BATCH_WEIGHT,
+            slice=DAEMON_SLICE if context.is_daemon else None,
             failures=context.failures,
             on_progress=context.on_progress,
         )

@@ -108,7 +108,7 @@ class RelationsSync(Stage):
             clock=context.clock,
             failures=context.failures,
             retry_delays=DAEMON_RETRY_DELAYS_SECONDS
-            if context.is_light
+            if context.is_daemon
             else RETRY_DELAYS_SECONDS,
         )
 

@@ -34,7 +34,7 @@ class ThreadMove(NamedTuple):
     """Paths under the old id, relative to the folder."""
 
 
-class LeftFolder(NamedTuple):
+class OldFolder(NamedTuple):
     """Thread whose files moved to another folder, and the folder that it left."""
 
     key: SessionKey
@@ -234,28 +234,28 @@ class RelationsLedger:
             for *key, old_id, new_id, folder, files in rows
         ]
 
-    def list_left_folders(self) -> list[LeftFolder]:
+    def list_old_folders(self) -> list[OldFolder]:
         """List the threads whose files in an earlier folder may still exist."""
         rows = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, s.thread_id, l.folder "
             "FROM left_folder l JOIN session s ON s.id = l.session"
         )
         return [
-            LeftFolder(SessionKey(*key), thread_id, folder)
+            OldFolder(SessionKey(*key), thread_id, folder)
             for *key, thread_id, folder in rows
         ]
 
-    def mark_left(self, left: LeftFolder) -> None:
+    def mark_cleared(self, old: OldFolder) -> None:
         """Record that no file remains in the earlier folder.
 
         Mark one of the threads that remain there as due, to update the folder's index.
         """
         query = "DELETE FROM left_folder WHERE session = ?"
-        self._db.execute(query, (find_stream(self._db, left.key),))
+        self._db.execute(query, (find_stream(self._db, old.key),))
         self._db.execute(
             "UPDATE collected SET is_due = 1 WHERE session = "
             "(SELECT max(id) FROM session WHERE folder = ? AND source = 'main')",
-            (left.folder,),
+            (old.folder,),
         )
 
     def mark_moved(self, key: SessionKey) -> None:

@@ -234,7 +234,7 @@ class TranscriptLedger:
     def change_folder(self, session: SessionKey, folder: bytes) -> None:
         """Change the folder of a thread with files, and make all of them due.
 
-        The old folder is stored until `RelationsLedger.mark_left`.
+        The old folder is stored until `RelationsLedger.mark_cleared`.
         """
         values = {"agent": session.agent, "id": session.session_id, "folder": folder}
         streams = "SELECT id FROM session WHERE agent = :agent AND session_id = :id"

@@ -93,7 +93,7 @@ def daemon(
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
 
         def make_flow():
-            return app.make_flow(store, reader, is_light=True)
+            return app.make_flow(store, reader, is_daemon=True)
 
         flow = make_flow()
         watcher = Watcher(flow.watched_roots, tmp_path / "canary", clock)

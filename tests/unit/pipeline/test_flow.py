@@ -205,7 +205,7 @@ def test_a_finished_unit_costs_at_most_four_write_transactions(
     builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(builder.prompt("say hello"), builder.answer("Hello."))
     with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
-        flow = app.make_flow(store, reader, is_light=True)
+        flow = app.make_flow(store, reader, is_daemon=True)
         flow.run(Budget())
         clock.advance(5)
         flow.run(Budget())

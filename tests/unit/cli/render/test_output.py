@@ -57,13 +57,15 @@ def test_ordinary_text_of_any_script_is_unchanged():
 
 
 def test_columns_with_wide_characters_are_aligned():
-    lines = list(format_table(("A", "B"), [("日本", "x"), ("ab", "y")], stretch=1))
+    lines = list(
+        format_table(("A", "B"), [("日本", "x"), ("ab", "y")], flexible_column=1)
+    )
 
     assert lines[1:] == ["日本  x", "ab    y"]
 
 
 def test_a_long_title_is_cut():
-    lines = list(format_table(("ID", "TITLE"), [("1", "x" * 500)], stretch=1))
+    lines = list(format_table(("ID", "TITLE"), [("1", "x" * 500)], flexible_column=1))
 
     assert max(map(len, lines)) <= 120
     assert lines[1].endswith("…")
@@ -104,7 +106,7 @@ def test_every_line_of_a_table_fits_and_its_columns_are_aligned(columns: int):
         format_table(
             (*HEADERS, "END"),
             [(*row, "|") for row in make_rows()],
-            stretch=3,
+            flexible_column=3,
             right_aligned=("TOOLS", "OUT"),
             droppable=DROPPABLE,
         )
@@ -118,7 +120,7 @@ def test_every_line_of_a_table_fits_and_its_columns_are_aligned(columns: int):
 @pytest.mark.parametrize("columns", [40, 60, 120], indirect=True)
 def test_droppable_columns_are_dropped_in_order(columns: int):
     header = next(
-        iter(format_table(HEADERS, make_rows(), stretch=3, droppable=DROPPABLE))
+        iter(format_table(HEADERS, make_rows(), flexible_column=3, droppable=DROPPABLE))
     )
 
     expected = {
@@ -133,7 +135,7 @@ def test_droppable_columns_are_dropped_in_order(columns: int):
 def test_the_first_column_and_numbers_are_never_cut(columns: int):
     row = ("thread-0123456789", "a long word of an agent", "title", "1234567")
     names = ("THREAD", "AGENT", "TITLE", "OUT")
-    _, line = format_table(names, [row], stretch=2, right_aligned=("OUT",))
+    _, line = format_table(names, [row], flexible_column=2, right_aligned=("OUT",))
 
     assert line.split()[0] == "thread-0123456789"
     assert line.split()[-1] == "1234567"
@@ -141,7 +143,7 @@ def test_the_first_column_and_numbers_are_never_cut(columns: int):
 
 def test_a_pipe_gets_every_column():
     header = next(
-        iter(format_table(HEADERS, make_rows(), stretch=3, droppable=DROPPABLE))
+        iter(format_table(HEADERS, make_rows(), flexible_column=3, droppable=DROPPABLE))
     )
 
     assert click.unstyle(header).split() == list(HEADERS)
@@ -169,7 +171,7 @@ def test_environment_variables_turn_colours_on_and_off(
 def test_without_a_stretch_column_the_widest_columns_are_cut_equally():
     rows = [["short", "a" * 200, "b" * 200]]
 
-    _, line = format_table(["one", "two", "three"], rows, stretch=None)
+    _, line = format_table(["one", "two", "three"], rows, flexible_column=None)
 
     first, second, third = line.split("  ")
     assert len(line) <= 120
@@ -181,7 +183,7 @@ def test_without_a_stretch_column_the_widest_columns_are_cut_equally():
 def test_columns_keep_a_minimum_width_even_if_lines_do_not_fit():
     names = [f"name{number}" for number in range(20)]
 
-    _, line = format_table(names, [["x" * 50] * 20], stretch=None)
+    _, line = format_table(names, [["x" * 50] * 20], flexible_column=None)
 
     assert {len(cell) for cell in line.split("  ")} == {12}
 
@@ -206,6 +208,8 @@ def test_json_escapes_control_characters_without_changing_the_value(
 @pytest.mark.parametrize("columns", [40, 120], indirect=True)
 @pytest.mark.parametrize("emoji", ["👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "1️⃣"])
 def test_emoji_stay_whole_in_a_table(columns: int, emoji: str):
-    _, line = format_table(("ID", "TITLE"), [("1", f"{emoji} family")], stretch=1)
+    _, line = format_table(
+        ("ID", "TITLE"), [("1", f"{emoji} family")], flexible_column=1
+    )
 
     assert f"{emoji} family" in line

@@ -1,4 +1,4 @@
-"""The left folders stage: delete the files of threads that moved to their project.
+"""The moved threads stage: delete the files of threads that moved to their project.
 
 Only the central tree is cleared. A project that a thread left is gone.
 """
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.session import SessionSummary
     from leslied.pipeline.stage import Budget, StageContext
-    from leslied.store import LeftFolder, Store, StoreReader
+    from leslied.store import OldFolder, Store, StoreReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftFolders(Stage):
-    """The left folders stage."""
+class MovedThreads(Stage):
+    """The moved threads stage."""
 
     store: Store
     reader: StoreReader
@@ -37,11 +37,11 @@ class LeftFolders(Stage):
     """The central tree."""
     clock: Clock
     failures: Failures = field(default_factory=Failures)
-    name = "left folders"
+    name = "moved threads"
     timing = Timing.ON_CHANGE
 
     @classmethod
-    def make(cls, context: StageContext) -> LeftFolders:
+    def make(cls, context: StageContext) -> MovedThreads:
         """Make the stage."""
         return cls(
             store=context.store,
@@ -55,30 +55,30 @@ class LeftFolders(Stage):
         """Delete what leslied wrote about threads in folders that they left."""
         report = Report()
         with self.store.relations() as ledger:
-            left_folders = ledger.list_left_folders()
-        for left in left_folders:
-            work = partial(self._clear, left, report)
-            self.failures.attempt("thread", left.thread_id, work, report.errors)
+            old_folders = ledger.list_old_folders()
+        for old in old_folders:
+            work = partial(self._clear, old, report)
+            self.failures.attempt("thread", old.thread_id, work, report.errors)
         return report
 
-    def _clear(self, left: LeftFolder, report: Report) -> None:
+    def _clear(self, old: OldFolder, report: Report) -> None:
         """Clear one folder; leave it to the next run if its lock is held."""
-        base = Path(os.fsdecode(left.folder))
-        session = self.reader.find_session(left.key)
+        base = Path(os.fsdecode(old.folder))
+        session = self.reader.find_session(old.key)
         # A thread returns if its project cannot be written to after all.
         has_left = session is not None and Path(session.folder) != base
         if session and has_left and base.is_relative_to(self.central):
-            self._keep_file_histories(base, left, session)
+            self._keep_file_histories(base, old, session)
             try:
-                self._remove_relations(base, left.thread_id)
+                self._remove_relations(base, old.thread_id)
             except LockBusyError:
                 report.has_more = True
                 return
             except SinkError:
                 pass  # Delete the files even if the relations cannot be written.
-            sinks.remove_central_thread(base, left.thread_id)
+            sinks.remove_central_thread(base, old.thread_id)
         with self.store.relations() as ledger:
-            ledger.mark_left(left)
+            ledger.mark_cleared(old)
 
     def _remove_relations(self, base: Path, thread_id: str) -> None:
         RelationsFile(
@@ -90,10 +90,10 @@ class LeftFolders(Stage):
         ).update(lambda data, _: remove_thread(data, thread_id))
 
     def _keep_file_histories(
-        self, base: Path, left: LeftFolder, session: SessionSummary
+        self, base: Path, old: OldFolder, session: SessionSummary
     ) -> None:
         """Copy the index of a thread's assets, which has the histories of its files."""
-        new_base, name = Path(session.folder), assets_file(left.thread_id)
+        new_base, name = Path(session.folder), assets_file(old.thread_id)
         data = sinks.read_file(base, name) or b""
         is_usable = 0 < len(data) <= sinks.MAX_READ_BYTES
         if is_usable and sinks.read_file(new_base, name) is None:

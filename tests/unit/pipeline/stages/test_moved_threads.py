@@ -1,4 +1,4 @@
-"""Test the left folders stage: the central tree has no files of threads that left."""
+"""Test the moved threads stage: the central tree has no files of threads that left."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leslied.layout import (
 )
 from leslied.model.record import SessionKey
 from leslied.pipeline import Report
-from leslied.pipeline.stages.left_folders import LeftFolders
+from leslied.pipeline.stages.moved_threads import MovedThreads
 from leslied.store import Store, StoreReader
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.unit.threads.test_context import ProjectBuilder
@@ -47,12 +47,12 @@ def leave(claude: ClaudeHome, old: Path, new: Path) -> Report:
             ledger.set_folder(KEY, os.fsencode(old))
             ledger.change_folder(KEY, os.fsencode(new))
         with StoreReader(claude.store_path) as reader:
-            stage = LeftFolders(
+            stage = MovedThreads(
                 store=store, reader=reader, central=central, clock=claude.clock
             )
             report = stage.run()
         with store.relations() as ledger:
-            assert bool(ledger.list_left_folders()) == report.has_more
+            assert bool(ledger.list_old_folders()) == report.has_more
     assert report.errors == {}
     return report
 
