@@ -103,10 +103,11 @@ def command(
     Trajectory Interchange Format) are for programs; leslie, devflow, chibi and
     weakincentives are for the tools of the same name.
 
-    Without -o, a single file is printed to standard output; --all, and formats that
-    consist of several files, need -o with a folder. A single file is written into PATH
-    if PATH is a folder or ends in /, else to PATH itself. With --all, filters select
-    sessions as in `leslied list`. Secrets are redacted unless --reveal is given.
+    Without -o, the export is printed to standard output. The formats leslie, devflow
+    and chibi write folders, as does --all: they need -o with a folder. Any other export
+    is one file; it is written into PATH if PATH is a folder or ends in /, else to PATH
+    itself. With --all, filters select sessions as in `leslied list`. Secrets are
+    redacted unless --reveal is given.
     """
     app = get_app(ctx)
     request = _ExportRequest(
