@@ -14,7 +14,7 @@ from leslied.redact.decoded_text import (
     has_escapes,
     hides_letters,
 )
-from leslied.redact.placeholders import is_placeholder
+from leslied.redact.placeholders import is_example, is_placeholder
 from leslied.redact.rules import RULES
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which the search for anchors does not accept."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
-_TAIL_LENGTH = 16
-_MIN_DISTINCT = 4
-"""A token whose end has fewer different characters is an example, such as `ghp_xxx`."""
 _KINDS_WITHOUT_PLACEHOLDERS = ("password-hash", "mnemonic")
 
 
@@ -144,7 +141,7 @@ def _make_secret(rule: Rule, text: str, start: int, end: int) -> Secret:
 def _is_exempt(rule: Rule, value: str) -> bool:
     """Return whether a value that a rule matched is only an example or placeholder."""
     if rule.tier == "definite" and rule.kind not in _KINDS_WITH_PLACEHOLDERS:
-        return "\n" not in value and len(set(value[-_TAIL_LENGTH:])) < _MIN_DISTINCT
+        return is_example(value)
     return rule.kind not in _KINDS_WITHOUT_PLACEHOLDERS and is_placeholder(
         value, rule.kind
     )

@@ -21,9 +21,10 @@ ALPHABETS = {
     "w": string.ascii_letters + string.digits + "_-",
     "z": string.ascii_lowercase + "234567",
     "9": string.digits,
+    "n": "023456789acdefghjkmnpqrstuvwxyz",
     "B": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
 }
-_FIELD = re.compile(r"\{(?:([abdhBUwz9])(\d+)|(uuid)|(pem))\}")
+_FIELD = re.compile(r"\{(?:([abdhnBUwz9])(\d+)|(uuid)|(pem))\}")
 _UUID = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
 _PEM_LINES = "\n".join(["{b64}"] * 5 + ["{b30}=="])
 
@@ -33,6 +34,9 @@ TOKENS = {
     "beamer": "b_{a44}",
     "bip32": "xprv9{a106}",
     "clickup": "pk_{98}_{U32}",
+    "mandrill": "md-{w22}",
+    "nats-seed": "SUA{U55}",
+    "nostr": "nsec1{n58}",
     "linkedin-secret": "WPL_AP1.{a16}.{a8}==",
     "firebase-messaging": "AAAA{a7}:APA91b{w134}",
     "adyen": "AQE{a80}-{a60}",
@@ -315,6 +319,10 @@ STRUCTURES = {
     "azure-registry": "{a42}+ACR{a8}",
     "minisign": "minisign encrypted secret key\n{b120}",
     "vault-unseal": "Unseal Key 1: {b44}",
+    "bitwarden-token": "0.{uuid}.{a30}:{b22}==",
+    "discord-bot": "MTA{a21}.Gx{a4}.{w38}",
+    "encoded-private-key": "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b88}",
+    "kubeadm-token": "kubeadm join 10.0.0.1:6443 --token {z6}.{z16}",
     "jwk": '"kty":"EC","d":"{w43}"',
     "kubernetes-key": "client-key-data: {b88}",
     "new-relic-license": "{h36}NRAL",
@@ -345,6 +353,7 @@ CONTEXTUAL = {
     "wifi-password": "WIFI:T:WPA;S:office;P:{a12};;",
     "password": 'password = "{a12}"',
     "secret": "API_TOKEN={a24}",
+    "table-secret": "| DB_PASSWORD | {a12} |",
     "xml-secret": "<password>{a12}</password>",
     "authorization": "Authorization: Bearer {a40}",
     "bearer": "curl -H bearer {a40}",

@@ -7,7 +7,15 @@ hash or an identifier alone does not belong here.
 
 from __future__ import annotations
 
-from leslied.redact.rules import context, key_blocks, named, structures, tokens
+from leslied.redact.rules import (
+    commands,
+    context,
+    files,
+    key_blocks,
+    named,
+    structures,
+    tokens,
+)
 from leslied.redact.rules._rule import Rule, Tier
 
 __all__ = ["RULES", "Rule", "Tier"]
@@ -18,4 +26,6 @@ RULES: tuple[Rule, ...] = (
     *tokens.RULES,
     *named.RULES,
     *context.RULES,
+    *commands.RULES,
+    *files.RULES,
 )

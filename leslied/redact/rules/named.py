@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from leslied.redact.rules._rule import UUID, WORD_END, Rule
 
-_ASSIGNMENT = r"[\w.\-]{0,30}[\"'`\]\s]{0,4}(?:=>|:=|==?|:|,|>)[\"'`\[(\s]{0,4}"
+_ASSIGNMENT = (
+    r"[\w.\-]{0,30}[\"'`\]\s]{0,4}(?:=>|:=|==?|:|,|>|\||\t|\s{1,3}value=)"
+    r"[\"'`\[(\s]{0,4}"
+)
 """Between a vendor's name and the value: the rest of the name, an operator, quotes."""
 
 _ROWS = (
@@ -14,7 +17,7 @@ _ROWS = (
     ("asana", "asana", r"(?:[a-z0-9]{32}|\d/\d{10,20}:[a-z0-9]{32})"),
     ("assemblyai", "assemblyai", "[a-f0-9]{32}"),
     ("aws-secret", "secret_access_key secretaccesskey aws_secret", "[\\w/+]{40}"),
-    ("azure-devops-token", "azure_devops azuredevops", "[a-z0-9]{52}"),
+    ("azure-devops-token", "azure_devops azure-devops azuredevops", "[a-z0-9]{52}"),
     ("bitly", "bitly", "[a-f0-9]{40}"),
     ("bittrex", "bittrex", "[a-f0-9]{32}"),
     (
@@ -104,7 +107,7 @@ _ROWS = (
 def _make_rule(kind: str, names: str, value: str) -> Rule:
     """Return the rule of values that are assigned to something of a vendor's name."""
     alternatives = "|".join(names.split())
-    digit = r"(?=[A-Za-z_.:|+/-]{0,40}\d)"
+    digit = r"(?=[A-Za-z_.:|+/-]{0,40}\d|[A-Za-z]{0,40}[A-Z]{2}[a-z]{1,2}[A-Z])"
     regex = f"(?i:{alternatives}){_ASSIGNMENT}(?P<secret>{digit}{value}){WORD_END}"
     return Rule(kind, tuple(names.split()), regex, after=200)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.redact.rules._rule import WORD_END, WORD_START, Rule
+from leslied.redact.rules._rule import UUID, WORD_END, WORD_START, Rule
 
 _BASE64_KEY = r"[A-Za-z0-9+/]{20,100}={0,2}"
 
@@ -79,6 +79,32 @@ _TOKENS = (
         r"\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}",
         lead=r"(?:sc|ext|scauth|authress)_\w{5,30}\.\w{4,6}",
         before=60,
+    ),
+)
+_UNPREFIXED_TOKENS = (
+    Rule(
+        "discord-bot",
+        (".g", ".x", ".y", ".z"),
+        rf"\.[GXYZ][\w-]{{5}}\.[\w-]{{27,40}}{WORD_END}",
+        lead=rf"{WORD_START}[MNO][\w-]{{22,26}}",
+    ),
+    Rule(
+        "bitwarden-token",
+        ("0.",),
+        rf"{WORD_START}0\.{UUID}\.[A-Za-z0-9]{{30}}:[A-Za-z0-9+/]{{22}}==",
+    ),
+    Rule(
+        "kubeadm-token",
+        ("--token ", "--token=", "--token: "),
+        rf"--token[ =](?P<secret>[a-z0-9]{{6}}\.[a-z0-9]{{16}}){WORD_END}",
+    ),
+    Rule(
+        "encoded-private-key",
+        # The words BEGIN and PRIVATE KEY in base64, which the first line always has.
+        ("ls0tls1crudjti",),
+        r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:BSSVZBVEUgS0VZ|UFJJVkFURSBLRV|QUklWQVRFIEtFW)"
+        r"[A-Za-z0-9+/]{0,8000}={0,2}",
+        after=9000,
     ),
 )
 _CONNECTION_STRINGS = (
@@ -159,4 +185,4 @@ _WEBHOOKS = tuple(
     )
 )
 
-RULES = _TOKENS + _CONNECTION_STRINGS + _WEBHOOKS
+RULES = _TOKENS + _UNPREFIXED_TOKENS + _CONNECTION_STRINGS + _WEBHOOKS

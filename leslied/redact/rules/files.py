@@ -1,0 +1,99 @@
+"""Secrets in files of a format of their own, such as netrc and Kubernetes manifests."""
+
+from __future__ import annotations
+
+from leslied.redact.rules._names import make_rule
+
+RULES = (
+    make_rule(
+        "netrc",
+        ("machine ", "default login"),
+        r"(?:machine\s{1,4}\S{1,120}|default)\s{1,8}login\s{1,4}\S{1,120}\s{1,8}"
+        r"password\s{1,4}(?P<secret>\S{1,200})",
+    ),
+    make_rule(
+        "pgpass",
+        (":5432:", ":5433:", ":3306:", ":6432:", ":*:"),
+        r":(?:5432|5433|3306|6432|\*):(?!\d{1,6}:\d)[\w.*-]{1,60}:[\w.*-]{1,60}:"
+        r"(?P<secret>[^\s:@/]{3,200})",
+        lead=r"[\w.*-]{1,100}",
+        before=100,
+    ),
+    make_rule(
+        "registry-auth",
+        ('"auth', "_auth", "_password"),
+        r"(?:\"auth ?\"\s{0,3}:\s{0,3}|_auth(?:Token)?\s?=\s?|_password\s?=\s?)\"?"
+        r"(?P<secret>[\w+/.-]{8,1000}={0,2})",
+        after=1100,
+    ),
+    make_rule(
+        "kubernetes-secret",
+        ("kind: secret",),
+        r"(?i:kind: Secret)\b[^{}]{0,400}?\n(?:data|stringData):"
+        r"(?P<secret>(?:\r?\n[ \t]{1,8}[\w.-]{1,80}: ?[^\n]{1,2000}){1,40})",
+        after=8000,
+    ),
+    make_rule(
+        "kubernetes-secret",
+        ("\ndata:", "\nstringdata:"),
+        r"\n(?:data|stringData):(?P<secret>(?:\r?\n[ \t]{1,8}[\w.-]{1,80}: ?"
+        r"[A-Za-z0-9+/=\"']{4,2000}){1,40})(?=[\s\S]{0,400}kind: Secret)",
+        after=8000,
+    ),
+    make_rule(
+        "otp-secret",
+        ("otpauth://",),
+        r"otpauth://[^\s\"'<>]{1,200}?[?&]secret=(?P<secret>[A-Za-z2-7]{8,128})",
+    ),
+    make_rule(
+        "password-hash",
+        (
+            "$2a$",
+            "$2b$",
+            "$2y$",
+            "$1$",
+            "$5$",
+            "$6$",
+            "$y$",
+            "$apr1$",
+            "$argon2",
+            "{sha}",
+        ),
+        r"(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:[156]|y|apr1)\$[^\s$:\"']{1,40}\$"
+        r"(?:[^\s$:\"']{1,40}\$)?[./A-Za-z0-9]{20,100}|\$argon2(?:id|i|d)\$[^\s:\"']{40,300}"
+        r"|\{SHA\}[A-Za-z0-9+/]{27}=)",
+    ),
+    make_rule(
+        "mnemonic",
+        ("mnemonic", "seed phrase", "recovery phrase", "seed_phrase", "seed words"),
+        r"(?i:mnemonic|(?:seed|recovery)[ _](?:phrase|words))[\w ]{0,12}[\"'`]?\s{0,2}"
+        r"[:=]\s{0,3}[\"'`\[]?(?P<secret>[a-z]{3,8}(?:[ ,\"']{1,4}[a-z]{3,8}){11,23})",
+        after=400,
+    ),
+    make_rule(
+        "connection-string",
+        ("password", "pwd"),
+        r"(?:(?i:password)|[Pp]wd)\s?=\s?(?P<secret>[^;\s\"'<>{}$()\[\]]{3,200}+)(?=;)",
+    ),
+    make_rule(
+        "connection-string",
+        ("password", "pwd"),
+        r"(?:(?i:password)|[Pp]wd)\s?=\s?(?P<secret>[^;\s\"'<>{}$()\[\]]{3,200})",
+        lead=r";\s?(?:[A-Za-z]{1,12} )?",
+    ),
+    make_rule(
+        "ansible-vault",
+        ("$ansible_vault;",),
+        r"\$ANSIBLE_VAULT;[\d.]{3};AES256"
+        r"(?P<secret>(?:(?:<br>)?[^0-9a-f]{1,16}[0-9a-f]{20,81}){1,400})",
+        after=16_000,
+    ),
+    make_rule(
+        "query-secret",
+        ("token=", "key=", "secret=", "code=", "auth="),
+        r"(?i:token|key|secret|code|auth)="
+        r"(?P<secret>(?=[A-Za-z%._-]{0,40}\d)[\w%.~+/-]{12,1000}={0,2})",
+        lead=r"[?&][\w.-]{0,24}",
+        after=1100,
+    ),
+)

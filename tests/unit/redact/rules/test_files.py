@@ -1,0 +1,29 @@
+"""Secrets in files of a format of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.redact import Redactor
+
+redact = Redactor(b"key").redact
+
+
+def test_the_password_of_a_netrc_line_is_redacted():
+    redacted = redact("machine a.example login me password Gr4nite")
+
+    assert redacted.startswith("machine a.example login me password [REDACTED:netrc:")
+
+
+@pytest.mark.parametrize("prefix", ["", "> ", "+", "    "])
+def test_a_vault_is_redacted_whatever_precedes_its_lines(prefix: str):
+    line = "3331616565386434" * 5
+    text = f"{prefix}$ANSIBLE_VAULT;1.1;AES256\n{prefix}{line}\n{prefix}{line}"
+
+    assert line not in redact(text)
+
+
+def test_an_account_without_password_is_not_a_database_password():
+    line = "daemon:*:19110:0:99999:7:::"
+
+    assert redact(line) == line
