@@ -33,7 +33,20 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Replace every recognized secret in the text with `[REDACTED:kind:hash]`."""
-        secrets = self.find(text)
+        return self._replace(text, self.find(text))
+
+    def redact_prefix(self, text: str, length: int) -> str:
+        """Return the first `length` characters of the redacted text."""
+        end = length
+        while True:
+            secrets = self._finder.find_in_prefix(text, end)
+            end = max(end, secrets[-1].end) if secrets else end
+            redacted = self._replace(text[:end], secrets)
+            if len(redacted) >= length or end >= len(text):
+                return redacted[:length]
+            end += length - len(redacted)
+
+    def _replace(self, text: str, secrets: list[Secret]) -> str:
         if not secrets:
             return text
         parts: list[str] = []

@@ -16,16 +16,26 @@ from leslied.redact.decoded_text import (
 )
 from leslied.redact.placeholders import is_example, is_placeholder
 from leslied.redact.rules import RULES
+from leslied.redact.rules._rule import MAX_SHORT_MATCH
+from leslied.redact.rules.key_blocks import has_key_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from leslied.redact.rules import Rule
 
+    Anchors = list[tuple[int, int, int]]
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which the search for anchors does not accept."""
+_LOOKAHEAD = 2 * MAX_SHORT_MATCH
+"""Number of characters after a prefix that decide what is secret in it, mostly."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
 _KINDS_WITHOUT_PLACEHOLDERS = ("password-hash", "mnemonic")
+
+
+class _WindowTooSmallError(Exception):
+    """The start of a text is not enough to find the secrets in it."""
 
 
 class Secret(NamedTuple):
@@ -56,43 +66,79 @@ class SecretFinder:
         self._rules = list(self._rules_by_anchor.values())
         anchors = AhoCorasick(list(self._rules_by_anchor))
         self._search = anchors.find_matches_as_indexes
+        self._long_anchors = frozenset(
+            number
+            for number, rules in enumerate(self._rules)
+            if any(rule.is_long for rule in rules)
+        )
 
     def find(self, text: str) -> list[Secret]:
         """Return the secrets in a text, in order; they do not overlap."""
+        return self._find(text, 0)
+
+    def find_in_prefix(self, text: str, length: int) -> list[Secret]:
+        """Return the secrets that begin in the first `length` characters of a text.
+
+        Look at few of the characters that follow, unless a secret may be long.
+        """
+        window = text[: length + _LOOKAHEAD]
+        try:
+            secrets = self._find(window, length if len(window) < len(text) else 0)
+        except _WindowTooSmallError:
+            secrets = self.find(text)
+        return [secret for secret in secrets if secret.start < length]
+
+    def _find(self, text: str, length: int) -> list[Secret]:
+        """Return the secrets in a text, which may be cut.
+
+        Raises _WindowTooSmallError if a secret in its first `length` characters may
+        depend on what was cut off. With a length of 0, the text is whole.
+        """
         if not has_escapes(text):
-            secrets = list(self._find_written(text))
+            secrets = list(self._find_written(text, length))
             return _merge(secrets) if secrets else secrets
         flat = flatten(text)
-        anchors = self._find_anchors(flat.text)
+        anchors = self._find_anchors(flat.text, length)
         secrets = list(self._find_at(anchors, flat.text))
         if hides_letters(text) or (anchors and "\\" in text):
             decoded = decode(text)
-            for secret in self._find_written(decoded.text):
+            for secret in self._find_written(decoded.text, length):
                 start, end = decoded.find_original(secret.start, secret.end)
                 secrets.append(secret._replace(start=start, end=end))
         if secrets and "\\" in text:
             # A quote or a backslash may be part of the secret itself.
-            secrets += self._find_written(text)
+            secrets += self._find_written(text, length)
         return _merge(secrets)
 
-    def _find_anchors(self, text: str) -> list[tuple[int, int, int]]:
+    def _find_anchors(self, text: str, length: int) -> Anchors:
         """Return the number, start and end of every anchor in a text."""
         lowered = text.lower()
         if len(lowered) != len(text):
             # Some characters become two in lower case; the others keep their place.
             lowered = "".join(c.lower() if c.isascii() else c for c in text)
         try:
-            return self._search(lowered, overlapping=True)
+            anchors = self._search(lowered, overlapping=True)
         except UnicodeEncodeError:
-            return self._search(_SURROGATE.sub("?", lowered), overlapping=True)
+            anchors = self._search(_SURROGATE.sub("?", lowered), overlapping=True)
+        if length and self._needs_more(anchors, text, length):
+            raise _WindowTooSmallError
+        return anchors
 
-    def _find_written(self, text: str) -> Iterator[Secret]:
+    def _needs_more(self, anchors: Anchors, text: str, length: int) -> bool:
+        """Return whether a long secret may begin in the first characters of a text."""
+        last = length + MAX_SHORT_MATCH
+        if len(text) < last or has_key_line(text, last):
+            return True
+        return any(
+            number in self._long_anchors and start < last
+            for number, start, _ in anchors
+        )
+
+    def _find_written(self, text: str, length: int) -> Iterator[Secret]:
         """Yield the secrets that are written without escapes."""
-        return self._find_at(self._find_anchors(text), text)
+        return self._find_at(self._find_anchors(text, length), text)
 
-    def _find_at(
-        self, anchors: list[tuple[int, int, int]], text: str
-    ) -> Iterator[Secret]:
+    def _find_at(self, anchors: Anchors, text: str) -> Iterator[Secret]:
         """Yield the secrets at these anchors."""
         searched: dict[int, int] = {}
         for anchor, position, _ in anchors:

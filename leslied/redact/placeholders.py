@@ -6,7 +6,7 @@ import re
 
 _TEMPLATE = re.compile(
     r"^(?:\$[\w{(]|!|%[\w{(]|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
-    r"ENV\[|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w{1,12}://[^\s:@]+$|[\w.]+\(.*\)$)"
+    r"ENV\[|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w{1,12}://[^\s:@]+$|vault:|[\w.]+\(.*\)$)"
 )
 _PLACEHOLDERS = re.compile(
     r"(?i)^(?:changeme|change[_-]?(?:me|this|it)\w*|your[_\- ]?[a-z_-]*|"

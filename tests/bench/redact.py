@@ -2,9 +2,10 @@
 
     python tests/bench/redact.py [FOLDER]
 
-The samples of `tests/support/labelled_secrets.py` are put into every position. As text
-without secrets serve its negatives, the source code and lock files of this repository,
-the code of the installed packages, and the files in a folder of your choice.
+There are two labelled sets: `tests/support/labelled_secrets.py`, and
+`tests/support/held_out_secrets.py`, which was written without sight of the rules. As
+text without secrets serve their negatives, this repository's source code and lock
+files, the code of the installed packages, and the files in a folder of your choice.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from leslied.redact import Redactor
 from leslied.redact.find import load_finder
+from tests.support import held_out_secrets
 from tests.support.labelled_secrets import (
     CONTEXTUAL,
     DEFINITE,
@@ -29,33 +31,60 @@ from tests.support.labelled_secrets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tests.support.labelled_secrets import Sample
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 _SEEDS = range(3)
+_MAX_POSITIONS = 8
 
 
-def measure_recall(
-    tier: str,
-    samples: Mapping[str, Callable[[Random], Sample]],
-    redact: Callable[[str], str],
-) -> None:
-    """Print the share of samples whose secrets are gone, in all and by position."""
-    redacted, total = Counter[str](), Counter[str]()
-    for kind, make in samples.items():
-        for seed in _SEEDS:
-            sample = make(Random(f"{kind} {seed}"))
-            for name, embed in POSITIONS.items():
-                output = redact(embed(sample.text))
-                is_redacted = not any(survives(s, output) for s in sample.secrets)
-                redacted[name] += is_redacted
-                total[name] += 1
-    count = total.total()
-    print(f"{tier}: {redacted.total() / count:.2%} of {count} ({len(samples)} kinds)")
-    for name in sorted(total, key=lambda name: redacted[name] / total[name]):
-        print(f"  {redacted[name] / total[name]:7.2%}  {name}")
+Row = tuple[str, str, str, bool]
+"""Tier, kind and position of a sample, and whether its secrets are gone."""
+
+
+def check_labelled(redact: Callable[[str], str]) -> Iterator[Row]:
+    """Yield a row for every kind, seed and position of the labelled set."""
+    for tier, samples in (("definite", DEFINITE), ("contextual", CONTEXTUAL)):
+        for kind, make in samples.items():
+            for seed in _SEEDS:
+                sample = make(Random(f"{kind} {seed}"))
+                for position, embed in POSITIONS.items():
+                    output = redact(embed(sample.text))
+                    is_gone = not any(survives(s, output) for s in sample.secrets)
+                    yield tier, kind, position, is_gone
+
+
+def check_held_out(redact: Callable[[str], str]) -> Iterator[Row]:
+    """Yield a row for every sample of the held-out set."""
+    for tier, kind, position, text, secret in held_out_secrets.generate():
+        yield tier, kind, position, secret not in redact(text)
+
+
+def print_recall(name: str, rows: Iterable[Row], negatives: Sequence[str]) -> None:
+    """Print recall and precision by tier, the worst positions, and false redactions."""
+    rows = list(rows)
+    wrong = {text: found for text in negatives if (found := load_finder().find(text))}
+    for tier in ("definite", "contextual"):
+        ours = [row for row in rows if row[0] == tier]
+        gone = sum(row[3] for row in ours)
+        false = sum(
+            secret.is_definite == (tier == "definite")
+            for found in wrong.values()
+            for secret in found
+        )
+        print(
+            f"{name}, {tier}: recall {gone / len(ours):.2%} of {len(ours)} "
+            f"({len({row[1] for row in ours})} kinds), "
+            f"precision {gone / (gone + false):.2%} ({false} false redactions)"
+        )
+        total = Counter(row[2] for row in ours)
+        found = Counter(row[2] for row in ours if row[3])
+        worst = sorted(total, key=lambda position: found[position] / total[position])
+        for position in worst[:_MAX_POSITIONS]:
+            print(f"  {found[position] / total[position]:7.2%}  {position}")
+    print(f"{name}, negatives: {len(wrong)} of {len(negatives)} redacted")
+    for text in wrong:
+        print(f"  {text!r}")
 
 
 def measure_false_redactions(name: str, texts: Iterable[str]) -> None:
@@ -84,12 +113,9 @@ def read_files(folder: Path, *patterns: str) -> Iterable[str]:
 def main() -> None:
     """Measure and print everything."""
     redact = Redactor(b"key").redact
-    measure_recall("definite", DEFINITE, redact)
-    measure_recall("contextual", CONTEXTUAL, redact)
-    wrong = [text for text in NEGATIVES if redact(text) != text]
-    print(f"negatives: {len(wrong)} of {len(NEGATIVES)} redacted")
-    for text in wrong:
-        print(f"  {text!r}")
+    print_recall("labelled", check_labelled(redact), NEGATIVES)
+    negatives = [text for _, text in held_out_secrets.generate_negatives()]
+    print_recall("held out", check_held_out(redact), negatives)
     measure_false_redactions("this code", read_files(ROOT / "leslied", "*.py"))
     measure_false_redactions("lock files", read_files(ROOT, "*.lock"))
     packages = Path(sys.prefix) / "lib"

@@ -21,14 +21,41 @@ ALPHABETS = {
     "w": string.ascii_letters + string.digits + "_-",
     "z": string.ascii_lowercase + "234567",
     "9": string.digits,
+    "k": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "n": "023456789acdefghjkmnpqrstuvwxyz",
     "B": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
 }
-_FIELD = re.compile(r"\{(?:([abdhnBUwz9])(\d+)|(uuid)|(pem))\}")
+_FIELD = re.compile(r"\{(?:([abdhknBUwz9])(\d+)|(uuid)|(pem))\}")
 _UUID = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
 _PEM_LINES = "\n".join(["{b64}"] * 5 + ["{b30}=="])
 
 TOKENS = {
+    "bitbucket-server": "BBDC-{a44}",
+    "cal-com": "cal_live_{h32}",
+    "configcat": "configcat-sdk-1/{w22}/{w22}",
+    "daytona": "dtn_{h64}",
+    "defined-networking": "dnkey-{U26}-{U52}",
+    "endor": "endr+{w16}",
+    "fleetbase": "flb_live_{a20}",
+    "flexport": "shltm_{w40}",
+    "gitbook": "gb_api_{a40}",
+    "inngest": "signkey-prod-{h64}",
+    "intercom-token": "dG9rOj{b54}=",
+    "luma": "luma-{uuid}-{h8}",
+    "n8n": "n8n_api_{h80}",
+    "pubnub": "sec-c-{a48}",
+    "runway": "key_{h128}",
+    "salad": "salad_cloud_user_{a40}",
+    "salesforce-refresh": "5Aep861{a90}",
+    "slack-workflow": "xwfp-{912}-{a40}",
+    "snyk-token": "snyk_uat.{h8}.{w60}",
+    "socket": "sktsec_{w40}_api",
+    "sonarqube-cloud": "sqco_{a59}",
+    "sourcegraph-cody": "slk_{h64}",
+    "trigger-dev": "tr_dev_{a24}",
+    "trufflehog": "thog-key-{h16}",
+    "vercel-blob": "vercel_blob_rw_{a16}_{a30}",
+    "vercel-env": "vercel_pat_{a40}",
     "amazon-mws": "amzn.mws.{uuid}",
     "axiom": "xaat-{uuid}",
     "beamer": "b_{a44}",
@@ -232,6 +259,12 @@ TOKENS = {
     "zuplo": "zpka_{a32}_{h8}",
 }
 NAMED = {
+    "ably": "ABLY_KEY={a6}.{a6}:{w43}",
+    "agora": "AGORA_KEY={h32}",
+    "alchemy": "ALCHEMY_KEY={w32}",
+    "bitcoin-key": "WALLET_WIF=L{k51}",
+    "fal": "FAL_KEY={uuid}:{h32}",
+    "gladia": "GLADIA_KEY={uuid}",
     "calendly": "CALENDLY_KEY={w43}",
     "convex": "CONVEX_DEPLOY_KEY=prod:acme-1|{a60}",
     "azure-devops-token": "AZURE_DEVOPS_EXT_PAT={z52}",
@@ -316,6 +349,9 @@ NAMED = {
     "zhipu": "ZHIPU_KEY={h32}.{a16}",
 }
 STRUCTURES = {
+    "azure-service-key": "{w44}AzFu{w6}==",
+    "encoded-jwt": "ZXlKaGJHY2lPaU{b80}",
+    "new-relic-mobile": "AA{h40}-NRMA",
     "azure-registry": "{a42}+ACR{a8}",
     "minisign": "minisign encrypted secret key\n{b120}",
     "vault-unseal": "Unseal Key 1: {b44}",
@@ -345,6 +381,7 @@ STRUCTURES = {
     "webhook": "https://hooks.slack.com/services/T{U8}/B{U8}/{a24}",
 }
 CONTEXTUAL = {
+    "environment-key": "SEARCH_KEY={h32}",
     "call-secret": 'smtp.login("me", "{a12}")',
     "default-secret": 'env.JWT_SECRET || "{a32}"',
     "declared-secret": "ENV SECRET_KEY {a32}",

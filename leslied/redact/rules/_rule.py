@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Tier = Literal["definite", "contextual"]
 
+MAX_SHORT_MATCH = 800
+"""Number of characters that most matches have at most."""
 WORD_START = r"(?<![A-Za-z0-9])"
 """Matches where no letter or digit precedes; `_` and `*` may be Markdown."""
 WORD_END = r"(?![A-Za-z0-9])"
@@ -42,6 +44,11 @@ class Rule:
     find_end: Callable[[str, int], int] | None = None
     """Function that returns the secret's end, for the text and the match's end."""
     tier: Tier = "definite"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether matches may be so long that a part of the text does not suffice."""
+        return self.find_end is not None or self.before + self.after > MAX_SHORT_MATCH
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

@@ -88,6 +88,15 @@ RULES = (
         r"(?:bindpw|rootpw|bind_pw)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
     ),
     make_rule(
+        "environment-key",
+        ("_key=", "_key =", "_key:", "_key': '", '_key": "', "_key', '"),
+        r"_KEY[\"']?\s?[=:,]\s{0,3}[\"']?(?P<secret>(?=[^\s]{0,40}\d)"
+        r"(?=[^\s]{0,40}[A-Za-z])[\w+/.:=-]{24,200})(?=[\s\"'`,;)\]}]|$)",
+        lead=r"(?:^|[^A-Z0-9_])(?!(?:[A-Z0-9]+_)*(?:PUBLIC|PUBLISHABLE|CACHE|PRIMARY|SORT|"
+        r"PARTITION|IDEMPOTENCY|REGISTRY|OBJECT|INDEX|HASH|GROUP|HOST|SSH|ROUTING)\Z)"
+        r"[A-Z][A-Z0-9_]{1,30}",
+    ),
+    make_rule(
         "wifi-password",
         ("wifi:", "snmp-server community"),
         r"(?:(?i:WIFI):[^\s]{0,100}?;?P:|snmp-server community )"

@@ -16,10 +16,19 @@ _MAX_HEADER_LINES = 8
 _NAME = r"PRIVATE KEY(?: BLOCK)? ?-{3,5}"
 _END = re.compile(rf"-{{3,5}} ?END [A-Z0-9 ]{{0,40}}{_NAME}")
 _LINE = re.compile(r"[^\r\n]*[\r\n]|[^\r\n]+")
-_RUN = re.compile(r"[A-Za-z0-9+/]{40,}={0,3}")
+_MIN_LINE_LENGTH = 40
+_RUN = re.compile(rf"[A-Za-z0-9+/]{{{_MIN_LINE_LENGTH},}}={{0,3}}")
 _LAST_LINE = re.compile(r"(?:^|[\W_]|\d\W)(?P<run>[A-Za-z0-9+/]{4,39}={0,3})\W*$")
 
 _MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8}")
+
+
+def has_key_line(text: str, end: int) -> bool:
+    """Return whether what may be a line of a key begins before `end`.
+
+    The last line of the key, which may follow far below, would tell.
+    """
+    return _RUN.search(text, 0, end + _MIN_LINE_LENGTH) is not None
 
 
 def _find_end(text: str, start: int) -> int:

@@ -15,6 +15,9 @@ _ALNUM = "[A-Za-z0-9]"
 _HEX = "[a-fA-F0-9]"
 _BASE64 = "[A-Za-z0-9+/]"
 _DOTTED = "[A-Za-z0-9_.=-]"
+_MAXIMUM = re.compile(r",(\d+)\}")
+_MARGIN = 200
+"""More characters than a prefix and the parts of a token of fixed length have."""
 _END = "(?![A-Za-z0-9]|[_-][A-Za-z0-9])"
 _DIGIT = r"(?=[A-Za-z_-]{0,40}\d)"
 """Requires a digit soon, where the prefix is also the start of names in programs."""
@@ -59,7 +62,7 @@ _AI = (
 _GIT_AND_CI = (
     ("atlassian", "ATATT3 ATCTT3 ATSTT3 ATTA", f"{_DOTTED}{{40,400}}"),
     ("bitbucket", "ATBB", f"{_DIGIT}{_ALNUM}{{24,40}}{_END}"),
-    ("buildkite", "bkua_ bkaa_ bkaj_ bkar_ bkct_ bkpt_", f"{_ANY}{{36,400}}"),
+    ("buildkite", "bkua_ bkaa_ bkaj_ bkar_ bkct_ bkpt_ bkat_", f"{_ANY}{{36,400}}"),
     ("circleci", "CCIPAT_ CCIPRJ_", f"{_ALNUM}{{20,24}}_{_HEX}{{36,44}}"),
     ("deepsource", "dsp_", f"{_ALNUM}{{32,48}}"),
     ("github", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_ALNUM}{{36,255}}"),
@@ -72,7 +75,7 @@ _GIT_AND_CI = (
     ("gitlab-job", "glcbt-", f"{_ALNUM}{{1,5}}_{_ANY}{{20,64}}"),
     ("gitlab-runner", "GR1348941", f"{_ANY}{{20,40}}"),
     ("harness", "pat. sat.", rf"{_ANY}{{22}}\.{_ALNUM}{{24}}\.{_ALNUM}{{20}}"),
-    ("heroku", "HRKU-AA", f"{_ANY}{{50,70}}"),
+    ("heroku", "HRKU-", f"(?:AA{_ANY}{{50,70}}|{UUID})"),
     ("infracost", "ico-", f"{_DIGIT}{_ALNUM}{{32}}{_END}"),
     ("mergify", "mergify_application_key_", f"{_ANY}{{40,200}}"),
     ("netlify", "nfp_ nfu_ nfo_ nfc_", f"{_ALNUM}{{36,48}}"),
@@ -81,14 +84,25 @@ _GIT_AND_CI = (
     ("render", "rnd_", f"{_DIGIT}{_ALNUM}{{28,36}}{_END}"),
     ("scalingo", "tk-us-", f"{_ANY}{{48}}"),
     ("sonar", "squ_ sqp_ sqa_", f"{_HEX}{{40}}"),
+    ("sonarqube-cloud", "sqco_", f"{_ALNUM}{{50,70}}"),
     ("sourcegraph", "sgp_", f"(?:(?:{_HEX}{{16}}|local)_)?{_HEX}{{40}}"),
+    ("sourcegraph-cody", "slk_", f"{_HEX}{{64}}"),
+    ("bitbucket-server", "BBDC-", "[A-Za-z0-9+/@_-]{40,50}"),
+    ("trigger-dev", "tr_dev_ tr_prod_ tr_stg_ tr_pat_", f"{_ALNUM}{{20,48}}{_END}"),
+    ("inngest", "signkey-prod- signkey-test- signkey-branch-", f"{_HEX}{{32,64}}"),
+    ("n8n", "n8n_api_", f"{_HEX}{{40,120}}"),
+    ("vercel-blob", "vercel_blob_rw_", f"{_ALNUM}{{10,24}}_{_ALNUM}{{20,50}}"),
+    ("vercel-env", "vercel_pat_", f"{_ALNUM}{{20,60}}"),
+    ("snyk-token", "snyk_uat. snyk_sat.", f"{_DOTTED}{{40,200}}"),
+    ("socket", "sktsec_", f"{_ANY}{{40,60}}"),
+    ("endor", "endr+", f"{_ANY}{{16,40}}"),
     ("aikido", "AIK_CI_ AIK_SECRET_", f"{_ALNUM}{{20,70}}"),
     ("vercel", "vcp_ vca_ vcr_ vci_ vck_", f"{_ANY}{{50,64}}"),
 )
 _PACKAGES = (
     ("artifactory", "AKCp", f"{_ALNUM}{{60,80}}"),
     ("artifactory-reference", "cmVmdGtu", f"{_ALNUM}{{50,64}}"),
-    ("clojars", "CLOJARS_", f"{_HEX}{{60}}"),
+    ("clojars", "CLOJARS_", "[a-z0-9]{60}"),
     ("cloudsmith", "csa_", f"{_HEX}{{30}}{_ALNUM}{{6}}"),
     ("crates-io", "cio", f"{_DIGIT}{_ALNUM}{{32}}{_END}"),
     ("docker", "dckr_pat_ dckr_oat_", f"{_ANY}{{24,40}}"),
@@ -131,7 +145,7 @@ _DATABASES = (
     ("mongodb-atlas", "mdb_sa_sk_", f"{_ANY}{{36,48}}"),
     ("neon", "napi_", f"{_ALNUM}{{60,70}}"),
     ("planetscale", "pscale_tkn_ pscale_oauth_ pscale_pw_", f"{_DOTTED}{{32,64}}"),
-    ("supabase", "sbp_", f"{_HEX}{{40}}"),
+    ("supabase", "sbp_ sbp_oauth_", f"{_HEX}{{40}}"),
     ("supabase-secret", "sb_secret_", f"{_ANY}{{28,40}}"),
     ("xata", "xau_", f"{_ALNUM}{{28,40}}"),
 )
@@ -153,6 +167,7 @@ _MESSAGING = (
     ),
     ("slack-app", "xapp-", r"\d-[A-Za-z0-9-]{20,250}"),
     ("slack-config", "xoxe- xoxe.", "[A-Za-z0-9-]{40,250}"),
+    ("slack-workflow", "xwfp-", "[A-Za-z0-9-]{40,250}"),
     ("slack-cookie", "xoxd-", "[A-Za-z0-9%+/_-]{40,400}={0,2}"),
     ("twilio", "SK", f"[0-9a-f]{{32}}{_END}"),
     ("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", r"(?=\w{1,100}[%=])[\w%=]{60,140}"),
@@ -192,13 +207,13 @@ _PAYMENTS = (
 )
 _OBSERVABILITY = (
     ("axiom", "xaat- xapt-", UUID),
-    ("datadog", "ddapp_", f"{_ALNUM}{{30,50}}"),
+    ("datadog", "ddapp_ ddpat_", f"{_ALNUM}{{30,50}}"),
     ("dynatrace", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
     ("grafana", "glc_", f"{_BASE64}{{32,400}}={{0,3}}"),
     ("grafana-account", "glsa_", f"{_ALNUM}{{32}}_{_HEX}{{8}}"),
     ("grafana-legacy", "eyJrIjoi", f"{_BASE64}{{60,400}}={{0,3}}"),
-    ("honeycomb", "hcaik_ hcxik_ hcxmk_ hcamk_ hcbik_", f"{_ALNUM}{{50,80}}"),
-    ("new-relic", "NRAK- NRII- NRJS- NRRA- NRAA-", f"{_ANY}{{19,48}}"),
+    ("honeycomb", "hcaik_ hcxik_ hcxmk_ hcamk_ hcbik_ hcalk_", f"{_ALNUM}{{50,80}}"),
+    ("new-relic", "NRAK- NRII- NRJS- NRRA- NRAA- NRBR- NRIQ-", f"{_ANY}{{19,48}}"),
     ("posthog", "phx_ phs_", f"{_ANY}{{40,60}}"),
     ("rootly", "rootly_", f"{_HEX}{{60,68}}"),
     ("sentry-org", "sntrys_", "[A-Za-z0-9+/=_-]{60,400}"),
@@ -206,14 +221,16 @@ _OBSERVABILITY = (
     ("statsig", "secret-", f"{_DIGIT}{_ALNUM}{{40,50}}{_END}"),
 )
 _SECRETS_AND_IDENTITY = (
-    ("1password", "ops_eyJ", f"{_ANY}{{100,2000}}={{0,3}}"),
+    ("1password", "ops_eyJ", "[A-Za-z0-9+/_-]{100,2000}={0,3}"),
     (
         "1password-key",
         "A3-",
         "[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
     ),
     ("adobe", "p8e- p8-", f"{_DIGIT}{_ANY}{{32}}{_END}"),
-    ("age", "AGE-SECRET-KEY-1", "[02-9A-HJ-NP-Z]{58}"),
+    ("age", "AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1", "[02-9A-HJ-NP-Z]{58,62}"),
+    ("configcat", "configcat-sdk-1/ configcat-proxy/", f"{_ANY}{{22}}/{_ANY}{{22}}"),
+    ("defined-networking", "dnkey-", f"{_ANY}{{26}}-{_ANY}{{52}}"),
     (
         "doppler",
         "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.",
@@ -239,8 +256,13 @@ _OTHER = (
     ("contentful", "CFPAT-", f"{_ANY}{{40,50}}"),
     ("devcycle", "dvc_server_", f"{_DIGIT}{_ANY}{{8,50}}"),
     ("dropbox", "sl.", f"{_DOTTED}{{120,1500}}"),
-    ("figma", "figd_ figr_ figo_", f"{_ANY}{{36,60}}"),
+    ("figma", "figd_ figr_ figo_ figp_", f"{_ANY}{{36,60}}"),
     ("frameio", "fio-u-", f"{_DOTTED}{{60,68}}"),
+    ("cal-com", "cal_live_", f"{_HEX}{{32}}"),
+    ("daytona", "dtn_", f"{_HEX}{{40,70}}"),
+    ("fleetbase", "flb_live_", f"{_ALNUM}{{20}}"),
+    ("flexport", "shltm_", f"{_ANY}{{40}}"),
+    ("gitbook", "gb_api_", f"{_ALNUM}{{30,60}}"),
     ("hubspot", "pat-na1- pat-na2- pat-eu1- pat-ap1-", UUID),
     ("intra42", "s-s4t2ud- s-s4t2af-", f"{_HEX}{{64}}"),
     ("ionic", "ion_", f"{_DIGIT}{_ALNUM}{{42}}{_END}"),
@@ -249,6 +271,13 @@ _OTHER = (
     ("lichess", "lip_", f"{_DIGIT}{_ALNUM}{{20,60}}"),
     ("linear", "lin_api_ lin_oauth_ lin_wh_", f"{_ALNUM}{{32,70}}"),
     ("mapbox", "sk.eyJ", rf"{_ANY}{{40,200}}\.{_ANY}{{20,30}}"),
+    ("intercom-token", "dG9rOj", f"{_BASE64}{{50,58}}={{0,2}}"),
+    ("luma", "luma-", f"{UUID}-{_HEX}{{8,64}}"),
+    ("pubnub", "sec-c-", f"(?:{UUID}|{_ALNUM}{{48}})"),
+    ("runway", "key_", f"{_HEX}{{120,140}}"),
+    ("salad", "salad_cloud_", f"{_ALNUM}{{1,7}}_{_ALNUM}{{7,235}}"),
+    ("salesforce-refresh", "5Aep861", r"[\w.=]{60,200}"),
+    ("trufflehog", "thog-key-", f"{_HEX}{{16}}"),
     ("mandrill", "md-", f"{_DIGIT}{_ANY}{{22}}{_END}"),
     ("nostr", "nsec1", "[02-9ac-hj-np-z]{58}"),
     ("nats-seed", "SUA SAA SOA SNA SCA SXA", f"{_DIGIT}[A-Z2-7]{{55}}{_END}"),
@@ -274,7 +303,7 @@ def _make_rule(kind: str, prefixes: str, rest: str) -> Rule:
         kind,
         tuple(name.lower() for name in names),
         f"{WORD_START}(?:{alternatives}){rest}",
-        after=2100,
+        after=_MARGIN + sum(int(number) for number in _MAXIMUM.findall(rest)),
     )
 
 

@@ -1,0 +1,25 @@
+"""Redaction finds enough, and little else, in sets that were labelled by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied.redact import Redactor
+from tests.support.held_out_secrets import generate, generate_negatives
+
+redact = Redactor(b"key").redact
+
+
+@pytest.mark.parametrize(("tier", "floor"), [("definite", 0.99), ("contextual", 0.95)])
+def test_most_secrets_of_the_held_out_set_are_redacted(tier: str, floor: float):
+    rows = [(text, secret) for row, *_, text, secret in generate() if row == tier]
+
+    redacted = sum(secret not in redact(text) for text, secret in rows)
+
+    assert redacted / len(rows) >= floor
+
+
+def test_almost_no_harmless_text_is_redacted():
+    texts = [text for _, text in generate_negatives()]
+
+    assert sum(redact(text) != text for text in texts) <= len(texts) // 100
