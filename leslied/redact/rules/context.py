@@ -42,7 +42,7 @@ _QUOTED = (
 _BARE = r"(?P<secret>(?!\$)[^\s\"'`,;<>(){}\[\]\\]{4,400}+)(?=[\s\"'`,;<\\&)\]}]|$)"
 _BLOCK = r"(?:[>|]-?\s{1,12})?"
 """The start of a block scalar in YAML."""
-_SHELL_QUOTES = r"(?:'\"'\"'|'\\\\''|' '')?"
+_SHELL_QUOTES = r"(?:'\"'\"'|'\\''|' '')?"
 """A quote inside a quoted argument of a shell command."""
 _CELL = r"[\"'`*]{0,3}(?:[ ]{0,20}\||\t|,)[ ]{0,8}[\"'`]?"
 """Between the cells of a table, or the fields of CSV."""
