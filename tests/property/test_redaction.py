@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -12,6 +13,8 @@ import pytest
 
 from leslied.redact import Redactor
 from leslied.redact.find import load_finder
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.cli import LesliedRunner
 from tests.support.labelled_secrets import (
     CONTEXTUAL,
     DEFINITE,
@@ -46,6 +49,32 @@ def count_findings(texts: Iterable[str]) -> int:
 @pytest.mark.parametrize(("tier", "floor"), [("definite", 0.99), ("contextual", 0.9)])
 def test_most_secrets_are_redacted(tier: str, floor: float):
     assert fmean(measure_recall(tier, position) for position in POSITIONS) >= floor
+
+
+@pytest.mark.threat("S2")
+def test_no_part_of_a_secret_is_left_at_any_cut(
+    claude: ClaudeHome, project: Path, home: Path
+):
+    """Fill texts with secrets, so that every limit cuts one, at every character."""
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=datetime.now(UTC))
+    for at in range(len(secret) + 1):
+        short, long, longest = (
+            "x" * at + f" {secret}" * count for count in (25, 250, 1000)
+        )
+        claude.write(
+            builder.prompt(long),
+            builder.call("Bash", {"command": short}, f"toolu_{at}"),
+            builder.result(f"toolu_{at}", short),
+            builder.answer(longest),
+        )
+
+    assert LesliedRunner(home)("sync", "--stop-all").code == 0
+
+    transcripts = [path.read_text() for path in project.rglob("*.txt")]
+    parts = {secret[at : at + 8] for at in range(4, len(secret) - 8)}
+    assert len(transcripts) == len(secret) + 1
+    assert [part for text in transcripts for part in parts if part in text] == []
 
 
 @pytest.mark.threat("S4")
