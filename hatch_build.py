@@ -32,7 +32,7 @@ class LockedPackage(NamedTuple):
         return f"pkg:pypi/{self.name}@{self.version}"
 
 
-class SbomHook(BuildHookInterface):  # type: ignore[type-arg]
+class SbomHook(BuildHookInterface):
     """Hook that hatchling runs before it builds a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
