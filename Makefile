@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy coverage check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test hooks lock clean
+.PHONY: help setup run demo test test-heavy security coverage check lint types imports format fmt golden docs picture prices new-agent bench wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ test: setup ## run the tests, except heavy ones
 
 test-heavy: setup ## run the heavy tests: kill loop, browser, generated projects
 	$(BIN)/pytest -n auto -m heavy
+
+security: setup ## run the tests of the threat table and write docs/security.md
+	$(BIN)/python -m tests.support.threats -n auto
 
 coverage: setup ## run all tests and fail if coverage is too low
 	$(BIN)/coverage erase
@@ -89,12 +92,24 @@ wheel-test: ## install the wheel from dist/ in a fresh environment and try it
 	cd .wheel-test && HOME=$$PWD bin/leslied --version && HOME=$$PWD bin/leslied demo --fast
 	rm -rf .wheel-test
 
+reproducible: setup ## build wheel and source distribution twice and compare them
+	$(BIN)/pytest -n 0 -q tests/e2e/test_build.py
+
 hooks: setup ## run the quick checks before every git commit
 	$(BIN)/pre-commit install
 
-lock: ## resolve requirements.lock again (needs uv)
-	uv pip compile pyproject.toml --group dev --generate-hashes --universal \
-	  --python-version 3.11 --no-emit-index-url --no-header -q -o requirements.lock
+LOCK := uv pip compile --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header -q
+lock: ## resolve the lock files again (needs uv)
+	$(LOCK) pyproject.toml --group dev -o requirements.lock
+	$(LOCK) --group audit -o requirements-audit.lock
+
+.audit/.ready: requirements-audit.lock
+	$(PYTHON) -m venv .audit
+	.audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.lock
+	@touch $@
+
+audit: .audit/.ready ## look for known vulnerabilities of the locked packages (needs pypi.org)
+	@$(PYTHON) -m tests.support.audit .audit/bin/pip-audit requirements.lock
 
 clean: ## remove everything that make created
-	rm -rf .venv .wheel-test dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv .wheel-test .audit dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

@@ -32,6 +32,7 @@ NAMESPACE_DIRECTIVES = frozenset(
         "CapabilityBoundingSet",
         "InaccessiblePaths",
         "PrivateDevices",
+        "PrivateNetwork",
         "PrivateUsers",
         "ProtectClock",
         "ProtectControlGroups",

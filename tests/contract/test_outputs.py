@@ -253,6 +253,7 @@ def test_leslie_transcripts_can_be_parsed(session: Session):
         assert bool(document.source) == ("/subagents/" in path)
 
 
+@pytest.mark.threat("R2", "R3")
 @every_case
 def test_an_html_page_is_complete_and_loads_nothing(session: Session):
     page = render_main_text(session, "html")

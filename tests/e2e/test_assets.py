@@ -110,6 +110,7 @@ def test_a_second_sync_writes_no_files(leslied: LesliedRunner, project: Path):
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
 
 
+@pytest.mark.threat("S8")
 @pytest.mark.usefixtures("plan")
 def test_git_shows_only_files_that_the_agent_wrote(project: Path):
     command = ["git", "-C", str(project), "status", "--short", "-uall"]

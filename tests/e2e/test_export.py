@@ -83,6 +83,7 @@ def test_secrets_are_redacted_in_every_format(
         assert "[REDACTED:github:" in path.read_text() or path.name == "metadata.json"
 
 
+@pytest.mark.threat("S4")
 def test_a_secret_that_is_escaped_in_the_log_is_redacted(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
@@ -231,6 +232,7 @@ def test_a_stopped_session_is_exported_in_the_configured_formats(
     assert leslied("sync", "--json").json["data"]["exports_written"] == 0
 
 
+@pytest.mark.threat("P2")
 def test_exports_are_not_written_through_symlinks(
     leslied: LesliedRunner, builder: ClaudeLogBuilder
 ):

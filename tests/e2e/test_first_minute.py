@@ -113,7 +113,7 @@ def test_follow_prints_entries_and_the_id_of_their_session(
     assert "two" in output
 
 
-@pytest.mark.fault("S3")
+@pytest.mark.threat("S3")
 def test_no_command_prints_a_secret_without_reveal(
     leslied: LesliedRunner, claude: ClaudeHome
 ):

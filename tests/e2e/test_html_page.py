@@ -54,6 +54,7 @@ def browser() -> str:
     return path
 
 
+@pytest.mark.threat("R2", "R3")
 def test_the_page_runs_no_scripts_and_requests_nothing(
     page: str, browser: str, tmp_path: Path
 ):
@@ -80,6 +81,7 @@ def test_the_browser_reports_scripts_and_requests(browser: str, tmp_path: Path):
     assert any("evil.example" in url for url in result.requests)
 
 
+@pytest.mark.threat("R2", "R3")
 def test_text_of_a_log_is_escaped(page: str):
     assert "evil.example" in page
     for tag in ("<script", "<img", "<iframe", "<svg", 'href="javascript', 'href="data'):

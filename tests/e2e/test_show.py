@@ -81,7 +81,7 @@ def test_a_terminal_without_colours_gets_the_piped_output(
     assert output == leslied("show", "last").out
 
 
-@pytest.mark.fault("R1")
+@pytest.mark.threat("R1")
 def test_a_log_cannot_send_control_sequences_to_the_terminal(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
@@ -220,6 +220,7 @@ def test_units_of_a_chat_cannot_be_selected(leslied: LesliedRunner):
     assert "--unit, --first and --last need a session" in result.err
 
 
+@pytest.mark.threat("S1")
 def test_secrets_are_redacted_at_a_terminal_too(
     leslied: LesliedRunner, claude: ClaudeHome
 ):

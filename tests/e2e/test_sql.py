@@ -55,6 +55,7 @@ def test_json_rows_are_objects(leslied: LesliedRunner):
     assert (result.json["success"], result.json["warnings"]) == (True, [])
 
 
+@pytest.mark.threat("R4")
 def test_csv_cells_cannot_be_formulas(leslied: LesliedRunner):
     query = "SELECT content, -1 FROM transcript_entries WHERE role = 'assistant'"
 
@@ -64,6 +65,7 @@ def test_csv_cells_cannot_be_formulas(leslied: LesliedRunner):
     assert rows == [["content", "'-1"], ["", "-1"], ["'=cmd|' /C calc'!A0", "-1"]]
 
 
+@pytest.mark.threat("S1")
 @pytest.mark.parametrize("options", [[], ["--json"], ["--csv"]])
 def test_secrets_are_redacted_unless_revealed(
     leslied: LesliedRunner, options: list[str]
@@ -75,6 +77,7 @@ def test_secrets_are_redacted_unless_revealed(
     assert KEY in leslied("sql", query, *options, "--reveal").out
 
 
+@pytest.mark.threat("R1")
 def test_no_control_character_reaches_a_terminal(leslied: LesliedRunner):
     query = "SELECT content AS 'a\x1b[0m' FROM transcript_entries WHERE role = 'tool'"
 
@@ -154,6 +157,7 @@ def test_wrong_usage_is_reported_with_a_hint(leslied: LesliedRunner, args: list[
     assert hint.strip()
 
 
+@pytest.mark.threat("W7")
 def test_a_query_that_takes_too_long_is_stopped(leslied: LesliedRunner):
     endless_query = (
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "

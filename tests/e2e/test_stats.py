@@ -218,6 +218,7 @@ def test_since_until_and_limit_select_days(leslied_with_two_days: LesliedRunner)
     ]
 
 
+@pytest.mark.threat("R4")
 def test_csv_cells_cannot_be_formulas(claude: ClaudeHome, leslied: LesliedRunner):
     builder = ClaudeLogBuilder()
     claude.write(

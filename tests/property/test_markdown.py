@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -19,6 +20,7 @@ PIECES = [
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "300"))
 
 
+@pytest.mark.threat("R2", "R3")
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 def test_no_tag_image_or_heading_of_level_1_or_2_is_rendered(text: str):

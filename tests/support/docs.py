@@ -10,6 +10,7 @@ from leslied.agents import AgentAdapter, load_adapters
 from leslied.model.schema import make_record_schema, make_session_schema
 from leslied.model.source import Environment
 from leslied.store import VIEWS
+from tests.support import threats
 from tests.support.command_pages import format_command_table, render_pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,3 +106,4 @@ if __name__ == "__main__":
     (ROOT / "README.md").write_text(render_readme(), encoding="utf-8")
     write_pages()
     (ROOT / "docs/sql.md").write_text(render_sql_page(), encoding="utf-8")
+    threats.PAGE.write_text(threats.render_page(), encoding="utf-8")

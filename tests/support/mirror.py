@@ -24,6 +24,8 @@ REPOSITORY_TESTS = {
     "tests/unit/test_coverage_floors.py": "checks tests/support",
     "tests/unit/test_docs.py": "checks the documentation",
     "tests/unit/test_mirror.py": "checks tests/unit itself",
+    "tests/unit/test_supply_chain.py": "checks lock, build hook and workflows",
+    "tests/unit/test_threats.py": "checks the threat table",
 }
 """Test modules that do not belong to a single module, and why."""
 

@@ -13,7 +13,7 @@ from leslied import layout
 ID = "thread-1"
 
 
-@pytest.mark.fault("P3")
+@pytest.mark.threat("P3")
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "a\0", "é", "x" * 65, 3])
 def test_an_unsafe_folder_name_is_not_a_thread_id(name: Any):
     assert not layout.is_thread_id(name)
@@ -48,6 +48,7 @@ def test_a_path_outside_of_threads_has_no_thread(path: str):
     assert layout.split_thread_path(path) == ("", "")
 
 
+@pytest.mark.threat("S8")
 def test_git_ignores_what_leslied_writes_and_nothing_else(tmp_path: Path):
     written_by_leslied = [
         layout.GITIGNORE_FILE,

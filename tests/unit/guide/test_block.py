@@ -171,7 +171,7 @@ def test_removing_a_block_restores_the_text_around_it(
     assert remove_block(data, block) == remaining
 
 
-@pytest.mark.fault("P6")
+@pytest.mark.threat("P6")
 @pytest.mark.timeout(MAX_WAIT_SECONDS)
 @pytest.mark.parametrize(
     "line", [b"```a\n", b"```\n", b"~~~ ~\n", b"<leslie_system_guide \n", b"\n"]

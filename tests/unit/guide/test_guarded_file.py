@@ -66,7 +66,7 @@ def test_replacing_the_content_with_none_deletes_the_file(file: Path):
     assert not file.exists()
 
 
-@pytest.mark.fault("P6")
+@pytest.mark.threat("P6")
 def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
     """Links are never followed."""
     target = tmp_path / "elsewhere"
@@ -88,7 +88,7 @@ def test_the_hint_suggests_a_link_target_in_the_same_folder(file: Path):
     assert caught.value.hint == "To write to its target: leslied init --file CLAUDE.md"
 
 
-@pytest.mark.fault("P6")
+@pytest.mark.threat("P6")
 def test_the_other_name_of_a_hard_link_keeps_its_content(file: Path, tmp_path: Path):
     """A hard link in a project does not change a file outside of it."""
     target = tmp_path / "elsewhere"

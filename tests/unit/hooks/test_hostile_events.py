@@ -89,6 +89,7 @@ def list_spool(hook_events: HookEvents) -> list[str]:
     return [path.name for path in folder.iterdir()] if folder.exists() else []
 
 
+@pytest.mark.threat("X2")
 @pytest.mark.parametrize("value_name", HOSTILE_VALUES)
 def test_the_hook_exits_silently_and_the_spool_is_emptied(
     hook_events: HookEvents, claude: ClaudeHome, value_name: str
@@ -105,6 +106,7 @@ def test_the_hook_exits_silently_and_the_spool_is_emptied(
     assert list_spool(hook_events) == []
 
 
+@pytest.mark.threat("X2")
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("value_name", HOSTILE_VALUES)
 def test_one_hostile_field_does_no_harm(

@@ -47,6 +47,7 @@ def test_the_answer_is_written_to_standard_output(session: HookedSession):
     assert (result.returncode, result.stderr) == (0, b"")
 
 
+@pytest.mark.threat("X2")
 @pytest.mark.parametrize(
     "payload",
     [
@@ -72,6 +73,7 @@ def test_an_invalid_event_gets_no_answer(session: HookedSession, payload: bytes)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
+@pytest.mark.threat("X2")
 def test_without_a_usable_data_folder_the_program_exits_silently(
     session: HookedSession,
 ):
@@ -84,6 +86,7 @@ def test_without_a_usable_data_folder_the_program_exits_silently(
     assert [path.name for path in session.project.iterdir()] == [".git"]
 
 
+@pytest.mark.threat("X2")
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit", "Stop"])
 def test_the_program_succeeds_on_a_full_disk(session: HookedSession, name: str):
     """RLIMIT_FSIZE: every write fails, as on a full disk."""
@@ -99,6 +102,7 @@ def test_the_program_succeeds_on_a_full_disk(session: HookedSession, name: str):
     assert not [p for p in session.data.rglob("*") if p.is_file()]
 
 
+@pytest.mark.threat("X2")
 def test_the_program_exits_if_its_input_never_ends(session: HookedSession):
     """An alarm ends the program while it waits for the agent's pipe."""
     read_fd, write_fd = os.pipe()
@@ -117,6 +121,34 @@ def test_the_program_exits_if_its_input_never_ends(session: HookedSession):
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
+@pytest.mark.threat("X1")
+@pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit", "Stop"])
+@pytest.mark.parametrize(
+    "payload",
+    ["$(touch {})", "`touch {}`", "'; touch {}; '", '"; touch {} #', "|touch {}"],
+)
+def test_shell_syntax_in_an_event_is_not_executed(
+    session: HookedSession, tmp_path: Path, name: str, payload: str
+):
+    canary = tmp_path / "canary"
+    text = payload.format(canary)
+    fields = dict.fromkeys(session.event(name, prompt="", model="", source=""), text)
+    event = json.dumps(fields | {"hook_event_name": name}).encode()
+
+    result = subprocess.run(
+        ["/bin/sh", "-c", make_command(sys.executable, str(session.data), "file")],
+        input=event,
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        timeout=MAX_WAIT_SECONDS,
+    )
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+    assert not canary.exists()
+
+
+@pytest.mark.threat("X2")
 def test_the_program_succeeds_with_closed_streams(session: HookedSession):
     result = subprocess.run(
         ["/bin/sh", "-c", make_command(sys.executable, "/x", "file") + " <&- >&-"],
@@ -128,6 +160,7 @@ def test_the_program_succeeds_with_closed_streams(session: HookedSession):
     assert (result.returncode, result.stderr) == (0, b"")
 
 
+@pytest.mark.threat("X2")
 @pytest.mark.parametrize(
     ("old", "new"), [(sys.executable, "/gone/python"), ("program.py", "gone.py")]
 )
@@ -184,6 +217,7 @@ def add_thread_with_history(session: HookedSession) -> None:
     session.queue_message("look at this")
 
 
+@pytest.mark.threat("X2")
 @pytest.mark.parametrize(
     ("name", "answer_part"),
     [
@@ -232,6 +266,7 @@ def test_a_machine_prompt_gets_no_context(session: HookedSession, prefix: str):
     assert answer == b""
 
 
+@pytest.mark.threat("S7")
 def test_all_files_are_private(session: HookedSession):
     old_umask = os.umask(0)
     try:

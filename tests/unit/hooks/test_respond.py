@@ -136,6 +136,7 @@ def test_the_relations_file_can_assign_another_thread(session: HookedSession):
     assert '<thread_context thread="thread-def"' in text
 
 
+@pytest.mark.threat("P3", "X7")
 @pytest.mark.parametrize("name", ["../../etc", ".hidden", "a b", "", "x" * 65, 'a"b'])
 def test_an_invalid_thread_id_in_the_relations_file_is_ignored(
     session: HookedSession, name: str

@@ -55,6 +55,7 @@ SETTINGS_EXAMPLES = [
 ]
 
 
+@pytest.mark.threat("X3")
 @pytest.mark.parametrize("text", SETTINGS_EXAMPLES)
 def test_uninstalling_restores_every_byte(text: str):
     assert uninstall(install(text, COMMAND)) == text
@@ -69,6 +70,7 @@ def test_installing_twice_is_the_same_as_installing_once(text: str):
     assert all(COMMAND.is_current(command) for command in find_commands(once).values())
 
 
+@pytest.mark.threat("X3")
 @pytest.mark.parametrize("text", [t for t in SETTINGS_EXAMPLES if "//" not in t])
 def test_existing_settings_keep_their_values(text: str):
     before = json.loads(text.strip("\ufeff"))
@@ -129,6 +131,7 @@ def test_entries_of_another_installation_are_replaced():
     assert uninstall(new) == '{"model": "x"}'
 
 
+@pytest.mark.threat("X1", "X2")
 def test_the_command_is_quoted_and_never_blocks_a_prompt(tmp_path: Path):
     """Python exits with 2 if a program is missing, and 2 blocks the prompt."""
     command = next(iter(find_commands(install("{}", COMMAND)).values()))
@@ -137,6 +140,7 @@ def test_the_command_is_quoted_and_never_blocks_a_prompt(tmp_path: Path):
     assert command.endswith(" 2>/dev/null || true")
 
 
+@pytest.mark.threat("X3")
 @pytest.mark.parametrize(
     "text",
     [
@@ -194,6 +198,7 @@ def settings_texts(draw: Any) -> str:
     return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
 
 
+@pytest.mark.threat("X3")
 @given(settings_texts())
 def test_installing_and_uninstalling_any_file_restores_it(text: str):
     edited = install(text, COMMAND)
@@ -218,6 +223,7 @@ def test_an_update_preserves_the_mode_and_a_symbolic_link(tmp_path: Path):
     assert find_commands(target.read_text())
 
 
+@pytest.mark.threat("X3")
 def test_a_file_that_cannot_be_written_does_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -40,6 +40,7 @@ def hook_events(claude: ClaudeHome, clock: FakeClock, tmp_path: Path):
         )
 
 
+@pytest.mark.threat("S3")
 def test_the_spool_contains_no_text_of_the_conversation(tmp_path: Path):
     spool_event(tmp_path, "Stop", "/log", last_assistant_message="secret")
 

@@ -102,6 +102,7 @@ def test_a_name_that_is_not_utf8_is_recorded(store: Store, clock: FakeClock):
     assert Failures(store, clock).is_paused("source", "/home/\udcff.jsonl")
 
 
+@pytest.mark.threat("S3")
 def test_a_reason_names_the_type_of_an_exception_but_not_its_message():
     with pytest.raises(UnicodeDecodeError) as caught:
         b"secret \xff".decode()

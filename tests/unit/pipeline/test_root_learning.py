@@ -56,7 +56,7 @@ def test_a_link_is_learned_as_its_target(learner: RootLearner, tmp_path: Path):
     assert learner.learn(linked_log) == tmp_path / "elsewhere"
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_a_link_out_of_the_folder_is_not_learned(learner: RootLearner, tmp_path: Path):
     log = write_log(tmp_path / "elsewhere")
     log.unlink()
@@ -66,7 +66,7 @@ def test_a_link_out_of_the_folder_is_not_learned(learner: RootLearner, tmp_path:
     assert learner.learn(log) is None
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 @pytest.mark.parametrize("name", ["", "projects", "projects/-app"])
 def test_a_folder_that_others_can_write_to_is_not_learned(
     learner: RootLearner, tmp_path: Path, name: str
@@ -77,7 +77,7 @@ def test_a_folder_that_others_can_write_to_is_not_learned(
     assert learner.learn(log) is None
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_a_log_of_another_user_is_not_learned(
     learner: RootLearner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -87,12 +87,12 @@ def test_a_log_of_another_user_is_not_learned(
     assert learner.learn(log) is None
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_leslieds_own_files_are_not_learned(learner: RootLearner, tmp_path: Path):
     assert learner.learn(write_log(tmp_path / "data" / "archive")) is None
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_a_pipe_is_not_learned(learner: RootLearner, tmp_path: Path):
     log = write_log(tmp_path / "elsewhere")
     log.unlink()

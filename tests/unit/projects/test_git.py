@@ -50,7 +50,7 @@ def test_a_working_tree_of_a_bare_repository_belongs_to_it(
     assert find_repository(str(tree)) == Repository(tree, bare)
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_a_repository_that_does_not_name_the_working_tree_does_not_own_it(
     repository: Path, tmp_path: Path
 ):
@@ -73,13 +73,13 @@ def test_a_submodule_is_a_repository_of_its_own(repository: Path, tmp_path: Path
     assert read_head(git_dir) == git(submodule, "rev-parse", "HEAD")
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 @pytest.mark.parametrize("folder", ["", "relative", "/a\0b", "/a/../b", "/nowhere/x"])
 def test_an_invalid_folder_has_no_repository(folder: str):
     assert find_repository(folder) is None
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 @pytest.mark.parametrize("content", [b"", b"\xff\0", b"gitdir: ", b"gitdir: /a\0b"])
 def test_a_damaged_git_file_marks_a_repository_of_its_own(
     tmp_path: Path, content: bytes
@@ -89,7 +89,7 @@ def test_a_damaged_git_file_marks_a_repository_of_its_own(
     assert find_repository(str(tmp_path)) == Repository(tmp_path, tmp_path)
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_pipes_and_links_are_not_read(tmp_path: Path):
     git_dir = tmp_path / ".git"
     git_dir.mkdir()
@@ -142,7 +142,7 @@ def test_a_detached_head_is_read(repository: Path):
     assert read_head(repository / ".git") == git(repository, "rev-parse", "HEAD")
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_a_ref_outside_of_the_refs_is_not_followed(tmp_path: Path):
     (tmp_path / "HEAD").write_text("ref: refs/../../secret\n")
 

@@ -84,7 +84,7 @@ def test_the_first_commit_of_a_shallow_clone_is_unknown(
         walk(clone)
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 @pytest.mark.parametrize("position", [0, 8, 600, 1032, 1060, -30])
 def test_a_damaged_pack_index_raises_one_kind_of_error(repository: Path, position: int):
     git(repository, "repack", "-adq")
@@ -102,7 +102,7 @@ def test_a_damaged_pack_index_raises_one_kind_of_error(repository: Path, positio
     assert result.commit == root_commit
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_damaged_pack_data_raises_one_kind_of_error(repository: Path):
     git(repository, "repack", "-adq")
     (pack,) = (repository / ".git/objects/pack").glob("*.pack")
@@ -118,7 +118,7 @@ def test_damaged_pack_data_raises_one_kind_of_error(repository: Path):
             continue
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 def test_an_object_that_is_not_a_commit_is_refused(repository: Path):
     tree = git(repository, "rev-parse", "HEAD^{tree}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from leslied.model.query import Filter, Selection
 from leslied.queries.context import QueryContext
 from leslied.queries.export import (
@@ -15,6 +17,7 @@ from leslied.queries.export import (
 from tests.support.queries import SECRET
 
 
+@pytest.mark.threat("S1")
 def test_every_format_renders_without_the_secret(queries: QueryContext):
     (resolved,) = resolve_sessions(queries, "last", Selection())
     session = load_for_export(queries, resolved, is_utc=True)

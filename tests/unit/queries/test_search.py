@@ -69,7 +69,7 @@ def test_a_korean_word_is_not_confused_with_another(harness: StoreHarness):
     assert "한국" in harness.search("한국")[0].snippet
 
 
-@pytest.mark.fault("S2")
+@pytest.mark.threat("S2")
 def test_a_secret_at_the_end_of_a_snippet_is_removed(harness: StoreHarness):
     """The text is redacted before it is cut."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -99,6 +99,7 @@ def test_invalid_characters_are_replaced(text: str):
     assert all(word.encode() and "\0" not in word for word in words)
 
 
+@pytest.mark.threat("W7")
 @given(st.text())
 def test_any_text_is_a_valid_query(text: str):
     """Only a filter with an invalid value is refused."""

@@ -41,7 +41,7 @@ WRITTEN_FORMS = {
 }
 
 
-@pytest.mark.fault("S4")
+@pytest.mark.threat("S4")
 @pytest.mark.parametrize("form", WRITTEN_FORMS)
 def test_a_secret_is_found_however_it_is_written(form: str):
     redacted = redact(WRITTEN_FORMS[form])
@@ -58,7 +58,7 @@ def test_equal_secrets_have_equal_markers_in_every_form():
     assert len(markers) == 1
 
 
-@pytest.mark.fault("S5")
+@pytest.mark.threat("S5")
 @given(st.recursive(st.text() | st.just(f"\n{SECRET}\\"), st.lists, max_leaves=5))
 def test_redacted_json_is_valid_json(value: object):
     redacted = redact(json.dumps(value))
@@ -67,6 +67,7 @@ def test_redacted_json_is_valid_json(value: object):
     assert SECRET not in redacted
 
 
+@pytest.mark.threat("S1")
 @given(st.text(alphabet="ab\\n\"'%0dufe&#;:=\x1b[m_ \n", max_size=60), st.text())
 def test_a_secret_is_found_between_any_texts(before: str, after: str):
     assert SECRET[4:] not in redact(f"{before} {SECRET} {after}")
@@ -79,7 +80,7 @@ def test_redacting_again_changes_nothing(text: str):
     assert redact(once) == once
 
 
-@pytest.mark.fault("S6")
+@pytest.mark.threat("S6")
 @pytest.mark.parametrize(
     "text",
     ["://", "sk-", "-----END ", "password=", "a:", "eyJ.", "\\u0041", 'key="'],

@@ -15,6 +15,7 @@ PLACEHOLDERS = [
 ]
 
 
+@pytest.mark.threat("S5")
 @pytest.mark.parametrize("value", PLACEHOLDERS)
 def test_a_placeholder_is_not_secret(value: str):
     assert is_placeholder(value, "password")

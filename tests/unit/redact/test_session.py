@@ -21,6 +21,7 @@ SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 redact = Redactor(b"key").redact
 
 
+@pytest.mark.threat("S1", "S3")
 @pytest.mark.parametrize("field", ["content", "tool_name", "tool_call_id", "model"])
 def test_secrets_in_all_fields_of_a_record_are_redacted(field: str):
     record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
@@ -30,6 +31,7 @@ def test_secrets_in_all_fields_of_a_record_are_redacted(field: str):
     assert getattr(redacted, field).startswith("[REDACTED:github")
 
 
+@pytest.mark.threat("S1", "S3")
 @pytest.mark.parametrize("field", ["title", "cwd", "model", "spawn_call_id"])
 def test_secrets_in_all_fields_of_a_summary_are_redacted(field: str):
     redacted = redact_summary(make_summary(**{field: f"x {SECRET}"}), redact)
@@ -37,7 +39,7 @@ def test_secrets_in_all_fields_of_a_summary_are_redacted(field: str):
     assert SECRET not in getattr(redacted, field)
 
 
-@pytest.mark.fault("S4")
+@pytest.mark.threat("S4")
 @pytest.mark.parametrize(
     "text",
     [
@@ -55,6 +57,7 @@ def test_a_secret_with_json_escapes_is_redacted(text: str):
     assert SECRET[4:] not in redacted
 
 
+@pytest.mark.threat("S4")
 @pytest.mark.parametrize("depth", [10, 490, 5000])
 def test_a_secret_is_redacted_at_any_nesting_depth(depth: int):
     arguments = '{"a":' * depth + json.dumps("\n" + SECRET) + "}" * depth
@@ -62,6 +65,7 @@ def test_a_secret_is_redacted_at_any_nesting_depth(depth: int):
     assert SECRET not in redact(arguments)
 
 
+@pytest.mark.threat("S5")
 def test_json_without_a_secret_is_unchanged():
     text = '{"a":  "x\\ny", "b": "\\u0041", "c": [1.50]}'
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -276,6 +279,40 @@ def test_restarts_are_limited():
         *("Restart=on-failure", "RestartSec=5", "RestartPreventExitStatus=2 4 78"),
     ):
         assert f"\n{line}\n" in service
+
+
+@pytest.mark.threat("S9", "W4")
+@pytest.mark.parametrize("is_unsandboxed", [False, True])
+def test_the_service_has_no_network(is_unsandboxed: bool):  # noqa: FBT001
+    text = render_unit(PROGRAM, {}, is_unsandboxed=is_unsandboxed)
+
+    assert "\nRestrictAddressFamilies=AF_UNIX\n" in text
+    assert ("\nPrivateNetwork=yes\n" in text) != is_unsandboxed
+
+
+@pytest.mark.skipif(
+    not shutil.which("systemd-analyze"), reason="systemd is not installed"
+)
+@pytest.mark.parametrize(("is_unsandboxed", "limit"), [(False, 2.0), (True, 6.5)])
+def test_the_exposure_of_the_service_is_low(
+    tmp_path: Path,
+    is_unsandboxed: bool,  # noqa: FBT001
+    limit: float,
+):
+    """systemd rates a unit without any restriction 9.6."""
+    unit = tmp_path / "leslied.service"
+    unit.write_text(render_unit(PROGRAM, {}, is_unsandboxed=is_unsandboxed))
+
+    result = subprocess.run(
+        ["systemd-analyze", "--offline=true", "security", str(unit)],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+
+    rating = re.search(r"Overall exposure level for \S+: ([\d.]+)", result.stdout)
+    assert rating
+    assert float(rating[1]) <= limit
 
 
 def test_a_value_that_is_not_utf8_is_refused_before_a_file_is_written(manager, home):

@@ -88,7 +88,7 @@ def test_a_title_is_cut_between_clusters():
     assert title == "x" * 77 + "…"
 
 
-@pytest.mark.fault("S2")
+@pytest.mark.threat("S2")
 @pytest.mark.parametrize(
     ("text", "truncated"),
     [

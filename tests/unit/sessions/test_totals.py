@@ -281,7 +281,7 @@ def test_a_thread_id_uses_the_start_of_a_random_uuid():
     assert propose_thread_id(key, 12) == "thread-111111112222"
 
 
-@pytest.mark.fault("P3")
+@pytest.mark.threat("P3")
 @pytest.mark.parametrize(
     "session_id",
     [

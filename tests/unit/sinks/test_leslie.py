@@ -97,7 +97,7 @@ def make_document(rng: random.Random) -> TranscriptDocument:
     )
 
 
-@pytest.mark.fault("R5")
+@pytest.mark.threat("R5")
 @pytest.mark.parametrize("seed", range(10))
 def test_parsing_returns_the_serialized_document(seed: int):
     """One hundred thousand documents made of structural markers."""
@@ -377,6 +377,7 @@ def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
     assert len(serialize_document(document).encode()) <= TranscriptLimits().file
 
 
+@pytest.mark.threat("P4")
 @pytest.mark.parametrize(
     ("prompt", "slug"),
     [
@@ -402,6 +403,7 @@ def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
 
 
 @pytest.mark.fault("D12")
+@pytest.mark.threat("P4")
 def test_a_slug_is_limited_in_characters_and_bytes():
     for prompt in ("नि" * 60, "日" * 60, "👩‍👩‍👧a" * 60, "x" * 300):
         slug = make_slug(prompt)

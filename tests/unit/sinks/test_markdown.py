@@ -67,6 +67,7 @@ def test_the_text_of_a_log_adds_no_headings_to_the_page(
     assert tokens[-2].content == "the last words"
 
 
+@pytest.mark.threat("R2", "R3")
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_a_page_has_no_html_except_for_folding_and_loads_nothing(
     claude: ClaudeHome, clock: FakeClock, text: str

@@ -41,6 +41,7 @@ def test_an_ordinary_project_is_written_to(policy: OutputPolicy):
     assert (chosen.folder, chosen.reason) == (project, "")
 
 
+@pytest.mark.threat("P1")
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_folders_go_to_the_central_tree(policy: OutputPolicy, name: str):
     folder = policy.home / name if name else policy.home.parent / "nowhere"
@@ -51,6 +52,7 @@ def test_other_folders_go_to_the_central_tree(policy: OutputPolicy, name: str):
     assert REFUSED[name] in chosen.reason
 
 
+@pytest.mark.threat("P1")
 def test_the_home_folder_itself_is_not_a_project(policy: OutputPolicy):
     (policy.home / ".git").mkdir()
 
@@ -59,6 +61,7 @@ def test_the_home_folder_itself_is_not_a_project(policy: OutputPolicy):
     assert "not projects" in chosen.reason
 
 
+@pytest.mark.threat("P1")
 def test_a_temporary_folder_outside_of_home_is_not_written_to(policy: OutputPolicy):
     if not policy.home.is_relative_to("/tmp"):
         pytest.skip("temporary files are not below /tmp")
@@ -68,6 +71,7 @@ def test_a_temporary_folder_outside_of_home_is_not_written_to(policy: OutputPoli
     assert chosen.reason == "a system or temporary folder"
 
 
+@pytest.mark.threat("P1")
 def test_a_project_of_another_user_is_not_written_to(policy: OutputPolicy):
     chosen = replace(policy, user=os.getuid() + 1).choose(str(policy.home / "app"))
 

@@ -22,6 +22,7 @@ def test_a_temporary_file_left_by_a_crash_is_replaced(tmp_path: Path):
 
 
 @pytest.mark.fault("B13")
+@pytest.mark.threat("P6")
 @pytest.mark.timeout(MAX_WAIT_SECONDS)
 def test_a_pipe_with_the_temporary_name_does_not_block(tmp_path: Path):
     os.mkfifo(tmp_path / ".leslied-new")
@@ -31,6 +32,7 @@ def test_a_pipe_with_the_temporary_name_does_not_block(tmp_path: Path):
     assert (tmp_path / "a.txt").read_bytes() == b"whole"
 
 
+@pytest.mark.threat("P2", "P6")
 @pytest.mark.parametrize("is_hard", [True, False])
 def test_a_link_with_the_temporary_name_is_not_followed(tmp_path: Path, is_hard: bool):  # noqa: FBT001
     victim = tmp_path / "victim"

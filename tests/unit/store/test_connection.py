@@ -52,7 +52,7 @@ def corrupt_store(path: Path, clock: FakeClock) -> None:
 # File modes
 
 
-@pytest.mark.fault("S7")
+@pytest.mark.threat("S7")
 @pytest.mark.usefixtures("open_umask")
 def test_every_file_is_private_with_an_open_umask(path: Path, clock: FakeClock):
     with StoreHarness(path, clock) as harness:
@@ -68,7 +68,7 @@ def test_every_file_is_private_with_an_open_umask(path: Path, clock: FakeClock):
         assert list_modes(files) == {0o600}
 
 
-@pytest.mark.fault("S7")
+@pytest.mark.threat("S7")
 @pytest.mark.usefixtures("open_umask")
 def test_the_folder_is_private_with_an_open_umask(path: Path, clock: FakeClock):
     Store(path, clock).close()
@@ -76,7 +76,7 @@ def test_the_folder_is_private_with_an_open_umask(path: Path, clock: FakeClock):
     assert list_modes([path.parent]) == {0o700}
 
 
-@pytest.mark.fault("S7")
+@pytest.mark.threat("S7")
 @pytest.mark.usefixtures("open_umask")
 def test_every_created_folder_is_private(tmp_path: Path, clock: FakeClock):
     path = tmp_path / "share" / "leslied" / "store.db"
@@ -85,7 +85,7 @@ def test_every_created_folder_is_private(tmp_path: Path, clock: FakeClock):
     assert list_modes([path.parent, path.parent.parent]) == {0o700}
 
 
-@pytest.mark.fault("S7")
+@pytest.mark.threat("S7")
 def test_opening_makes_a_store_private_again(path: Path, clock: FakeClock):
     Store(path, clock).close()
     path.chmod(0o644)

@@ -169,7 +169,8 @@ def test_the_same_folder_as_two_roots_is_read_once(root: Path):
     assert list_names(walk(root, other)) == ["p/a.jsonl"]
 
 
-@pytest.mark.fault("B11", "P5")
+@pytest.mark.fault("B11")
+@pytest.mark.threat("P5")
 @pytest.mark.parametrize("walker", ["discover", "find_source"])
 @pytest.mark.parametrize("link", ["p/a.jsonl", "q"], ids=["file", "folder"])
 def test_a_link_out_of_the_root_is_not_followed(root: Path, link: str, walker: str):
@@ -213,6 +214,7 @@ def test_a_link_to_itself_is_not_a_source(root: Path):
 
 
 @pytest.mark.fault("B13")
+@pytest.mark.threat("P5")
 def test_a_pipe_is_skipped_without_waiting(root: Path):
     os.mkfifo(root / "p" / "a.jsonl")
     write_files(root, "p/b.jsonl")

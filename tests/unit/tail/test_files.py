@@ -25,6 +25,7 @@ def count_open_files() -> int:
 
 
 @pytest.mark.fault("B13")
+@pytest.mark.threat("P5")
 def test_a_pipe_is_refused_at_once(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
 
@@ -46,6 +47,7 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.fault("B13")
+@pytest.mark.threat("P5")
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/"])
 def test_a_device_or_a_folder_is_refused(name: str):
     with pytest.raises(SourceError, match="regular"), files.open_regular(Path(name)):

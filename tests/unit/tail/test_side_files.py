@@ -55,7 +55,7 @@ def test_a_pipe_is_read_as_empty_and_does_not_block(folder: Path):
     assert read_spill(folder / "a.txt", LIMITS) == ""
 
 
-@pytest.mark.fault("P5")
+@pytest.mark.threat("P5")
 @pytest.mark.parametrize("depth", [0, 1, 2], ids=["file", "folder", "session"])
 def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
     secret = tmp_path / "secret" / "tool-results" / "a.txt"
@@ -101,7 +101,7 @@ def test_a_spilled_result_is_found_beside_its_session(
     assert (result.content, result.spilled) == ("part", "all of it")
 
 
-@pytest.mark.fault("P5")
+@pytest.mark.threat("P5")
 @pytest.mark.parametrize(
     "file_name", ["..", "/", "", ".hidden", "a/..", "\ud800", "x\0y"]
 )

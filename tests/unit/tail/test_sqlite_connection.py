@@ -91,6 +91,7 @@ def test_only_ordinary_tables_are_offered(path: Path):
     assert not tables & {"copy", "words"}
 
 
+@pytest.mark.threat("X5")
 @pytest.mark.parametrize(
     "table",
     [
@@ -108,6 +109,7 @@ def test_a_view_or_virtual_table_is_not_read(path: Path, table: str):
         query(path, "SELECT id FROM trap")
 
 
+@pytest.mark.threat("X5")
 def test_a_computed_column_cannot_load_code(path: Path):
     # SQLite refuses to create such a column, so write it into the schema.
     write_database(
@@ -121,6 +123,7 @@ def test_a_computed_column_cannot_load_code(path: Path):
         query(path, "SELECT trap FROM chat")
 
 
+@pytest.mark.threat("X5")
 @pytest.mark.parametrize(
     "statement",
     [

@@ -522,6 +522,7 @@ class TestReadableErrors:
         with pytest.raises(SourceError, match="no such column"):
             read_chunks(folder)
 
+    @pytest.mark.threat("X5")
     def test_an_endless_query_is_interrupted(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ):

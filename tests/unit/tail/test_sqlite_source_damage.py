@@ -204,6 +204,7 @@ def test_an_invalid_cursor_starts_from_the_beginning(path: Path, anchor: bytes):
     assert (outcome.ids, outcome.reason) == (["first"], "")
 
 
+@pytest.mark.threat("X5")
 @pytest.mark.parametrize("case", ["hello", "tools", "no-events", "subagent", "killed"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_flipped_byte_raises_nothing_and_affects_no_other_source(

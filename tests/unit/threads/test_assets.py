@@ -78,6 +78,7 @@ def test_files_in_subfolders_belong_to_the_asset(tmp_path: Path, folder: Path):
     assert file.path.endswith("design/api/v2/routes.md")
 
 
+@pytest.mark.threat("X7")
 def test_links_and_pipes_are_ignored(tmp_path: Path, folder: Path):
     secret = write_file(tmp_path, "secret.md")
     (folder / "plan.md").symlink_to(secret)
@@ -91,6 +92,7 @@ def test_links_and_pipes_are_ignored(tmp_path: Path, folder: Path):
     assert (asset.relative_path, asset.files) == ("learnings", ())
 
 
+@pytest.mark.threat("X7")
 def test_a_thread_folder_that_is_a_link_has_no_assets(tmp_path: Path, folder: Path):
     write_file(tmp_path, "elsewhere/plan.md")
     (folder.parent / "thread-2").symlink_to(tmp_path / "elsewhere")

@@ -111,6 +111,7 @@ def test_a_thread_without_assets_gives_a_blank_line(project: ProjectBuilder, req
     check_golden(request, "empty-ref", project.build("thread-a", "thread-b").xml)
 
 
+@pytest.mark.threat("R6")
 def test_an_objective_cannot_end_its_attribute_or_line(
     project: ProjectBuilder, request
 ):
@@ -197,6 +198,7 @@ def test_the_same_files_give_the_same_bytes(project: ProjectBuilder):
     assert len({project.build("thread-a").xml for _ in range(3)}) == 1
 
 
+@pytest.mark.threat("P3")
 def test_an_invalid_thread_id_has_no_context(project: ProjectBuilder):
     project.add("thread-a")
 

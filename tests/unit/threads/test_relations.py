@@ -445,6 +445,7 @@ def test_reading_falls_back_to_the_backup(file: RelationsFile, base: Path):
 
 
 @pytest.mark.fault("B13")
+@pytest.mark.threat("X7")
 def test_reading_a_pipe_does_not_block(base: Path):
     os.mkfifo(get_main_path(base))
 

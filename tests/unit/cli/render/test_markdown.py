@@ -78,6 +78,7 @@ def test_a_character_reference_cannot_produce_control_characters(code: int):
     assert chr(code) not in COLOUR.sub("", rendered)
 
 
+@pytest.mark.threat("R1")
 @pytest.mark.parametrize(
     "text",
     [

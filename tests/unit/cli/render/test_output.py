@@ -36,6 +36,7 @@ def test_logs_that_wait_for_the_same_reason_share_a_line():
     ]
 
 
+@pytest.mark.threat("R1")
 @pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
 def test_every_control_character_is_made_visible(code: int):
     text = sanitize(f"a{chr(code)}b")
@@ -43,6 +44,7 @@ def test_every_control_character_is_made_visible(code: int):
     assert chr(code) not in text or chr(code) in "\n\t"
 
 
+@pytest.mark.threat("R1")
 @pytest.mark.parametrize(
     "mark", "\u202a\u202e\u2066\u2069\u200e\u200f\u061c\ufeff\u2028"
 )

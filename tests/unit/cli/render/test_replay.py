@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import pytest
 
 from leslied.cli.render.replay import make_replay_events
 from leslied.model.session import Unit
@@ -85,6 +86,7 @@ def test_a_result_that_does_not_follow_its_call_repeats_the_call():
     assert "● Bash two\n  └ second\n○ Bash one\n  └ first\n" in text
 
 
+@pytest.mark.threat("R1")
 def test_control_characters_in_names_are_escaped():
     child = make_child(make_prompt("x"), name="\x1b]0;pwned\x07")
     unit = make_unit(

@@ -95,6 +95,7 @@ def test_pruning_deletes_a_session_and_its_subagents_and_no_others(
     check_store(two_sessions.claude)
 
 
+@pytest.mark.threat("S10")
 def test_no_text_of_a_pruned_session_is_left_in_any_file(two_sessions: TwoSessions):
     before = list_files_containing(two_sessions.data, "zanzibar")
     report = prune_sessions(two_sessions.claude, [OLD])
@@ -116,6 +117,7 @@ def test_pruning_shrinks_the_store(claude: ClaudeHome):
     assert claude.store_path.stat().st_size < before / 3
 
 
+@pytest.mark.threat("S10")
 def test_copies_of_the_store_are_deleted(two_sessions: TwoSessions):
     copy = two_sessions.data / "store.db.before-rebuild"
     copy.write_bytes(two_sessions.claude.store_path.read_bytes())
@@ -134,6 +136,7 @@ def test_the_agents_log_is_not_changed(two_sessions: TwoSessions):
     assert (two_sessions.log.read_bytes(), two_sessions.log.stat()) == before
 
 
+@pytest.mark.threat("S10")
 def test_a_sync_does_not_import_a_pruned_session_again(two_sessions: TwoSessions):
     prune_sessions(two_sessions.claude, [OLD])
     sync_and_archive(two_sessions.claude)
@@ -179,6 +182,7 @@ def test_the_archive_file_of_a_copied_log_is_deleted(two_sessions: TwoSessions):
     assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("has_store", [True, False])
 def test_a_rebuild_does_not_import_a_pruned_session_again(
     two_sessions: TwoSessions, *, has_store: bool

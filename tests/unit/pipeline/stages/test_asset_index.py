@@ -371,7 +371,7 @@ def test_the_threads_own_plan_replaces_the_collected_one(
     assert titles == ["Own"]
 
 
-@pytest.mark.fault("P5")
+@pytest.mark.threat("P5")
 def test_a_plan_is_read_only_from_the_plan_folders_of_agents(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
@@ -415,6 +415,7 @@ def test_an_edited_plan_of_claude_is_collected_in_its_current_form(
     assert collected == "# Now\n"
 
 
+@pytest.mark.threat("S3")
 def test_secrets_in_titles_and_progress_do_not_reach_the_index(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
@@ -451,6 +452,7 @@ def test_a_file_name_that_is_not_utf8_is_indexed(
     assert indexer().files_written == 0
 
 
+@pytest.mark.threat("P6")
 def test_a_link_or_pipe_in_place_of_the_index_is_replaced(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,

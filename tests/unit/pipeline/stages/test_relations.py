@@ -204,6 +204,7 @@ def test_a_continued_session_is_active_again(
     assert thread["status"] == "active"
 
 
+@pytest.mark.threat("S3")
 def test_a_title_contains_no_secret_and_no_line_break(
     claude: ClaudeHome,
     sync_relations: RelationsHarness,
@@ -412,7 +413,7 @@ def test_every_unit_of_an_early_claimed_thread_has_leslies_id(
     assert len(files) == 2
 
 
-@pytest.mark.fault("P3")
+@pytest.mark.threat("P3", "X7")
 @pytest.mark.parametrize("name", ["../../x", ".hidden", "a/b", "x" * 65])
 def test_a_claim_under_a_hostile_name_is_ignored(
     claude: ClaudeHome,

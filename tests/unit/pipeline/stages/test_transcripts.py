@@ -242,6 +242,7 @@ def test_two_units_with_the_same_prompt_get_two_files(
     ]
 
 
+@pytest.mark.threat("P6", "X7")
 def test_a_file_that_is_not_ours_is_never_changed(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -430,7 +431,7 @@ def test_a_unit_settles_some_seconds_after_its_turn_ended_for_any_reason(
     assert settle(is_final=False).files_written == 1
 
 
-@pytest.mark.fault("S1", "S2", "S3")
+@pytest.mark.threat("S1", "S2", "S3")
 def test_secrets_never_reach_a_file_or_its_name(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -536,7 +537,8 @@ def test_a_unit_without_a_time_counts_as_newer_than_the_unit_before_it(
     assert any(name.endswith("one-more.txt") for name in list_transcripts(project))
 
 
-@pytest.mark.fault("D7", "P2")
+@pytest.mark.fault("D7")
+@pytest.mark.threat("P2")
 def test_a_link_in_place_of_the_output_folder_is_not_followed(
     claude: ClaudeHome,
     settle: SettleHarness,
@@ -554,7 +556,7 @@ def test_a_link_in_place_of_the_output_folder_is_not_followed(
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
-@pytest.mark.fault("S8")
+@pytest.mark.threat("S8")
 def test_git_ignores_all_written_files(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -569,7 +571,7 @@ def test_git_ignores_all_written_files(
     assert status.stdout == b""
 
 
-@pytest.mark.fault("S7")
+@pytest.mark.threat("S7")
 def test_written_files_and_folders_are_private(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -690,7 +692,7 @@ def test_an_old_session_that_goes_on_stays_where_its_project_is_refused(
     assert len(list_central(claude)) == 2
 
 
-@pytest.mark.fault("P1")
+@pytest.mark.threat("P1")
 @pytest.mark.parametrize(
     "cwd", ["/", "/etc", "/tmp/x", "../x", "relative", "/nowhere/x"]
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leslied.app import App
 from leslied.archive import list_files
 from leslied.queries.context import QueryContext
@@ -34,6 +36,7 @@ def test_an_undamaged_store_has_no_damage(queries: QueryContext):
     assert not any("damaged:" in r.what for r in results)
 
 
+@pytest.mark.threat("S7")
 def test_a_store_that_others_can_read_fails(queries: QueryContext):
     queries.paths.store_file.chmod(0o644)
     report = check_health(queries)

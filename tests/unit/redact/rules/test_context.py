@@ -15,6 +15,7 @@ def test_contextual_rules_are_marked_as_such(kind: str):
     assert {rule.tier for rule in RULES if rule.kind == kind} == {"contextual"}
 
 
+@pytest.mark.threat("S5")
 @pytest.mark.parametrize(
     "line",
     [

@@ -42,6 +42,7 @@ TRUNCATED_KEYS = {
 }
 
 
+@pytest.mark.threat("S1")
 @pytest.mark.parametrize("form", TRUNCATED_KEYS)
 def test_every_line_of_a_private_key_is_redacted(form: str):
     for text in (
@@ -53,6 +54,7 @@ def test_every_line_of_a_private_key_is_redacted(form: str):
         assert not [line for line in KEY_LINES if line[16:] in redacted]
 
 
+@pytest.mark.threat("S5")
 def test_a_public_key_is_not_redacted():
     text = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n"
 

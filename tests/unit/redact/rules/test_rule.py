@@ -20,6 +20,7 @@ def test_there_are_rules_for_many_vendors():
     assert len({rule.kind for rule in RULES if rule.tier == "definite"}) >= 150
 
 
+@pytest.mark.threat("S1")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_secret_of_every_kind_is_redacted(kind: str):
     random = Random(kind)

@@ -114,7 +114,7 @@ def test_cjk_characters_that_are_not_adjacent_are_not_found(
     assert harness.search(words) == []
 
 
-@pytest.mark.fault("W7")
+@pytest.mark.threat("W7")
 @pytest.mark.parametrize(
     "words",
     [
@@ -158,7 +158,8 @@ def test_a_query_with_special_characters_raises_no_error(
         harness.search(words, mode)
 
 
-@pytest.mark.fault("A5", "W7")
+@pytest.mark.fault("A5")
+@pytest.mark.threat("W7")
 @pytest.mark.parametrize("words", ["a\ud800", "\udcff", '"x \udfff"', "\udcffb*"])
 def test_a_query_with_surrogates_is_not_an_error(harness: StoreHarness, words: str):
     """Python decodes invalid UTF-8 in shell arguments to lone surrogates."""
@@ -167,7 +168,7 @@ def test_a_query_with_surrogates_is_not_an_error(harness: StoreHarness, words: s
     harness.search(words)
 
 
-@pytest.mark.fault("W7")
+@pytest.mark.threat("W7")
 def test_two_thousand_random_queries_raise_no_error(harness: StoreHarness):
     harness.commit(make_record(CJK, "1"), make_record("AND or NOT near a* b", "2"))
     pieces = ["AND", "OR", "NOT", "NEAR(", '"', "*", "^", ":", "(", ")", "日本", "{"]

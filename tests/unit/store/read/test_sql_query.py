@@ -322,6 +322,7 @@ def test_json_in_a_column_can_be_queried(harness: StoreHarness, sql_reader: SqlR
 # Refused statements
 
 
+@pytest.mark.threat("W7")
 @pytest.mark.parametrize(
     "query",
     [
