@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which the search for anchors does not accept."""
+_LONG_NAME = re.compile(r"[\w.-]{60}", re.ASCII)
+"""A name that no rule knows a value of."""
 _LOOKAHEAD = 2 * MAX_SHORT_MATCH
 """Number of characters after a prefix that decide what is secret in it, mostly."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
@@ -66,6 +68,11 @@ class SecretFinder:
         self._rules = list(self._rules_by_anchor.values())
         anchors = AhoCorasick(list(self._rules_by_anchor))
         self._search = anchors.find_matches_as_indexes
+        self._names = frozenset(
+            number
+            for number, rules in enumerate(self._rules)
+            if all(rule.tier == "contextual" for rule in rules)
+        )
         self._long_anchors = frozenset(
             number
             for number, rules in enumerate(self._rules)
@@ -142,6 +149,8 @@ class SecretFinder:
         """Yield the secrets at these anchors."""
         searched: dict[int, int] = {}
         for anchor, position, _ in anchors:
+            if anchor in self._names and _LONG_NAME.match(text, position):
+                continue
             for rule in self._rules[anchor]:
                 done = searched.get(id(rule), 0)
                 if position < done:
