@@ -13,7 +13,7 @@ _PLACEHOLDERS = re.compile(
     r"my[_-]?[a-z_-]*|"
     r"example\w*|placeholder|redacted|none|null|nil|undefined|true|false|string|str|bool|int|"
     r"optional\w*|any|text|bytes|object|number|required|hidden|password\d{0,3}|passwd|"
-    r"secret\w{0,4}|token|pass|test|dummy|fake\w*|sample\w*|foo|bar|baz|todo|tbd|empty|"
+    r"secret\w{0,4}|token|pass|scram-sha-\d+|md5|test|dummy|fake\w*|sample\w*|foo|bar|baz|todo|tbd|empty|"
     r"default|value|unset|insert\w*|enter\w*|replace[a-z_-]*|some[_-]?[a-z_-]*|the[_-][a-z_-]*|"
     r"(?:api|access)[_-]?key|x+|\*+|\.+|-+|_+|0+|1234?5?6?7?8?9?0?|abc\w{0,3})$"
 )

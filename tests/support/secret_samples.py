@@ -30,6 +30,13 @@ _UUID = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
 _PEM_LINES = "\n".join(["{b64}"] * 5 + ["{b30}=="])
 
 TOKENS = {
+    "aws-appsync": "da2-{z26}",
+    "blockfrost": "mainnet{a32}",
+    "flagsmith": "ser.{a22}",
+    "ory": "ory_at_{w43}",
+    "portainer": "ptr_{b43}=",
+    "tinybird": "p.eyJ{w80}.{w27}",
+    "zoho": "1000.{h32}.{h32}",
     "bitbucket-server": "BBDC-{a44}",
     "cal-com": "cal_live_{h32}",
     "configcat": "configcat-sdk-1/{w22}/{w22}",
@@ -259,6 +266,9 @@ TOKENS = {
     "zuplo": "zpka_{a32}_{h8}",
 }
 NAMED = {
+    "kaggle": "KAGGLE_KEY={h32}",
+    "mailgun-key": "MAILGUN_KEY={h32}-{h8}-{h8}",
+    "sidekiq": "BUNDLE_GEMS__CONTRIBSYS__COM={h8}:{h8}",
     "ably": "ABLY_KEY={a6}.{a6}:{w43}",
     "agora": "AGORA_KEY={h32}",
     "alchemy": "ALCHEMY_KEY={w32}",
@@ -349,6 +359,9 @@ NAMED = {
     "zhipu": "ZHIPU_KEY={h32}.{a16}",
 }
 STRUCTURES = {
+    "asana-token": "1/{916}:{h32}",
+    "azure-ai": "{a52}JQQJ99{a26}",
+    "rapidapi-key": "{z10}msh{z18}p1{z6}jsn{z12}",
     "azure-service-key": "{w44}AzFu{w6}==",
     "encoded-jwt": "ZXlKaGJHY2lPaU{b80}",
     "new-relic-mobile": "AA{h40}-NRMA",
@@ -381,6 +394,7 @@ STRUCTURES = {
     "webhook": "https://hooks.slack.com/services/T{U8}/B{U8}/{a24}",
 }
 CONTEXTUAL = {
+    "wordpress-salt": "define('AUTH_KEY', '{a64}');",
     "environment-key": "SEARCH_KEY={h32}",
     "call-secret": 'smtp.login("me", "{a12}")',
     "default-secret": 'env.JWT_SECRET || "{a32}"',

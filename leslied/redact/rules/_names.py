@@ -17,6 +17,7 @@ _WEAK_NAMES = (
     *("secret", "token", "api_key", "access_key", "auth_key", "private_key"),
     *("encryption_key", "signing_key", "master_key", "license_key", "account_key"),
     *("app_key", "credential", "connection_string", "session_key", "service_key"),
+    *("preshared_key", "pre_shared_key", "auth_salt", "secret_string"),
     *("subscription_key", "storage_key", "jwt_key", "admin_key", "application_key"),
 )
 """Names that are also common for what is not secret: the value must look random."""

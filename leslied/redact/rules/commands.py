@@ -88,6 +88,23 @@ RULES = (
         r"(?:bindpw|rootpw|bind_pw)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
     ),
     make_rule(
+        "command-password",
+        ("add_user ", "change_password ", "wifi-sec.psk ", "--pass ", "-cbc -k "),
+        r"(?:(?:add_user|change_password) [\w.@-]{1,40}|wifi-sec\.psk|--pass|-cbc -k) "
+        r"[\"']?(?P<secret>[^\s\"'$<-][^\s\"']{4,120})",
+    ),
+    make_rule(
+        "command-password",
+        (": psk ",),
+        r": PSK [\"'](?P<secret>[^\"'\n]{6,120})",
+    ),
+    make_rule(
+        "wordpress-salt",
+        ("_key'", "_salt'"),
+        r"_(?:KEY|SALT)',\s{0,20}'(?P<secret>[^'\n]{32,120})'",
+        lead=r"define\(\s?'(?:AUTH|SECURE_AUTH|LOGGED_IN|NONCE)",
+    ),
+    make_rule(
         "environment-key",
         ("_key=", "_key =", "_key:", "_key': '", '_key": "', "_key', '"),
         r"_KEY[\"']?\s?[=:,]\s{0,3}[\"']?(?P<secret>(?=[^\s]{0,40}\d)"

@@ -32,7 +32,7 @@ _NAME_END = r"[\w.-]{0,24}"
 _TYPE = r"(?::\s?&?(?:'static )?[A-Za-z][\w<>|\[\]. ]{0,30}?\s{0,3}=(?=\s{0,3}[\"'`]))"
 """A declared type, as in `password: string = "..."`."""
 _OPERATOR = (
-    rf"(?:[\"'`\])\s]{{0,6}}(?:=>|:=|==?|{_TYPE}|:(?!:))|\s?[\"'`]\s?,(?=\s{{0,3}}[\"'`]))"
+    rf"(?:[\"'`\])]{{0,3}}\s{{0,24}}[\"'`\])]{{0,2}}(?:=>|:=|==?|{_TYPE}|:(?!:))|\s?[\"'`]\s?,(?=\s{{0,3}}[\"'`]))"
     r"\s{0,4}"
 )
 _QUOTED = (
@@ -62,7 +62,7 @@ _ASSIGNMENTS = (
         "secret",
         WEAK,
         rf"{ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
-        rf"(?=.{{0,60}}\d)(?=.{{0,60}}[A-Za-z]){_QUOTED}",
+        rf"(?=\w?\s?[\"'`][^\"'`\n]{{0,60}}\d)(?=.{{0,60}}[A-Za-z]){_QUOTED}",
     ),
     make_rule(
         "secret",
@@ -106,14 +106,15 @@ _ASSIGNMENTS = (
     ),
     make_rule(
         "sql-password",
-        ("password '", 'password "', "password('", "identified by"),
-        r"(?i:password|identified by)[\s(]{1,3}(?:(?i:as|by)\s{1,3})?(?P<quote>[\"'])"
+        ("password '", 'password "', "password('", 'password("', "identified "),
+        r"(?i:password|identified (?:with \w{1,40} )?by)[\s(]{1,3}"
+        r"(?:(?i:as|by)\s{1,3})?(?P<quote>[\"'])"
         r"(?P<secret>[^\"'\n]{4,200})(?P=quote)",
     ),
     make_rule(
         "said-secret",
         ("password is", "passphrase is", "token is", "secret is", *_SPOKEN_KEYS),
-        rf"(?i:password|passphrase|token|secret|{'|'.join(_SPOKEN_KEYS)})(?: is|:)"
+        rf"(?i:password|passphrase|token|secret|{'|'.join(_SPOKEN_KEYS)})(?: is:?|:)"
         rf"\s{{1,3}}[\"'`]?(?P<secret>{RANDOM}{ASCII_VALUE}{{8,300}})",
     ),
 )
@@ -125,6 +126,13 @@ _HEADERS = (
         r"(?P<secret>(?i:(?:\w{3,12})\s{1,3})?"
         rf"{ASCII_VALUE}{{8,2000}})",
         after=2100,
+    ),
+    make_rule(
+        "authorization",
+        ("response=",),
+        r"response=\\?\"(?P<secret>[a-f0-9]{32,64})",
+        lead=r"[\s,]",
+        before=1,
     ),
     make_rule(
         "bearer",
@@ -184,8 +192,15 @@ _CALLS = (
     ),
     make_rule(
         "call-secret",
-        ("securestring ", "jwt.sign(", "jwt.verify(", "jwt.encode("),
-        r"(?:[Ss]ecure[Ss]tring |jwt\.(?:sign|verify|encode)\([\w.]{1,40},\s?)"
+        (
+            "securestring ",
+            "securestring -string ",
+            "jwt.sign(",
+            "jwt.verify(",
+            "jwt.encode(",
+        ),
+        r"(?:[Ss]ecure[Ss]tring (?:-String )?|"
+        r"jwt\.(?:sign|verify|encode)\([\w.]{1,40},\s?)"
         r"(?P<quote>[\"'])(?P<secret>[^\"'\n]{4,200})(?P=quote)",
     ),
     make_rule(

@@ -13,11 +13,14 @@ from leslied.redact.rules._rule import Rule
 _MAX_LENGTH = 16_000
 _MAX_HEADER_LINES = 8
 """Lines between the first line and the key, such as `DEK-Info` and blank lines."""
-_NAME = r"PRIVATE KEY(?: BLOCK)? ?-{3,5}"
+_NAME = r"(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1) ?-{3,5}"
 _END = re.compile(rf"-{{3,5}} ?END [A-Z0-9 ]{{0,40}}{_NAME}")
 _LINE = re.compile(r"[^\r\n]*[\r\n]|[^\r\n]+")
 _MIN_LINE_LENGTH = 40
-_RUN = re.compile(rf"[A-Za-z0-9+/]{{{_MIN_LINE_LENGTH},}}={{0,3}}")
+_RUN = re.compile(
+    rf"[A-Za-z0-9+/]{{{_MIN_LINE_LENGTH},}}={{0,3}}|(?<![,\w])[0-9a-f]{{32}}(?!\w)"
+)
+"""A line of base64, or of an OpenVPN key."""
 _LAST_LINE = re.compile(r"(?:^|[\W_]|\d\W)(?P<run>[A-Za-z0-9+/]{4,39}={0,3})\W*$")
 
 _MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8}")
@@ -85,7 +88,7 @@ def _find_lines_before(text: str) -> tuple[int, int] | None:
 RULES = (
     Rule(
         "private-key",
-        ("private key",),
+        ("private key", "openvpn static key"),
         _NAME,
         lead=r"-{3,5} ?BEGIN [A-Z0-9 ]{0,40}",
         before=60,

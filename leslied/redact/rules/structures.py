@@ -73,11 +73,40 @@ _TOKENS = (
     ),
     Rule(
         "azure-service-key",
-        ("azfu", "azse", "acdb", "+ast", "aiot", "+aeh", "+asb", "+arm", "+amc"),
-        rf"(?:Az(?:Fu|Se)|ACDb|AIoT|\+(?:ASt|AEh|ASb|ARm|AMC))[\w+/-]{{4,10}}={{0,2}}"
+        (
+            "azfu",
+            "azse",
+            "azca",
+            "acdb",
+            "+ast",
+            "aiot",
+            "+aeh",
+            "+asb",
+            "+arm",
+            "+amc",
+        ),
+        rf"(?:Az(?:Fu|Se|Ca)|ACDb|AIoT|\+(?:ASt|AEh|ASb|ARm|AMC))[\w+/-]{{4,10}}={{0,2}}"
         rf"{WORD_END}",
         lead=rf"{WORD_START}[\w+/-]{{32,80}}",
         before=90,
+    ),
+    Rule(
+        "azure-ai",
+        ("acog", "jqqj99"),
+        r"(?:JQQJ99[A-Za-z0-9]{20,40}|ACOG[A-Za-z0-9]{4})",
+        lead=rf"{WORD_START}[A-Za-z0-9]{{40,80}}",
+        before=90,
+    ),
+    Rule(
+        "rapidapi-key",
+        ("msh",),
+        rf"msh[a-z0-9]{{16,20}}p1[a-z0-9]{{4,8}}jsn[a-z0-9]{{10,14}}{WORD_END}",
+        lead=rf"{WORD_START}[a-z0-9]{{10}}",
+    ),
+    Rule(
+        "asana-token",
+        ("1/", "2/"),
+        rf"{WORD_START}[12]/(?:\d{{12,20}}/)?\d{{12,20}}:[a-f0-9]{{32}}{WORD_END}",
     ),
     Rule(
         "new-relic-mobile",
