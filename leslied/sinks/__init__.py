@@ -15,6 +15,7 @@ from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
     MAX_READ_BYTES,
+    exclude_from_git,
     make_folder,
     merge_folder,
     read_file,
@@ -32,6 +33,7 @@ __all__ = [
     "OutputPolicy",
     "OutputRoot",
     "Sink",
+    "exclude_from_git",
     "find_project",
     "load_sinks",
     "make_folder",

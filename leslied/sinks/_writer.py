@@ -16,14 +16,16 @@ from leslied.errors import SinkError
 from leslied.failpoints import failpoint
 from leslied.layout import (
     GITIGNORE_FILE,
-    INDEX_FILE,
-    INDEX_PAGE,
+    GITIGNORE_TEXT,
     LESLIE_FOLDER,
     META_FOLDER,
-    RELATIONS_BACKUP,
-    RELATIONS_FILE,
+    META_GITIGNORE_TEXT,
+    SHARED_FILES,
+    meta_gitignore_file,
+    split_thread_path,
     thread_folder,
 )
+from leslied.projects.git_index import list_tracked_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,18 +38,56 @@ _TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
 MAX_READ_BYTES = 16 * 1024 * 1024
 """Largest file that is read from a project, which may bring files of any size."""
 _CHUNK_BYTES = 4096
-_CENTRAL_FILES = (
-    INDEX_FILE,
-    INDEX_PAGE,
-    RELATIONS_FILE,
-    RELATIONS_BACKUP,
-    GITIGNORE_FILE,
-)
+_MAX_RULES_BYTES = 1_000_000
+"""Largest `.gitignore` of a project that is extended."""
+_CENTRAL_FILES = (*SHARED_FILES, GITIGNORE_FILE)
 """Files in a folder of the central tree that list its threads."""
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
-    """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist."""
+    """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist.
+
+    A file below `.leslie` is first excluded from Git. Raise SinkError if that or the
+    writing fails.
+    """
+    if name.startswith(f"{LESLIE_FOLDER}/"):
+        exclude_from_git(base, name)
+    _write_file(base, name, data)
+
+
+def exclude_from_git(base: Path, name: str = "") -> None:
+    """Make sure that `git add` takes no file of leslied, such as `base/name`.
+
+    The rules are checked at every write, because a checkout can replace them. Raise
+    SinkError if they cannot be written, or if Git tracks the file already.
+    """
+    if name in SHARED_FILES and name in list_tracked_files(base, LESLIE_FOLDER):
+        raise SinkError(
+            f"{base / name} is tracked by Git, so it is not written.",
+            f"Stop tracking it: git rm --cached {name}",
+        )
+    _add_git_rules(base, GITIGNORE_FILE, GITIGNORE_TEXT)
+    thread_id, rest = split_thread_path(name)
+    if rest.startswith(f"{META_FOLDER}/"):
+        _add_git_rules(base, meta_gitignore_file(thread_id), META_GITIGNORE_TEXT)
+
+
+def _add_git_rules(base: Path, name: str, text: str) -> None:
+    """Append rules to a `.gitignore` unless it ends with them; the last ones decide."""
+    existing = read_file(base, name) or b""
+    rules = text.encode()
+    if f"\n{text}".encode() == (b"\n" + existing)[-len(rules) - 1 :]:
+        return
+    if len(existing) > _MAX_RULES_BYTES:
+        raise SinkError(f"{base / name} is larger than {_MAX_RULES_BYTES} bytes.")
+    if set(existing.split(b"\n")) <= set(rules.split(b"\n")):
+        existing = b""  # An older version of leslied wrote it.
+    elif not existing.endswith(b"\n"):
+        existing += b"\n"
+    _write_file(base, name, existing + rules)
+
+
+def _write_file(base: Path, name: str, data: bytes) -> None:
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
         _replace_file(fd, file, data)
