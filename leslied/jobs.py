@@ -243,6 +243,16 @@ def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
         flow.run(Budget())
 
 
+def repair_modes(app: App) -> int:
+    """Make leslied's files private again; return how many were not."""
+    from leslied.queries.operations.own_files import (  # noqa: PLC0415
+        iter_exposed_files,
+    )
+
+    with app.open_queries() as queries:
+        return sum(1 for _ in iter_exposed_files(queries, is_repairing=True))
+
+
 def link_project(app: App, old: str, new: str) -> ProjectLinkResult:
     """Link a project to another; raise UserError if that is not possible."""
     from leslied.projects import links as links_file  # noqa: PLC0415
