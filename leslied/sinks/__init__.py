@@ -16,11 +16,13 @@ from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
     MAX_READ_BYTES,
     exclude_from_git,
+    list_files,
     make_folder,
     merge_folder,
     read_file,
     remove_central_thread,
     remove_file,
+    remove_thread,
     write_artifact,
     write_file,
 )
@@ -35,12 +37,14 @@ __all__ = [
     "Sink",
     "exclude_from_git",
     "find_project",
+    "list_files",
     "load_sinks",
     "make_folder",
     "merge_folder",
     "read_file",
     "remove_central_thread",
     "remove_file",
+    "remove_thread",
     "write_artifact",
     "write_file",
 ]
