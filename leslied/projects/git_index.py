@@ -27,19 +27,34 @@ _PREFIX_COMPRESSED_VERSION = 4
 
 
 def list_tracked_files(top: Path, folder: str) -> list[str]:
-    """Return the files below `folder` that Git tracks in the working tree `top`.
+    """Return the files below `top/folder` that Git tracks, relative to `top`.
 
-    `folder` and the result are relative to `top`. The folder may be a repository of its
-    own, such as a submodule.
+    The folder may be a repository of its own, such as a submodule, and `top` may only
+    look like one, so that Git takes it as a part of a repository further up.
     """
-    outer = _list_files(top, f"{folder}/")
-    inner = [f"{folder}/{path}" for path in _list_files(top / folder, "")]
-    return sorted({*outer, *inner})
+    tracked: set[str] = set()
+    for start in (top / folder, top):
+        repository = _find_repository(start)
+        if repository:
+            parts = (top / folder).relative_to(repository).parts
+            prefix = "".join(f"{part}/" for part in parts)
+            names = _list_files(repository, prefix)
+            tracked.update(f"{folder}/{name.removeprefix(prefix)}" for name in names)
+    return sorted(tracked)
 
 
-def _list_files(top: Path, prefix_text: str) -> list[str]:
+def _find_repository(folder: Path) -> Path | None:
+    """Return the innermost folder with a Git directory that Git accepts, or None."""
+    for path in (folder, *folder.parents):
+        index_dir = find_index_dir(path)
+        if index_dir and (index_dir / "HEAD").exists():
+            return path
+    return None
+
+
+def _list_files(repository: Path, prefix_text: str) -> list[str]:
     """Return the tracked files of a working tree whose paths have this prefix."""
-    index_dir = find_index_dir(top)
+    index_dir = find_index_dir(repository)
     if index_dir is None:
         return []
     prefix = os.fsencode(prefix_text)

@@ -40,6 +40,7 @@ MAX_READ_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 4096
 _MAX_RULES_BYTES = 1_000_000
 """Largest `.gitignore` of a project that is extended."""
+_SHARED_RULES = (b"/index.json", b"/INDEX.md", b"/thread_relations.json*")
 _CENTRAL_FILES = (*SHARED_FILES, GITIGNORE_FILE)
 """Files in a folder of the central tree that list its threads."""
 
@@ -58,15 +59,24 @@ def write_file(base: Path, name: str, data: bytes) -> None:
 def exclude_from_git(base: Path, name: str = "") -> None:
     """Make sure that `git add` takes no file of leslied, such as `base/name`.
 
-    The rules are checked at every write, because a checkout can replace them. Raise
-    SinkError if they cannot be written, or if Git tracks the file already.
+    The rules are checked at every write, because a checkout can replace them. A file
+    that Git tracks is never changed: raise SinkError if `base/name` is one, or if a
+    tracked `.gitignore` does not exclude it.
     """
-    if name in SHARED_FILES and name in list_tracked_files(base, LESLIE_FOLDER):
-        raise SinkError(
-            f"{base / name} is tracked by Git, so it is not written.",
-            f"Stop tracking it: git rm --cached {name}",
-        )
-    _add_git_rules(base, GITIGNORE_FILE, GITIGNORE_TEXT)
+    is_shared = name in SHARED_FILES
+    rules = read_file(base, GITIGNORE_FILE) or b""
+    has_our_rules = _ends_with(rules, GITIGNORE_TEXT)
+    if is_shared or not has_our_rules:
+        tracked = list_tracked_files(base, LESLIE_FOLDER)
+        if name in tracked:
+            raise SinkError(f"{base / name} is tracked by Git, so it is not written.")
+        if GITIGNORE_FILE not in tracked:
+            _add_git_rules(base, GITIGNORE_FILE, GITIGNORE_TEXT)
+        elif is_shared and not _excludes_shared_files(rules):
+            raise SinkError(
+                f"Git tracks {base / GITIGNORE_FILE}, which does not exclude {name}, "
+                "so that file is not written."
+            )
     thread_id, rest = split_thread_path(name)
     if rest.startswith(f"{META_FOLDER}/"):
         _add_git_rules(base, meta_gitignore_file(thread_id), META_GITIGNORE_TEXT)
@@ -75,16 +85,28 @@ def exclude_from_git(base: Path, name: str = "") -> None:
 def _add_git_rules(base: Path, name: str, text: str) -> None:
     """Append rules to a `.gitignore` unless it ends with them; the last ones decide."""
     existing = read_file(base, name) or b""
-    rules = text.encode()
-    if f"\n{text}".encode() == (b"\n" + existing)[-len(rules) - 1 :]:
+    if _ends_with(existing, text):
         return
     if len(existing) > _MAX_RULES_BYTES:
         raise SinkError(f"{base / name} is larger than {_MAX_RULES_BYTES} bytes.")
+    rules = text.encode()
     if set(existing.split(b"\n")) <= set(rules.split(b"\n")):
         existing = b""  # An older version of leslied wrote it.
     elif not existing.endswith(b"\n"):
         existing += b"\n"
     _write_file(base, name, existing + rules)
+
+
+def _ends_with(rules: bytes, text: str) -> bool:
+    """Return whether the last lines are those of the text."""
+    return (b"\n" + rules).endswith(f"\n{text}".encode())
+
+
+def _excludes_shared_files(rules: bytes) -> bool:
+    """Return whether the rules certainly exclude all files that threads share."""
+    # A rule that begins with an exclamation mark can cancel those before it.
+    lines = (b"\n" + rules).rpartition(b"\n!")[2].split(b"\n")
+    return set(_SHARED_RULES) <= set(lines)
 
 
 def _write_file(base: Path, name: str, data: bytes) -> None:

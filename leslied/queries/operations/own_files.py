@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.exposed_files import find_exposed_files
 from leslied.layout import (
+    GITIGNORE_FILE,
     LESLIE_FOLDER,
     META_FOLDER,
     SHARED_FILES,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from leslied.queries.context import QueryContext
 
+_FILES = (GITIGNORE_FILE, *SHARED_FILES)
 _THREADS_PATTERN = f":(glob){thread_folder('*')}/{META_FOLDER}/**"
 
 
@@ -34,7 +36,7 @@ class TrackedFiles(NamedTuple):
 
     def format_command(self) -> str:
         """Return the command that makes Git forget the files and keeps them on disk."""
-        paths = [file for file in self.files if file in SHARED_FILES]
+        paths = [file for file in self.files if file in _FILES]
         if len(paths) < len(self.files):
             paths.append(_THREADS_PATTERN)
         return shlex.join(
@@ -62,7 +64,7 @@ def iter_tracked_files(context: QueryContext) -> Iterator[TrackedFiles]:
         files = [
             file
             for file in list_tracked_files(folder, LESLIE_FOLDER)
-            if file in SHARED_FILES
+            if file in _FILES
             or split_thread_path(file)[1].startswith(f"{META_FOLDER}/")
         ]
         if files:
