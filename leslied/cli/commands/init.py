@@ -88,10 +88,7 @@ def command(
     command again to update the guide. Text outside the block is never changed.
     """
     app = get_app(ctx)
-    try:
-        snapshot = read_snapshot(_get_project_folder(app.home), file_name)
-    except LinkError as error:
-        raise UserError(error.message, _format_link_hint(error.target)) from error
+    snapshot = _read_file(_get_project_folder(app.home), file_name)
     plan = _make_plan(snapshot, is_removal=remove)
     path = str(snapshot.folder / file_name)
     short_path = format_path(path, str(app.home))
@@ -116,10 +113,15 @@ def command(
     emit(result.to_dict, lambda: [message], as_json=as_json, warnings=warnings)
 
 
-def _format_link_hint(target: str) -> str:
-    if "/" not in target:
-        return f"To write to its target: leslied init --file {target}"
-    return "Replace it by a regular file, or choose another file with --file."
+def _read_file(folder: Path, name: str) -> FileSnapshot:
+    """Read the file; raise UserError for a link or an unsuitable file."""
+    try:
+        return read_snapshot(folder, name)
+    except LinkError as error:
+        hint = "Replace it by a regular file, or choose another file with --file."
+        if "/" not in error.target:
+            hint = f"To write to its target: leslied init --file {error.target}"
+        raise UserError(error.message, hint) from error
 
 
 def _get_project_folder(home: Path) -> Path:
