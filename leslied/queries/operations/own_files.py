@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from leslied.errors import LesliedError
 from leslied.exposed_files import find_exposed_files
 from leslied.layout import (
     GITIGNORE_FILE,
@@ -72,10 +73,16 @@ def iter_tracked_files(context: QueryContext) -> Iterator[TrackedFiles]:
 
 
 def _list_project_folders(context: QueryContext) -> list[Path]:
-    """Return the folders with transcripts that are not in the central tree."""
+    """Return the folders with transcripts that are not in the central tree.
+
+    The list is empty if there is no store or it is damaged.
+    """
     if not context.paths.store_file.exists():
         return []
-    folders = context.reader.sizes.list_transcript_folders()
+    try:
+        folders = context.reader.sizes.list_transcript_folders()
+    except LesliedError:
+        return []
     paths = [Path(os.fsdecode(folder)) for folder in folders]
     central = context.paths.central_dir
     return [path for path in paths if not path.is_relative_to(central)]
