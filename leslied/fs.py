@@ -116,11 +116,10 @@ class AtomicFile:
             return
 
 
-def replace_file(path: Path | str, data: bytes, mode: int = 0o600) -> None:
-    """Replace the file atomically; raise OSError if that fails."""
+def replace_file(path: Path | str, data: bytes) -> None:
+    """Replace the file atomically, mode 0600; raise OSError if that fails."""
     with AtomicFile(os.fspath(path)) as file:
         file.write(data)
-        os.fchmod(file.fd, mode)
 
 
 def sync_folder(folder: Path | str) -> None:

@@ -149,20 +149,23 @@ def prune(
 
     Raise AlreadyRunning if somebody else writes to the store.
     """
-    from leslied.pipeline import Archiver  # noqa: PLC0415
+    from leslied.pipeline import Archiver, AssetIndex, Budget  # noqa: PLC0415
     from leslied.pipeline.maintenance.prune import Pruner, execute_plan  # noqa: PLC0415
+    from leslied.pipeline.maintenance.thread_files import ThreadFiles  # noqa: PLC0415
 
     with app.open_writer() as store:
         answer = plan_prune(app, request)
         with app.open_reader() as reader:
             archiver = app.make_flow(store, reader).get_stage(Archiver)
+        thread_files = ThreadFiles(central=app.paths.central_dir, clock=app.clock)
         pruner = Pruner(
             store=store,
             archiver=archiver,
-            include_transcripts=request.include_transcripts,
+            thread_files=thread_files if request.include_transcripts else None,
         )
         answer = execute_plan(pruner, answer, track)
         with app.open_reader() as reader:
+            app.make_flow(store, reader).select(AssetIndex).run(Budget())
             answer.plan.remaining_bytes = (
                 reader.sizes.get_used_bytes() + reader.sizes.get_archive_bytes()
             )
@@ -241,6 +244,16 @@ def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
             if isinstance(stage, Ingest)
         ]
         flow.run(Budget())
+
+
+def repair_modes(app: App) -> int:
+    """Make leslied's files private again; return how many were not."""
+    from leslied.queries.operations.own_files import (  # noqa: PLC0415
+        iter_exposed_files,
+    )
+
+    with app.open_queries() as queries:
+        return sum(1 for _ in iter_exposed_files(queries, is_repairing=True))
 
 
 def link_project(app: App, old: str, new: str) -> ProjectLinkResult:

@@ -18,12 +18,21 @@ RELATIONS_LOCK_NAME = "thread_relations.json.lock"
 """Name of the lock in the folder of the relations file."""
 GITIGNORE_FILE = f"{LESLIE_FOLDER}/.gitignore"
 GITIGNORE_TEXT = (
-    "/.gitignore\n/index.json\n/INDEX.md\n/thread_relations.json*\n/threads/*/.meta/\n"
+    "/.gitignore\n/.leslied-new\n/index.json\n/INDEX.md\n/thread_relations.json*\n"
+    "/threads/*/.meta/\n"
 )
 """Patterns for everything that leslied writes: only what agents write is committed."""
+SHARED_FILES = (INDEX_FILE, INDEX_PAGE, RELATIONS_FILE, RELATIONS_BACKUP)
+"""Files with the titles of all threads; a repository may contain them already."""
 
 META_FOLDER = ".meta"
 """Below a thread's folder: everything that leslied writes there."""
+META_GITIGNORE_TEXT = "*\n"
+"""Patterns for a thread's `.meta` folder.
+
+Git prefers the rules nearest to a file, so that no other `.gitignore` of the repository
+can make it take a transcript.
+"""
 CONTEXT_FOLDER = "context"
 INHERITED_FOLDER = f"{CONTEXT_FOLDER}/inherited"
 """Below a thread's folder: copies of the threads it references as `frozen`."""
@@ -66,6 +75,11 @@ def transcripts_folder(thread_id: str, *, is_subagent: bool = False) -> str:
     """
     name = f"{META_FOLDER}/subagents" if is_subagent else _TRANSCRIPTS_FOLDER
     return f"{thread_folder(thread_id)}/{name}"
+
+
+def meta_gitignore_file(thread_id: str) -> str:
+    """Return the path of the rules for what leslied writes to the thread's folder."""
+    return f"{thread_folder(thread_id)}/{META_FOLDER}/.gitignore"
 
 
 def exports_folder(thread_id: str) -> str:

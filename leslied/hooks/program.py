@@ -19,6 +19,7 @@ _MAX_EVENT_BYTES = 32_000_000
 def main() -> None:
     """Answer the event on standard output and exit with 0, whatever happens."""
     try:
+        os.umask(0o077)
         _silence_stderr()
         _set_alarm()
         data_dir = sys.argv[1]

@@ -36,7 +36,8 @@ EVENTS = (
 PROGRAM = Path(__file__).with_name("program.py")
 _TIMEOUT_SECONDS = 5
 _OUR_COMMAND = re.compile(
-    r"leslied/hooks/program\.py.* (entry|event|hooks|file)(\+?) 2>"
+    r"leslied/hooks/program\.py.* (entry|event|hooks|file)(\+?) 2>",
+    re.DOTALL,  # The path of the data folder may contain a line break.
 )
 
 

@@ -56,7 +56,7 @@ def read_state(
 ) -> HooksState:
     """Return the state of the hooks in the settings file of this scope."""
     try:
-        text = SettingsFile(path).read()
+        text = SettingsFile(path, scope).read()
         commands = settings.find_commands(text) if text else {}
         is_disabled = bool(text) and settings.are_hooks_disabled(str(text))
     except UserError as error:

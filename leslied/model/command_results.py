@@ -150,6 +150,8 @@ class ChangedFile(CommandResult):
 
     path: str
     changed: bool
+    backup: str | None
+    """Path of a copy of the file before the change; None without a change or file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

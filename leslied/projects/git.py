@@ -20,6 +20,7 @@ _MAX_REF_DEPTH = 5
 """Symbolic refs that are followed."""
 _REMOTE_SECTION = re.compile(r'\s*\[remote "(.+)"\]')
 _SECTION = re.compile(r"\s*\[")
+_SHA256 = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
 _URL = re.compile(r"\s*url\s*=\s*(.+)", re.IGNORECASE)
 _URL_WITH_SCHEME = re.compile(r"\w[\w+.-]*://(?:[^/@]*@)?([^/:]*)(?::\d*)?/*(.*)")
 _SCP_LIKE_URL = re.compile(r"(?:[^/@]*@)?([^/:]+):/*(.+)")
@@ -67,6 +68,21 @@ def find_git_dir(main: Path) -> Path | None:
         return main / ".git"
     git_dir = _read_git_file(main / ".git")
     return git_dir or (main if _exists(main / "objects") else None)
+
+
+def find_index_dir(top: Path) -> Path | None:
+    """Return the folder with the index of a working tree, or None.
+
+    A linked working tree and a submodule have one of their own.
+    """
+    entry = top / ".git"
+    return entry if entry.is_dir() else _read_git_file(entry)
+
+
+def read_object_id_bytes(git_dir: Path) -> int:
+    """Return the length of an object id: 32 bytes with SHA-256, 20 with SHA-1."""
+    common_dir = _read_path(git_dir / "commondir", git_dir) or git_dir
+    return 32 if _SHA256.search(_read_text(common_dir / "config")) else 20
 
 
 def get_directory_id(git_dir: Path) -> str:

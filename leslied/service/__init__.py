@@ -151,8 +151,8 @@ def write_file(path: Path, data: bytes) -> None:
     Raise LesliedError if that fails; the old file then stays.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fs.replace_file(path, data, 0o644)
+        fs.make_missing_folders(path.parent)
+        fs.replace_file(path, data)
     except OSError as error:
         raise LesliedError(f"{path} cannot be written: {error.strerror}.") from error
 

@@ -15,11 +15,14 @@ from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
     MAX_READ_BYTES,
+    exclude_from_git,
+    list_files,
     make_folder,
     merge_folder,
     read_file,
     remove_central_thread,
     remove_file,
+    remove_thread,
     write_artifact,
     write_file,
 )
@@ -32,13 +35,16 @@ __all__ = [
     "OutputPolicy",
     "OutputRoot",
     "Sink",
+    "exclude_from_git",
     "find_project",
+    "list_files",
     "load_sinks",
     "make_folder",
     "merge_folder",
     "read_file",
     "remove_central_thread",
     "remove_file",
+    "remove_thread",
     "write_artifact",
     "write_file",
 ]

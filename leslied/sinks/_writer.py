@@ -16,14 +16,16 @@ from leslied.errors import SinkError
 from leslied.failpoints import failpoint
 from leslied.layout import (
     GITIGNORE_FILE,
-    INDEX_FILE,
-    INDEX_PAGE,
+    GITIGNORE_TEXT,
     LESLIE_FOLDER,
     META_FOLDER,
-    RELATIONS_BACKUP,
-    RELATIONS_FILE,
-    thread_folder,
+    META_GITIGNORE_TEXT,
+    SHARED_FILES,
+    THREADS_FOLDER,
+    meta_gitignore_file,
+    split_thread_path,
 )
+from leslied.projects.git_index import list_tracked_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,18 +38,78 @@ _TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
 MAX_READ_BYTES = 16 * 1024 * 1024
 """Largest file that is read from a project, which may bring files of any size."""
 _CHUNK_BYTES = 4096
-_CENTRAL_FILES = (
-    INDEX_FILE,
-    INDEX_PAGE,
-    RELATIONS_FILE,
-    RELATIONS_BACKUP,
-    GITIGNORE_FILE,
-)
+_MAX_RULES_BYTES = 1_000_000
+"""Largest `.gitignore` of a project that is extended."""
+_SHARED_RULES = (b"/index.json", b"/INDEX.md", b"/thread_relations.json*")
+_CENTRAL_FILES = (*SHARED_FILES, GITIGNORE_FILE)
 """Files in a folder of the central tree that list its threads."""
 
 
 def write_file(base: Path, name: str, data: bytes) -> None:
-    """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist."""
+    """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist.
+
+    A file below `.leslie` is first excluded from Git. Raise SinkError if that or the
+    writing fails.
+    """
+    if name.startswith(f"{LESLIE_FOLDER}/"):
+        exclude_from_git(base, name)
+    _write_file(base, name, data)
+
+
+def exclude_from_git(base: Path, name: str = "") -> None:
+    """Make sure that `git add` takes no file of leslied, such as `base/name`.
+
+    The rules are checked at every write, because a checkout can replace them. A file
+    that Git tracks is never changed: raise SinkError if `base/name` is one, or if a
+    tracked `.gitignore` does not exclude it.
+    """
+    is_shared = name in SHARED_FILES
+    rules = read_file(base, GITIGNORE_FILE) or b""
+    has_our_rules = _ends_with(rules, GITIGNORE_TEXT)
+    if is_shared or not has_our_rules:
+        tracked = list_tracked_files(base, LESLIE_FOLDER)
+        if name in tracked:
+            raise SinkError(f"{base / name} is tracked by Git, so it is not written.")
+        if GITIGNORE_FILE not in tracked:
+            _add_git_rules(base, GITIGNORE_FILE, GITIGNORE_TEXT)
+        elif is_shared and not _excludes_shared_files(rules):
+            raise SinkError(
+                f"Git tracks {base / GITIGNORE_FILE}, which does not exclude {name}, "
+                "so that file is not written."
+            )
+    thread_id, rest = split_thread_path(name)
+    if rest.startswith(f"{META_FOLDER}/"):
+        _add_git_rules(base, meta_gitignore_file(thread_id), META_GITIGNORE_TEXT)
+
+
+def _add_git_rules(base: Path, name: str, text: str) -> None:
+    """Append rules to a `.gitignore` unless it ends with them; the last ones decide."""
+    existing = read_file(base, name) or b""
+    if _ends_with(existing, text):
+        return
+    if len(existing) > _MAX_RULES_BYTES:
+        raise SinkError(f"{base / name} is larger than {_MAX_RULES_BYTES} bytes.")
+    rules = text.encode()
+    if set(existing.split(b"\n")) <= set(rules.split(b"\n")):
+        existing = b""  # An older version of leslied wrote it.
+    elif not existing.endswith(b"\n"):
+        existing += b"\n"
+    _write_file(base, name, existing + rules)
+
+
+def _ends_with(rules: bytes, text: str) -> bool:
+    """Return whether the last lines are those of the text."""
+    return (b"\n" + rules).endswith(f"\n{text}".encode())
+
+
+def _excludes_shared_files(rules: bytes) -> bool:
+    """Return whether the rules certainly exclude all files that threads share."""
+    # A rule that begins with an exclamation mark can cancel those before it.
+    lines = (b"\n" + rules).rpartition(b"\n!")[2].split(b"\n")
+    return set(_SHARED_RULES) <= set(lines)
+
+
+def _write_file(base: Path, name: str, data: bytes) -> None:
     *folders, file = name.split("/")
     with _open_folder(base, folders) as fd:
         _replace_file(fd, file, data)
@@ -96,17 +158,47 @@ def remove_file(base: Path, name: str) -> None:
         return
 
 
+def list_files(base: Path, folder: str) -> list[str]:
+    """Return the paths of all files in `base/folder` and below, relative to `base`.
+
+    Links are not followed. The list is empty if the folder cannot be read.
+    """
+    try:
+        with _open_folder(base, folder.split("/"), create=False) as fd:
+            return [
+                "/".join([folder, *parent.split("/")[1:], file])
+                for parent, _, files, _ in os.fwalk(".", dir_fd=fd)
+                for file in files
+            ]
+    except SinkError:
+        return []
+
+
+def remove_thread(base: Path, thread_id: str) -> None:
+    """Delete what leslied wrote in a thread's folder, and the folder if then empty."""
+    with (
+        suppress(SinkError),
+        _open_folder(base, [*THREADS_FOLDER.split("/")], create=False) as fd,
+    ):
+        thread_fd = os.open(thread_id, fs.FOLDER_FLAGS, dir_fd=fd)
+        try:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(META_FOLDER, dir_fd=thread_fd)
+        finally:
+            os.close(thread_fd)
+        with suppress(OSError):
+            os.rmdir(thread_id, dir_fd=fd)
+
+
 def remove_central_thread(base: Path, thread_id: str) -> None:
     """Delete a thread's files in its folder of the central tree.
 
     If the thread was the last one, delete the folder's index, too. Files that leslied
     did not write stay.
     """
-    folder = base / thread_folder(thread_id)
-    shutil.rmtree(folder / META_FOLDER, ignore_errors=True)
+    remove_thread(base, thread_id)
     with suppress(OSError):
-        folder.rmdir()
-        folder.parent.rmdir()
+        (base / THREADS_FOLDER).rmdir()
         for name in _CENTRAL_FILES:
             (base / name).unlink(missing_ok=True)
         (base / LESLIE_FOLDER).rmdir()

@@ -67,6 +67,37 @@ def test_doctor_reports_files_that_others_can_read(
 
     assert result.code == 1
     assert "is accessible to other users" in result.out
+    assert "leslied doctor --fix" in result.out
+
+
+def test_doctor_makes_files_private_again(leslied: LesliedRunner, claude: ClaudeHome):
+    claude.write(ClaudeLogBuilder().prompt("one"))
+    leslied("sync")
+    data = leslied.home / ".local/share/leslied"
+    for path in (data, *data.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o055)
+
+    result = leslied("doctor", "--fix")
+
+    assert result.code == 0
+    assert "other users can no longer access" in result.out
+    assert not [path for path in data.rglob("*") if path.stat().st_mode & 0o077]
+
+
+def test_doctor_repairs_modes_if_the_store_is_damaged(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    claude.write(ClaudeLogBuilder().prompt("one"))
+    leslied("sync")
+    store = leslied.home / ".local/share/leslied/store.db"
+    store.write_bytes(b"x" * 20_000)
+    store.chmod(0o644)
+
+    result = leslied("doctor", "--fix")
+
+    assert result.code == 1
+    assert "Traceback" not in result.err
+    assert store.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.fault("E4")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from leslied.hooks.respond import respond
+from tests.support.claude import AFTER_STORE_CREATION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES, copy_home
 from tests.support.prune import list_files_containing
@@ -203,3 +205,102 @@ def test_disk_shows_the_size_of_store_archive_and_sessions(four_sessions: FourSe
     assert {session["id"] for session in usage["sessions"]} == set(SESSION_IDS)
     assert result.code == 0
     assert SESSION_IDS[0][:8] in result.out
+
+
+class CanarySession:
+    """A session whose title, prompt, answer and plan contain a canary."""
+
+    def __init__(self, claude: ClaudeHome, home: Path) -> None:
+        self.home, self.claude = home, claude
+        self.leslied = LesliedRunner(home)
+        self.project = home / "app"
+        (self.project / ".git").mkdir(parents=True)
+        self.data = home / ".local/share/leslied"
+        config = home / ".config/leslied/config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text('[output]\nformats = ["html", "devflow"]\n')
+        self.write(SESSION_IDS[0], "quietword", AFTER_STORE_CREATION)
+        before = AFTER_STORE_CREATION - timedelta(days=1)
+        self.log = self.write(SESSION_IDS[1], "canaryword", before)
+        assert self.leslied("sync", "--stop-all").code == 0
+        self.call_hook()
+
+    def write(self, session_id: str, word: str, started_at: datetime) -> Path:
+        builder = ClaudeLogBuilder(session_id, str(self.project), started_at)
+        todos = [{"content": f"{word} to do", "status": "pending"}]
+        return self.claude.write(
+            builder.prompt(f"{word} in the title"),
+            builder.call("TodoWrite", {"todos": todos}, "toolu_1"),
+            builder.result("toolu_1", f"{word} result"),
+            builder.answer(f"{word} answer"),
+            name=f"-app/{session_id}.jsonl",
+        )
+
+    def call_hook(self) -> None:
+        """Have a hook save the context, which names the transcripts."""
+        event = {
+            "hook_event_name": "SessionStart",
+            "session_id": SESSION_IDS[1],
+            "transcript_path": str(self.log),
+            "cwd": str(self.project),
+        }
+        respond(str(self.data), json.dumps(event).encode(), 1)
+
+    def list_holders(self, word: str) -> set[str]:
+        """Return the files of leslied with the word in their name or content."""
+        return {
+            name
+            for folder in (self.data, self.project, self.home / ".local/state")
+            for name in (
+                *list_files_containing(folder, word),
+                *(path.name for path in folder.rglob("*") if word in path.name),
+            )
+        }
+
+
+@pytest.fixture
+def canary_session(claude: ClaudeHome, home: Path) -> CanarySession:
+    return CanarySession(claude, home)
+
+
+@pytest.mark.threat("S10")
+def test_no_text_of_a_session_remains_without_its_transcripts(
+    canary_session: CanarySession,
+):
+    before = canary_session.list_holders("canaryword")
+    result = canary_session.leslied("prune", "--keep", "1", "--transcripts", "--yes")
+
+    assert result.code == 0
+    assert before >= {
+        "INDEX.md",
+        "index.json",
+        "assets.json",
+        "progress.md",
+        "thread_relations.json",
+        "store.db",
+    }
+    assert not canary_session.list_holders("canaryword")
+    assert "quietword" in (canary_session.project / ".leslie/INDEX.md").read_text()
+    canary_session.leslied("sync", "--stop-all")
+    assert not canary_session.list_holders("canaryword")
+
+
+@pytest.mark.threat("S10")
+def test_nothing_remains_of_the_last_session(canary_session: CanarySession):
+    canary_session.leslied("prune", "--keep", "0", "--transcripts", "--yes")
+
+    assert not canary_session.list_holders("canaryword")
+    assert not canary_session.list_holders("quietword")
+    assert not (canary_session.project / ".leslie/INDEX.md").exists()
+
+
+def test_without_transcripts_only_the_thread_keeps_its_title(
+    canary_session: CanarySession,
+):
+    canary_session.leslied("prune", "--keep", "1", "--yes")
+    holders = canary_session.list_holders("canaryword")
+
+    assert not holders & {"INDEX.md", "index.json"}
+    assert holders >= {"thread_relations.json", "assets.json"}
+    assert any(name.endswith(".txt") for name in holders)
+    assert not list_files_containing(canary_session.data, "canaryword")

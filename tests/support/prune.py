@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from leslied.pipeline.maintenance.prune import Pruner, PruneReport, make_batches
+from leslied.pipeline.maintenance.thread_files import ThreadFiles
 from leslied.pipeline.stages.archive import Archiver
 from leslied.queries.sessions import list_sessions
 from leslied.sessions.retention import PruneCandidate
@@ -38,14 +39,21 @@ def sync_and_archive(claude: ClaudeHome) -> None:
 
 
 def prune_sessions(
-    claude: ClaudeHome, ids: Iterable[str], **options: bool
+    claude: ClaudeHome, ids: Iterable[str], *, include_transcripts: bool = False
 ) -> PruneReport:
     """Prune the sessions with these ids."""
     session_ids = set(ids)
     with StoreReader(claude.store_path) as reader:
         sessions = [s for s in list_sessions(reader) if s.key.session_id in session_ids]
     with Store(claude.store_path, claude.clock) as store:
-        pruner = Pruner(store=store, archiver=make_archiver(claude, store), **options)
+        thread_files = ThreadFiles(
+            central=claude.store_path.parent / "central", clock=claude.clock
+        )
+        pruner = Pruner(
+            store=store,
+            archiver=make_archiver(claude, store),
+            thread_files=thread_files if include_transcripts else None,
+        )
         for batch in make_batches(
             [PruneCandidate(session, ("old",), 1) for session in sessions]
         ):

@@ -101,13 +101,6 @@ def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path):
     assert get_mode(tmp_path / "file") == 0o600
 
 
-@pytest.mark.usefixtures("umask")
-def test_a_file_gets_the_requested_mode(path: Path):
-    fs.replace_file(path, b"new", 0o644)
-
-    assert get_mode(path) == 0o644
-
-
 def test_a_leftover_of_a_crash_is_replaced_and_not_followed(path: Path):
     victim = path.with_name("victim")
     victim.write_bytes(b"precious")

@@ -15,7 +15,12 @@ from leslied.cli.render.output import emit, format_table, json_option, sanitize
 from leslied.errors import UserError
 from leslied.fs import make_private_dir
 from leslied.hooks import settings
-from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
+from leslied.hooks.settings_file import (
+    BACKUP_FOLDER,
+    Scope,
+    SettingsFile,
+    get_settings_path,
+)
 from leslied.hooks.spool import FOLDER
 from leslied.hooks.state import HooksState, HooksStatus, read_state
 from leslied.hooks.thread import find_project
@@ -23,7 +28,7 @@ from leslied.model.command_results import ChangedFile
 from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from leslied.app import App
 
@@ -63,17 +68,16 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     New sessions use the hooks. Install again after an update of leslied to update them.
     """
     app = get_app(ctx)
-    file = SettingsFile(_get_settings_file(app, scope))
     hook_command = _make_hook_command(app)
     make_private_dir(app.paths.data_dir / FOLDER)
-    is_changed = file.update(lambda text: settings.install(text, hook_command))
-    path = sanitize(format_path(str(file.path), str(app.home)))
+    result = _update(app, scope, lambda text: settings.install(text, hook_command))
+    path = sanitize(format_path(result.path, str(app.home)))
     message = f"The hooks are installed in {path}. New sessions will use them."
-    if not is_changed:
+    if not result.changed:
         message = f"The hooks are already installed in {path}."
     emit(
-        ChangedFile(path=str(file.path), changed=is_changed).to_dict,
-        lambda: [message],
+        result.to_dict,
+        lambda: [message, *_backup_lines(app, result)],
         as_json=as_json,
         warnings=_list_warnings(app, scope),
     )
@@ -92,14 +96,13 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
 def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     """Remove the hooks from Claude Code's settings; keep the rest of the file."""
     app = get_app(ctx)
-    file = SettingsFile(_get_settings_file(app, scope))
-    is_changed = file.update(lambda text: text and settings.uninstall(text))
-    path = sanitize(format_path(str(file.path), str(app.home)))
+    result = _update(app, scope, lambda text: text and settings.uninstall(text))
+    path = sanitize(format_path(result.path, str(app.home)))
     message = f"The hooks were removed from {path}."
-    if not is_changed:
+    if not result.changed:
         message = f"No hooks of leslied are installed in {path}."
-    changed_file = ChangedFile(path=str(file.path), changed=is_changed)
-    emit(changed_file.to_dict, lambda: [message], as_json=as_json)
+    lines = [message, *_backup_lines(app, result)]
+    emit(result.to_dict, lambda: lines, as_json=as_json)
 
 
 @command.command(
@@ -118,6 +121,25 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
     app = get_app(ctx)
     hooks = _read_status(app)
     emit(hooks.to_dict, lambda: _lines(hooks, app), as_json=as_json)
+
+
+def _update(
+    app: App, scope: Scope, edit: Callable[[str | None], str | None]
+) -> ChangedFile:
+    """Edit the settings file of the scope, and keep its last version."""
+    file = SettingsFile(_get_settings_file(app, scope), scope)
+    change = file.update(edit, app.paths.data_dir / BACKUP_FOLDER)
+    return ChangedFile(
+        path=str(file.path),
+        changed=change.is_changed,
+        backup=str(change.backup) if change.backup else None,
+    )
+
+
+def _backup_lines(app: App, result: ChangedFile) -> Iterator[str]:
+    if result.backup:
+        path = sanitize(format_path(result.backup, str(app.home)))
+        yield f"The file before the change: {path}"
 
 
 def _get_settings_file(app: App, scope: Scope) -> Path:

@@ -15,15 +15,13 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option, sanitize
 from leslied.errors import UserError
-from leslied.guide import (
+from leslied.guarded_file import (
     FileSnapshot,
-    GuidePlan,
-    load_guide,
-    plan_init,
-    plan_remove,
+    LinkError,
     read_snapshot,
     replace_file,
 )
+from leslied.guide import GuidePlan, load_guide, plan_init, plan_remove
 from leslied.model.command_results import GuideDiff, GuideResult
 from leslied.queries.preview import make_preview_redact
 from leslied.queries.threads.lookup import find_project
@@ -90,7 +88,7 @@ def command(
     command again to update the guide. Text outside the block is never changed.
     """
     app = get_app(ctx)
-    snapshot = read_snapshot(_get_project_folder(app.home), file_name)
+    snapshot = _read_file(_get_project_folder(app.home), file_name)
     plan = _make_plan(snapshot, is_removal=remove)
     path = str(snapshot.folder / file_name)
     short_path = format_path(path, str(app.home))
@@ -113,6 +111,17 @@ def command(
     message = sanitize(_format_result(result, plan, short_path))
     warnings = [*_iter_warnings(snapshot, plan)] if result.status != "skipped" else []
     emit(result.to_dict, lambda: [message], as_json=as_json, warnings=warnings)
+
+
+def _read_file(folder: Path, name: str) -> FileSnapshot:
+    """Read the file; raise UserError for a link or an unsuitable file."""
+    try:
+        return read_snapshot(folder, name)
+    except LinkError as error:
+        hint = "Replace it by a regular file, or choose another file with --file."
+        if "/" not in error.target:
+            hint = f"To write to its target: leslied init --file {error.target}"
+        raise UserError(error.message, hint) from error
 
 
 def _get_project_folder(home: Path) -> Path:

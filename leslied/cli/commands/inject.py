@@ -72,9 +72,9 @@ def _find_warning(app: App, session: SessionSummary) -> str:
         return f"The message will not be delivered: only {AGENT_TITLE} supports hooks."
     project = Path(find_project(session.cwd))
     for scope in get_args(Scope):
-        file = SettingsFile(get_settings_path(scope, app.home, app.environ, project))
+        path = get_settings_path(scope, app.home, app.environ, project)
         with suppress(UserError):
-            if settings.find_commands(file.read() or "{}"):
+            if settings.find_commands(SettingsFile(path, scope).read() or "{}"):
                 return ""
     return (
         "The message will not be delivered until the hooks are installed. "

@@ -84,7 +84,7 @@ _KEEP_REASONS = {
 @click.option(
     "--transcripts",
     is_flag=True,
-    help="Also delete the transcripts of these sessions, except edited ones.",
+    help="Also delete what leslied wrote to their threads, except edited transcripts.",
 )
 @click.option(
     "--yes", is_flag=True, help="Delete; without it, only show what would be deleted."

@@ -17,6 +17,7 @@ from msgspec import structs
 from leslied import sinks, tail
 from leslied.errors import UserError
 from leslied.failpoints import failpoint
+from leslied.layout import INDEX_FILE, INDEX_PAGE
 from leslied.queries.operations.disk import find_store_copies
 from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.sessions.retention import has_failed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from leslied.model.output import Transcript
     from leslied.model.session import ProcessRegistry, SessionSummary
     from leslied.model.source import Root
+    from leslied.pipeline.maintenance.thread_files import ThreadFiles
     from leslied.pipeline.stages.archive import Archiver
     from leslied.queries.operations.prune_plan import PruneAnswer
     from leslied.sessions.retention import PruneCandidate
@@ -108,6 +110,8 @@ class PruneReport:
     """Number of deleted transcript files."""
     changed_transcripts: list[str] = field(default_factory=list)
     """Transcripts that were not deleted because somebody edited them."""
+    problems: list[str] = field(default_factory=list)
+    """Why relations files still contain pruned threads."""
     store_copies: int = 0
     """Number of deleted copies of the store, which contain the pruned sessions."""
     is_store_shrunk: bool = True
@@ -126,6 +130,7 @@ class PruneReport:
         """Yield what could not be deleted, and why."""
         for path in self.changed_transcripts:
             yield f"{path} was edited after it was written, so it was kept."
+        yield from self.problems
         if not self.is_store_shrunk:
             yield (
                 "The store's file could not shrink, because another program is reading "
@@ -139,8 +144,8 @@ class Pruner:
 
     store: Store
     archiver: Archiver
-    include_transcripts: bool = False
-    """Whether to delete the sessions' transcript files, too."""
+    thread_files: ThreadFiles | None = None
+    """Deletes the sessions' transcripts and other outputs; None if they stay."""
     report: PruneReport = field(default_factory=PruneReport)
 
     def check_free_space(self, remaining_bytes: int) -> None:
@@ -161,8 +166,9 @@ class Pruner:
     def remove(self, batch: Sequence[PruneCandidate]) -> None:
         """Delete these sessions from the store in one transaction."""
         keys = [candidate.session.key[:2] for candidate in batch]
-        if self.include_transcripts:
-            self._remove_transcripts(keys)
+        # First, so that the next run continues what a crash interrupted.
+        for candidate in batch:
+            self._remove_files(candidate.session)
         with self.store.pruner() as pruner:
             self.report.records += pruner.remove(keys)
             failpoint("prune.before")
@@ -182,24 +188,38 @@ class Pruner:
             with self.store.pruner() as pruner:
                 pruner.mark_vacuumed()
 
-    def _remove_transcripts(self, keys: list[tuple[str, str]]) -> None:
-        for key in keys:
-            with self.store.transcripts() as ledger:
-                transcripts = ledger.list_files(*key)
-            for transcript in transcripts:
-                self._remove_transcript(transcript)
+    def _remove_files(self, session: SessionSummary) -> None:
+        """Delete files that quote the session; the index is then written again."""
+        if not session.folder:
+            return
+        base, thread_id = Path(session.folder), session.thread_id
+        for name in (INDEX_FILE, INDEX_PAGE):
+            sinks.remove_file(base, name)
+        if self.thread_files:
+            kept = self._remove_transcripts(session.key[:2])
+            reason = self.thread_files.remove_relations(base, thread_id)
+            self.thread_files.remove_outputs(base, thread_id, kept)
+            if reason:
+                self.report.problems.append(reason)
 
-    def _remove_transcript(self, transcript: Transcript) -> None:
-        """Delete a transcript unless somebody edited it."""
+    def _remove_transcripts(self, key: tuple[str, str]) -> set[str]:
+        """Delete a session's transcripts; return those that somebody edited."""
+        with self.store.transcripts() as ledger:
+            transcripts = ledger.list_files(*key)
+        return {t.file for t in transcripts if not self._remove_transcript(t)}
+
+    def _remove_transcript(self, transcript: Transcript) -> bool:
+        """Delete a transcript; return False if somebody edited it, so that it stays."""
         base = Path(os.fsdecode(transcript.folder))
         data = sinks.read_file(base, transcript.file)
         if data is None:
-            return
+            return True
         if hashlib.sha256(data).digest()[:16] != transcript.digest:
             self.report.changed_transcripts.append(str(base / transcript.file))
-            return
+            return False
         sinks.remove_file(base, transcript.file)
         self.report.transcripts += 1
+        return True
 
 
 def make_batches(

@@ -7,6 +7,7 @@ and writes the two index files of a project.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -129,6 +130,8 @@ class AssetIndex(Stage):
                 budget.max_checked_threads, budget.max_checked_old_threads
             )
             unfinished = ledger.list_unfinished()
+        for folder in {thread.folder for thread in watched}:
+            _restore_git_rules(Path(folder))
         due = [thread.session for thread in watched if _has_changed(thread)]
         for key, status in unfinished:
             session = self.reader.find_session(key)
@@ -288,6 +291,13 @@ class AssetIndex(Stage):
         if Path(folder) not in self.plan_folders:
             return None
         return read_text(Path(folder), name, _MAX_PLAN_BYTES)
+
+
+def _restore_git_rules(base: Path) -> None:
+    """Write the rules for Git again if a checkout deleted or replaced them."""
+    if (base / INDEX_FILE).is_file():
+        with suppress(SinkError):
+            sinks.exclude_from_git(base)
 
 
 def _has_changed(watched: WatchedThread) -> bool:

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.graphemes import ellipsize
-from leslied.layout import LESLIE_FOLDER, split_thread_path, thread_folder
+from leslied.layout import (
+    LESLIE_FOLDER,
+    meta_gitignore_file,
+    split_thread_path,
+    thread_folder,
+)
 from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage, Timing
@@ -302,7 +307,7 @@ class RelationsSync(Stage):
             return
         except SinkError:
             pass  # Move the files even if the relations file cannot be written.
-        for name in move.files:
+        for name in (*move.files, meta_gitignore_file(move.old_id)):
             sinks.remove_file(base, name)
         sinks.merge_folder(base, thread_folder(move.old_id), thread_folder(move.new_id))
         with self.store.relations() as ledger:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from leslied import sinks
-from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, transcripts_folder
+from leslied.layout import transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
 from leslied.pipeline.stage import LogEvent, Report
@@ -150,10 +150,9 @@ class TranscriptWriter:
             self.report.files_removed += 1
 
     def _write_file(self, name: str, data: bytes) -> None:
-        """Write a file below the base; create the folder's `.gitignore` if missing."""
+        """Write a file below the base."""
         if self._base.is_relative_to(self.central):
             sinks.make_folder(self._base)
-        write_gitignore(self._base)
         sinks.write_file(self._base, name, data)
         self.report.files_written += 1
 
@@ -184,12 +183,6 @@ class TranscriptWriter:
 
     def _get_reserved(self, unit: Unit) -> Transcript:
         return self.reserved[unit.summary.key, unit.number]
-
-
-def write_gitignore(base: Path) -> None:
-    """Create the folder's `.gitignore` if missing; raise SinkError if that fails."""
-    if sinks.read_file(base, GITIGNORE_FILE) is None:
-        sinks.write_file(base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
 
 
 def _iter_units(units: Iterable[Unit]) -> Iterator[Unit]:

@@ -23,7 +23,6 @@ from leslied.pipeline.stages.transcript_writer import (
     MAX_TRANSCRIPTS,
     SettleReport,
     TranscriptWriter,
-    write_gitignore,
 )
 from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
@@ -271,7 +270,7 @@ class TranscriptStage(Stage):
             return
         # A thread must not be split between two folders, so test the new one first.
         with suppress(SinkError):
-            write_gitignore(location.folder)
+            sinks.exclude_from_git(location.folder)
             ledger.change_folder(main.key, os.fsencode(location.folder))
             report.moved_threads[main.thread_id] = str(location.folder)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import stat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
 from leslied.errors import LesliedError
 from leslied.hooks import learned_roots
+from leslied.queries.operations.own_files import (
+    iter_exposed_files,
+    iter_tracked_files,
+)
 from leslied.queries.operations.status import load_daemon_state
 from leslied.rendering.humanize import format_bytes, format_path
 from leslied.tail import discover
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 Verdict = Literal["ok", "warn", "fail"]
 _MIN_FREE_BYTES = 500_000_000
+_MAX_EXPOSED_FILES = 5
+"""Number of exposed files that are named."""
 
 
 class CheckResult(NamedTuple):
@@ -158,8 +163,9 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
         )
     if not os.access(path, os.W_OK):
         yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
-    yield from _check_modes(path.parent)
     yield from _check_archive(context)
+    yield from _check_exposed_files(context)
+    yield from _check_tracked_files(context)
 
 
 def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
@@ -177,12 +183,28 @@ def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
     yield CheckResult("ok", f"{count} logs in the archive")
 
 
-def _check_modes(folder: Path) -> Iterator[CheckResult]:
-    for path in (folder, *folder.iterdir()):
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            yield CheckResult(
-                "fail", f"{path} is accessible to other users", f"chmod go= '{path}'"
-            )
+def _check_exposed_files(context: QueryContext) -> Iterator[CheckResult]:
+    exposed = list(iter_exposed_files(context))
+    hint = "Repair with: leslied doctor --fix"
+    for path in exposed[:_MAX_EXPOSED_FILES]:
+        yield CheckResult("fail", f"{path} is accessible to other users", hint)
+    more = len(exposed) - _MAX_EXPOSED_FILES
+    if more > 0:
+        yield CheckResult("fail", f"{more} more files are accessible, too", hint)
+
+
+def _check_tracked_files(context: QueryContext) -> Iterator[CheckResult]:
+    for tracked in iter_tracked_files(context):
+        count, folder = (
+            len(tracked.files),
+            format_path(str(tracked.folder), str(context.home)),
+        )
+        yield CheckResult(
+            "warn",
+            f"Git tracks {count} files of leslied in {folder}, such as "
+            f"{tracked.files[0]}",
+            f"Untrack them: {tracked.format_command()}",
+        )
 
 
 def _check_machine(context: QueryContext) -> Iterator[CheckResult]:

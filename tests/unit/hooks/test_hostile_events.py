@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -12,8 +15,9 @@ from typing import Any
 import pytest
 
 from leslied.errors import StoreUnusable
-from leslied.hooks import spool
+from leslied.hooks import settings, spool
 from leslied.hooks.respond import respond
+from leslied.hooks.settings import find_commands
 from leslied.model.source import Environment
 from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.pipeline.failures import Failures
@@ -21,6 +25,7 @@ from leslied.store import Store
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock
 from tests.support.hooks import run_program
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", *spool.EVENTS)
 FIELDS = (
@@ -232,3 +237,65 @@ def make_failing_call(error: Exception) -> Any:
         raise error
 
     return raise_error
+
+
+SHELL_PAYLOADS = (
+    "$(touch executed)",
+    "`touch executed`",
+    "; touch executed;",
+    "| touch executed",
+    "&& touch executed",
+    "\ntouch executed\n",
+    "'; touch executed; '",
+    '"; touch executed; "',
+    "\\'; touch executed #",
+    "> executed",
+    "${IFS}$(touch${IFS}executed)",
+    "-c __import__('os').system('touch executed')",
+    "__import__('os').system('touch executed')",
+    "%s{0.__class__}\\x00",
+)
+
+
+def run_installed_command(data_dir: Path, event: bytes, cwd: Path) -> bytes:
+    """Run the command in the settings as the agent does; return its output."""
+    text = settings.install(None, settings.HookCommand(sys.executable, str(data_dir)))
+    (command,) = {
+        command.rpartition(" file ")[0] for command in find_commands(text).values()
+    }
+    result = subprocess.run(
+        ["/bin/sh", "-c", find_commands(text)["Stop"]],
+        input=event,
+        capture_output=True,
+        check=False,
+        cwd=cwd,
+        timeout=MAX_WAIT_SECONDS,
+    )
+    assert shlex.split(command)[-1] == str(data_dir)
+    assert (result.returncode, result.stderr) == (0, b"")
+    return result.stdout
+
+
+@pytest.mark.threat("X1", "X2")
+@pytest.mark.parametrize("payload", SHELL_PAYLOADS)
+@pytest.mark.parametrize("name", ["UserPromptSubmit", "Stop"])
+def test_text_of_an_event_is_never_executed(tmp_path: Path, name: str, payload: str):
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    values = {field: json.dumps(payload) for field in FIELDS}
+    event = make_event(name, cwd / "log.jsonl", **values)
+
+    assert run_installed_command(tmp_path / "data", event, cwd) == b""
+    assert not [path for path in tmp_path.rglob("*") if path.name == "executed"]
+
+
+@pytest.mark.threat("X1")
+@pytest.mark.parametrize("payload", [p for p in SHELL_PAYLOADS if "/" not in p])
+def test_the_name_of_the_data_folder_is_never_executed(tmp_path: Path, payload: str):
+    cwd, data_dir = tmp_path / "cwd", tmp_path / payload / "data"
+    cwd.mkdir()
+    event = make_event("Stop", cwd / "log.jsonl")
+    run_installed_command(data_dir, event, cwd)
+
+    assert len(list((data_dir / spool.FOLDER).iterdir())) == 1
+    assert not [path for path in tmp_path.rglob("*") if path.name == "executed"]

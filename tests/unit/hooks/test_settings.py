@@ -22,7 +22,8 @@ from leslied.hooks.settings import (
     install,
     uninstall,
 )
-from leslied.hooks.settings_file import SettingsFile, get_settings_path
+from leslied.hooks.settings_file import Scope, SettingsFile, get_settings_path
+from tests.support.records import list_modes
 
 COMMAND = HookCommand("/opt/it's here/python", "/home/dev/.local/share/leslied")
 FOREIGN_GROUP = {"hooks": [{"type": "command", "command": "notify-send done"}]}
@@ -215,8 +216,10 @@ def test_an_update_preserves_the_mode_and_a_symbolic_link(tmp_path: Path):
     link = tmp_path / "settings.json"
     link.symlink_to(target)
 
-    assert SettingsFile(link).update(lambda text: install(text, COMMAND))
+    file = SettingsFile(link)
+    change = file.update(lambda text: install(text, COMMAND), tmp_path / "backups")
 
+    assert change.is_changed
     assert link.is_symlink()
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert list(target.parent.iterdir()) == [target]
@@ -235,10 +238,81 @@ def test_a_file_that_cannot_be_written_does_not_change(
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(Exception, match="No space left"):
-        SettingsFile(file).update(lambda text: install(text, COMMAND))
+        SettingsFile(file).update(lambda text: install(text, COMMAND), tmp_path / "b")
 
-    assert {path.name for path in tmp_path.iterdir()} == {"home", "settings.json"}
+    assert [*tmp_path.glob("*settings*")] == [file]
     assert file.read_text() == "{}\n"
+
+
+@pytest.mark.threat("X3")
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+@pytest.mark.parametrize("text", SETTINGS_EXAMPLES)
+def test_uninstalling_restores_the_bytes_and_the_mode(
+    tmp_path: Path, text: str, mode: int
+):
+    path = tmp_path / "settings.json"
+    path.write_bytes(text.encode())
+    path.chmod(mode)
+    file, backups = SettingsFile(path, "project"), tmp_path / "backups"
+    installed = file.update(lambda text: install(text, COMMAND), backups)
+    edited = path.read_bytes()
+    file.update(lambda text: text and uninstall(text), backups)
+
+    assert installed.is_changed
+    assert find_commands(edited.decode())
+    assert path.read_bytes() == text.encode()
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.threat("X3")
+def test_the_last_version_of_a_changed_file_is_kept(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_bytes(b'{ "a":1 }')
+    backups = tmp_path / "data" / "backups"
+    backup = (
+        SettingsFile(path).update(lambda text: install(text, COMMAND), backups).backup
+    )
+
+    assert backup is not None
+    assert backup.read_bytes() == b'{ "a":1 }'
+    assert list_modes([backups, backup]) == {0o700, 0o600}
+
+
+@pytest.mark.threat("X3", "P6")
+@pytest.mark.parametrize("scope", ["project", "local"])
+@pytest.mark.parametrize("place", ["file", "folder", "dangling file", "loop"])
+def test_a_link_in_a_project_is_not_followed(tmp_path: Path, place: str, scope: Scope):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    path = get_settings_path(scope, tmp_path, {}, tmp_path / "app")
+    path.parent.parent.mkdir()
+    if place == "folder":
+        path.parent.symlink_to(victim)
+    else:
+        path.parent.mkdir()
+        path.symlink_to(path if place == "loop" else victim / path.name)
+    if place in ("file", "folder"):
+        (victim / path.name).write_text("{}")
+    before = {file: file.read_bytes() for file in victim.iterdir()}
+
+    with pytest.raises(UserError, match="does not follow links"):
+        SettingsFile(path, scope).update(
+            lambda text: install(text, COMMAND), tmp_path / "backups"
+        )
+    assert {file: file.read_bytes() for file in victim.iterdir()} == before
+
+
+def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+
+    def edit(text: str | None) -> str:
+        path.write_text('{"model": "opus"}')
+        return install(text, COMMAND)
+
+    with pytest.raises(UserError, match="just changed"):
+        SettingsFile(path).update(edit, tmp_path / "backups")
+    assert path.read_text() == '{"model": "opus"}'
 
 
 def test_the_settings_file_depends_on_scope_and_environment(tmp_path: Path):

@@ -97,7 +97,7 @@ def test_installing_writes_then_enables_then_starts_the_unit(manager, fake):
     assert installation.path == fake.path
     assert installation.notes == ()
     assert "\nExecStart=/opt/bin/leslied run\n" in fake.path.read_text()
-    assert fake.path.stat().st_mode & 0o777 == 0o644
+    assert fake.path.stat().st_mode & 0o777 == 0o600
     assert list(fake.path.parent.iterdir()) == [fake.path]
 
 

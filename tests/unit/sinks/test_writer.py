@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from leslied import sinks
+from leslied.errors import SinkError
+from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT
 from leslied.sinks import write_file
 from tests.support.waiting import MAX_WAIT_SECONDS
 
@@ -53,3 +55,60 @@ def test_of_a_sparse_file_of_any_size_only_the_first_bytes_are_read(tmp_path: Pa
 
     assert data is not None
     assert len(data) == sinks.MAX_READ_BYTES + 1
+
+
+@pytest.mark.threat("S8")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, GITIGNORE_TEXT),
+        ("", GITIGNORE_TEXT),
+        (GITIGNORE_TEXT, GITIGNORE_TEXT),
+        (f"# mine\n{GITIGNORE_TEXT}", f"# mine\n{GITIGNORE_TEXT}"),
+        ("/index.json\n/.gitignore\n", GITIGNORE_TEXT),
+        ("!*", f"!*\n{GITIGNORE_TEXT}"),
+        (f"{GITIGNORE_TEXT}!*\n", f"{GITIGNORE_TEXT}!*\n{GITIGNORE_TEXT}"),
+        (f"!{GITIGNORE_TEXT}", f"!{GITIGNORE_TEXT}{GITIGNORE_TEXT}"),
+    ],
+)
+def test_the_rules_for_git_end_with_ours(
+    tmp_path: Path, before: str | None, after: str
+):
+    (tmp_path / ".leslie").mkdir()
+    if before is not None:
+        (tmp_path / GITIGNORE_FILE).write_text(before)
+
+    write_file(tmp_path, ".leslie/INDEX.md", b"titles")
+    write_file(tmp_path, ".leslie/INDEX.md", b"titles")
+
+    assert (tmp_path / GITIGNORE_FILE).read_text() == after
+
+
+@pytest.mark.threat("S8")
+def test_a_thread_has_rules_of_its_own(tmp_path: Path):
+    write_file(tmp_path, ".leslie/threads/t/.meta/transcripts/a.txt", b"text")
+
+    assert (tmp_path / ".leslie/threads/t/.meta/.gitignore").read_text() == "*\n"
+
+
+@pytest.mark.threat("S8")
+def test_nothing_is_written_if_the_rules_are_too_large(tmp_path: Path):
+    (tmp_path / ".leslie").mkdir()
+    with (tmp_path / GITIGNORE_FILE).open("wb") as file:
+        file.truncate(2_000_000)
+
+    with pytest.raises(SinkError, match="larger than"):
+        write_file(tmp_path, ".leslie/INDEX.md", b"titles")
+    assert not (tmp_path / ".leslie/INDEX.md").exists()
+
+
+@pytest.mark.threat("S8", "P2")
+def test_a_link_for_the_rules_is_replaced_and_not_followed(tmp_path: Path):
+    (tmp_path / ".leslie").mkdir()
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / GITIGNORE_FILE).symlink_to("../victim")
+    write_file(tmp_path, ".leslie/INDEX.md", b"titles")
+
+    assert (tmp_path / GITIGNORE_FILE).read_text() == GITIGNORE_TEXT
+    assert not (tmp_path / GITIGNORE_FILE).is_symlink()
+    assert (tmp_path / "victim").read_text() == "mine"

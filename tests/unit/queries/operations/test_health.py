@@ -85,3 +85,15 @@ def test_a_paused_daemon_is_a_warning(app: App):
         "what": "leslied is paused",
         "hint": "Resume with: leslied unpause",
     } in check(app).to_dict()["findings"]
+
+
+@pytest.mark.threat("S7")
+def test_only_some_of_many_exposed_files_are_named(queries: QueryContext):
+    for number in range(20):
+        path = queries.paths.data_dir / f"copy{number}"
+        path.touch()
+        path.chmod(0o644)
+    failures = list_failures(check_health(queries))
+
+    assert len(failures) == 6
+    assert failures[-1].endswith("more files are accessible, too")

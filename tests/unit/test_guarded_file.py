@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from leslied import guarded_file
 from leslied.errors import UserError
-from leslied.guide import guarded_file, read_snapshot, replace_file
+from leslied.guarded_file import LinkError, read_snapshot, replace_file
 
 NAME = "AGENTS.md"
 
@@ -79,13 +80,18 @@ def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
     assert target.read_bytes() == b"precious"
 
 
-def test_the_hint_suggests_a_link_target_in_the_same_folder(file: Path):
-    file.symlink_to("CLAUDE.md")
+def test_a_folder_that_is_a_link_is_refused(file: Path, tmp_path: Path):
+    (tmp_path / "link").symlink_to(file.parent)
 
-    with pytest.raises(UserError) as caught:
-        read_snapshot(file.parent, NAME)
+    with pytest.raises(LinkError, match="link is a link to"):
+        read_snapshot(tmp_path / "link", NAME)
 
-    assert caught.value.hint == "To write to its target: leslied init --file CLAUDE.md"
+
+def test_a_new_private_file_is_not_readable_by_others(file: Path):
+    file.parent.chmod(0o755)
+    replace_file(read_snapshot(file.parent, NAME), b"new", is_private=True)
+
+    assert get_mode(file) == 0o600
 
 
 @pytest.mark.threat("P6")

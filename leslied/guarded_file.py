@@ -23,8 +23,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
 MAX_BYTES = 4 * 2**20
 _CHUNK_BYTES = 4096
+
+
+class LinkError(UserError):
+    """The file, or its folder, is a symbolic link."""
+
+    def __init__(self, path: Path) -> None:
+        self.target = str(path.readlink())
+        super().__init__(
+            f"{path.name} is a link to {self.target}, "
+            "and leslied does not follow links.",
+            "Replace it by a regular file.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +51,10 @@ class FileSnapshot:
 
 
 def read_snapshot(folder: Path, name: str) -> FileSnapshot:
-    """Read `folder/name`; raise UserError for a link or an unsuitable file."""
+    """Read `folder/name`; raise LinkError, or UserError for an unsuitable file.
+
+    Raise FileNotFoundError if there is no folder.
+    """
     with _open_folder(folder) as folder_fd:
         try:
             file_fd = os.open(name, fs.READ_FLAGS, dir_fd=folder_fd)
@@ -46,7 +62,7 @@ def read_snapshot(folder: Path, name: str) -> FileSnapshot:
             return FileSnapshot(folder=folder, name=name)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise _make_link_error(folder / name) from error
+                raise LinkError(folder / name) from error
             raise
         try:
             status = os.fstat(file_fd)
@@ -59,10 +75,13 @@ def read_snapshot(folder: Path, name: str) -> FileSnapshot:
             os.close(file_fd)
 
 
-def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
+def replace_file(
+    snapshot: FileSnapshot, data: bytes | None, *, is_private: bool = False
+) -> None:
     """Replace the file's content, or delete the file if `data` is None.
 
-    Raise UserError if the file changed since the snapshot was taken.
+    A new file has mode 0600 if it is private, else the mode of its folder. Raise
+    UserError if the file changed since the snapshot was taken.
     """
     with _open_folder(snapshot.folder) as folder_fd:
         if data is None:
@@ -70,10 +89,12 @@ def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
             os.unlink(snapshot.name, dir_fd=folder_fd)
             os.fsync(folder_fd)
         else:
-            _replace(folder_fd, snapshot, data)
+            _replace(folder_fd, snapshot, data, is_private=is_private)
 
 
-def _replace(folder_fd: int, snapshot: FileSnapshot, data: bytes) -> None:
+def _replace(
+    folder_fd: int, snapshot: FileSnapshot, data: bytes, *, is_private: bool
+) -> None:
     """Replace the file, unless it changes in the meantime."""
     _remove_leftovers(folder_fd, snapshot.name)
     temporary = f".{snapshot.name}.{secrets.token_hex(4)}{fs.TEMPORARY_SUFFIX}"
@@ -81,7 +102,8 @@ def _replace(folder_fd: int, snapshot: FileSnapshot, data: bytes) -> None:
         for start in range(0, len(data), _CHUNK_BYTES):
             file.write(data[start : start + _CHUNK_BYTES])
             failpoint("guide.half")
-        _copy_mode_and_owner(file.fd, folder_fd, snapshot.file_stat)
+        if snapshot.file_stat or not is_private:
+            _copy_mode_and_owner(file.fd, folder_fd, snapshot.file_stat)
         file.sync()
         _check_unchanged(folder_fd, snapshot)
         failpoint("guide.before")
@@ -132,17 +154,6 @@ def _get_identity(status: os.stat_result | None) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _make_link_error(path: Path) -> UserError:
-    target = str(path.readlink())
-    is_in_same_folder = "/" not in target
-    return UserError(
-        f"{path.name} is a link to {target}, and leslied does not follow links.",
-        f"To write to its target: leslied init --file {target}"
-        if is_in_same_folder
-        else "Replace it by a regular file, or choose another file with --file.",
-    )
-
-
 def _check_suitable(name: str, status: os.stat_result) -> None:
     """Raise UserError if the file is not a regular file or is too large."""
     if not stat.S_ISREG(status.st_mode):
@@ -151,14 +162,19 @@ def _check_suitable(name: str, status: os.stat_result) -> None:
         )
     if status.st_size > MAX_BYTES:
         raise UserError(
-            f"{name} has {status.st_size} bytes, too many for an instructions file.",
+            f"{name} has {status.st_size} bytes, too many for such a file.",
             "Check its content.",
         )
 
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
-    folder_fd = os.open(folder, fs.FOLDER_FLAGS)
+    try:
+        folder_fd = os.open(folder, fs.FOLDER_FLAGS)
+    except OSError as error:
+        if folder.is_symlink():
+            raise LinkError(folder) from error
+        raise
     try:
         yield folder_fd
     finally:

@@ -1,0 +1,88 @@
+"""Delete the files that leslied wrote about threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leslied import sinks
+from leslied.errors import SinkError, UserError
+from leslied.layout import (
+    META_FOLDER,
+    RELATIONS_BACKUP,
+    RELATIONS_DAMAGED,
+    RELATIONS_FILE,
+    meta_gitignore_file,
+    thread_folder,
+)
+from leslied.threads.operations import list_leslied_threads, remove_thread
+from leslied.threads.relations_file import LockBusyError, RelationsFile
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from leslied.clock import Clock
+    from leslied.threads.operations import RelationsData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadFiles:
+    """Deletes files of threads, in projects and in the central tree."""
+
+    central: Path
+    """The central tree."""
+    clock: Clock
+
+    def remove_outputs(
+        self, base: Path, thread_id: str, kept: Collection[str] = ()
+    ) -> None:
+        """Delete what leslied wrote to a thread's folder, except the files in `kept`.
+
+        What agents and people wrote into the folder stays.
+        """
+        if kept:
+            folder = f"{thread_folder(thread_id)}/{META_FOLDER}"
+            for name in sinks.list_files(base, folder):
+                if name not in kept and name != meta_gitignore_file(thread_id):
+                    sinks.remove_file(base, name)
+        elif base.is_relative_to(self.central):
+            sinks.remove_central_thread(base, thread_id)
+        else:
+            sinks.remove_thread(base, thread_id)
+
+    def remove_relations(self, base: Path, thread_id: str) -> str:
+        """Remove a thread from the relations file and from its backup.
+
+        Return why that was impossible, or "". Raise UserError if Leslie holds the lock
+        of the file.
+        """
+        if sinks.read_file(base, RELATIONS_FILE) is None:
+            return ""
+        file = RelationsFile(
+            base=base, clock=self.clock, read=sinks.read_file, write=sinks.write_file
+        )
+        try:
+            file.update(lambda data, _: _remove_own_thread(data, thread_id))
+            self._refresh_backup(base)
+        except LockBusyError as error:
+            raise UserError(
+                f"Another program holds the lock of {base / RELATIONS_FILE}.",
+                "Wait for it to end, then run the same command again.",
+            ) from error
+        except SinkError as error:
+            return error.message
+        return ""
+
+    def _refresh_backup(self, base: Path) -> None:
+        """Make the backup of the relations file, which is older, equal to the file."""
+        data = sinks.read_file(base, RELATIONS_FILE)
+        if data is not None and sinks.read_file(base, RELATIONS_BACKUP) is not None:
+            sinks.write_file(base, RELATIONS_BACKUP, data)
+        sinks.remove_file(base, RELATIONS_DAMAGED)
+
+
+def _remove_own_thread(data: RelationsData, thread_id: str) -> None:
+    """Remove a thread, unless Leslie recorded it."""
+    if thread_id in list_leslied_threads(data):
+        remove_thread(data, thread_id)
