@@ -26,7 +26,7 @@ class Slice(NamedTuple):
 
     max_bytes: int
     max_entries: int
-    max_sources: int = 5_000
+    max_sources: int = 2_000
     """Sources that one run reads, those that changed last; the next run continues."""
 
     def is_used_up(self, bytes_read: int, entries: int) -> bool:
