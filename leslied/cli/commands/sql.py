@@ -110,7 +110,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         if as_csv:
             print_csv(result.columns, islice(json_rows, stop))
             return
-        rows = list(islice(_limit_size(json_rows), stop))
+        shown_rows = json_rows if as_json else map(_cut_cells, json_rows)
+        rows = list(islice(_limit_size(shown_rows), stop))
         table = SqlTable(result.columns, rows)
         has_more_rows = limit is not None and next(json_rows, None) is not None
     warnings = []
@@ -118,6 +119,11 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         count = format_count(len(table.rows), "row")
         warnings.append(f"There are more than {count}. Show more with -n or --csv.")
     emit(table.to_dict, lambda: _lines(*table), as_json=as_json, warnings=warnings)
+
+
+def _cut_cells(row: list[Any]) -> list[Any]:
+    """Cut long texts, of which a terminal shows only the beginning."""
+    return [ellipsize(c, _MAX_CELL_CHARS) if isinstance(c, str) else c for c in row]
 
 
 def _limit_size(rows: Iterable[list[Any]]) -> Iterator[list[Any]]:
@@ -165,7 +171,7 @@ def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         yield click.style(f"row {number}", dim=True)
         for name, cell in zip(names, row, strict=True):
-            line = sanitize(ellipsize(cell, _MAX_CELL_CHARS)).replace("\n", " ")
+            line = sanitize(cell).replace("\n", " ")
             yield f"  {sanitize(name):<{name_width}}  {line}"
 
 
