@@ -30,6 +30,9 @@ ExportFormat = Literal[
 ]
 
 
+_MAX_BYTES = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
     """Settings of one agent."""
@@ -154,6 +157,11 @@ def _read_text(path: Path) -> str:
     try:
         if path.exists() and not path.is_file():
             raise ConfigError(f"{path} is not a file.", "Name a file: --config PATH")
+        if path.stat().st_size > _MAX_BYTES:
+            raise ConfigError(
+                f"{path} is larger than {_MAX_BYTES:,} bytes.",
+                f"Check the file: {path}",
+            )
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return ""

@@ -104,7 +104,8 @@ class StoreView:
     ) -> Rows:
         """Run one SELECT over the views that docs/sql.md describes.
 
-        `values` are bound to the query's `?`; `timeout` is in seconds. Raise UserError
-        if the query is invalid or exceeds the timeout.
+        `values` are bound to the query's `?`; `timeout` is in seconds, and is not
+        checked while one function of SQLite works. Raise UserError if the query is
+        invalid or exceeds the timeout.
         """
         return Rows(*self._queries.execute(query, values, timeout))

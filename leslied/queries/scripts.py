@@ -20,6 +20,7 @@ from leslied.redact.session import (
 )
 from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.store import SQL_TIMEOUT_SECONDS, VIEWS, RecordFilter, SqlReader
+from leslied.store.read.sql_query import make_timeout_error
 from leslied.store.read.views import SESSIONS
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary, Unit
     from leslied.queries.resolve import ResolvedId
-    from leslied.store.read.views import View
+    from leslied.store.read.view import View
 
 __all__ = [
     "SQL_TIMEOUT_SECONDS",
@@ -40,6 +41,7 @@ __all__ = [
     "SqlRows",
     "SqlTable",
     "list_views",
+    "make_timeout_error",
 ]
 
 
@@ -99,8 +101,8 @@ class ScriptQueries:
         load_redact: Callable[[], Callable[[str], str]] | None,
     ) -> None:
         self._clock = clock
-        self._reader = SqlReader(path, clock, self._iter_session_rows)
         self._redact = load_redact() if load_redact else None
+        self._reader = SqlReader(path, clock, self._iter_session_rows, self._redact)
 
     def __enter__(self) -> Self:
         return self
@@ -115,7 +117,7 @@ class ScriptQueries:
     def execute(self, query: str, values: Sequence[Any], timeout: float) -> SqlRows:
         """Run one SELECT; raise UserError if it is invalid or exceeds the timeout."""
         result = self._reader.execute(query, values, timeout)
-        return SqlRows(result.columns, map(self._redact_row, result.rows))
+        return SqlRows(result.columns, result.rows)
 
     def list_sessions(
         self, filters: tuple[Filter, ...] = (), *, with_subagents: bool = False
@@ -215,23 +217,17 @@ class ScriptQueries:
         for placed in chain.from_iterable(pages):
             yield redact_entry(placed, self._redact) if self._redact else placed
 
-    def _redact_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        redact = self._redact
-        if redact is None:
-            return row
-        return tuple(
-            redact(value) if isinstance(value, str) else value for value in row
-        )
-
     def _iter_session_rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the SQL view `sessions`, in the order of its columns."""
+        redact = self._redact or (lambda text: text)
         now = self._clock.now()
         for summary in self.list_sessions():
             listed = ListedSession(summary, compute_status(summary, now))
             fields = session_to_dict(listed)
             fields |= fields.pop("usage")
             fields["session_id"] = fields.pop("id")
-            yield tuple(fields[column.name] for column in SESSIONS.columns)
+            cells = (fields[column.name] for column in SESSIONS.columns)
+            yield tuple(redact(c) if isinstance(c, str) else c for c in cells)
 
 
 def list_views() -> ViewList:

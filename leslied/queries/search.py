@@ -15,6 +15,7 @@ from leslied.model.record import MAIN
 from leslied.queries.agent_names import check_agents
 from leslied.sessions import compute_stop_cutoff_us
 from leslied.store import MAX_RANKED, compile_fts_query
+from leslied.store.read.search import MAX_MATCH_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
 _MAX_FOLDED_CHARACTERS = 200_000
+_CUT_CHARACTERS = 64 * 1024
+"""End of a cut text that is left out, because a secret may be cut there."""
 
 SearchMode = Literal["newest", "rank", "substring"]
 
@@ -166,6 +169,9 @@ def _describe_unsearchable_terms(query: Query, mode: SearchMode) -> list[str]:
 def _make_hit(
     match: Match, terms: Sequence[Term], redact: Callable[[str], str]
 ) -> SearchHit:
+    text = redact(match.text)
+    if len(match.text) >= MAX_MATCH_CHARACTERS:
+        text = text[:-_CUT_CHARACTERS]
     return SearchHit(
         key=match.key,
         chat_id=match.chat_id,
@@ -173,7 +179,7 @@ def _make_hit(
         type=match.type,
         tool_name=redact(match.tool_name),
         at=match.at,
-        snippet=make_snippet(redact(match.text), [term.text for term in terms]),
+        snippet=make_snippet(text, [term.text for term in terms]),
         score=match.score,
     )
 

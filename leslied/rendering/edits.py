@@ -19,7 +19,7 @@ from leslied.sessions.tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     Sign = Literal["+", "-", " ", "@"]
     """Added, removed or unchanged; `@` separates two places in the file."""
@@ -36,6 +36,8 @@ _CONTEXT_LINES = 2
 """Number of unchanged lines that are shown before and after a change."""
 _MAX_DIFF_CHARS = 60_000
 """Longer texts are not diffed: all old lines are removed, all new lines added."""
+_MAX_DIFF_LINES = 4_000
+"""The same for lines: the time of a diff grows with the square of their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,17 @@ def _find_replacement(edit: Any) -> tuple[str, str] | None:
     return (old, new) if old or new else None
 
 
+def can_compare(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return whether two texts are short enough for a comparison line by line."""
+    return (
+        len(before) + len(after) <= _MAX_DIFF_LINES
+        and sum(map(len, before)) + sum(map(len, after)) <= _MAX_DIFF_CHARS
+    )
+
+
 def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
     before, after = _split_lines(old), _split_lines(new)
-    if len(old) + len(new) > _MAX_DIFF_CHARS:
+    if not can_compare(before, after):
         yield from (("-", line) for line in before)
         yield from (("+", line) for line in after)
         return

@@ -5,7 +5,11 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from leslied.rendering.edits import find_patch_edits, find_replacements
+from leslied.rendering.edits import (
+    can_compare,
+    find_patch_edits,
+    find_replacements,
+)
 from leslied.rendering.labels import find_label
 from leslied.rendering.messages import find_version, parse_input
 from leslied.rendering.text import first_line, replace_controls
@@ -112,14 +116,15 @@ def format_edit_diff(call: ToolInvocation) -> str:
 
 
 def _diff_texts(old: str, new: str) -> list[str]:
-    """Return the lines of a unified diff, without its two lines of file names."""
-    lines = difflib.unified_diff(
-        replace_controls(old).split("\n"),
-        replace_controls(new).split("\n"),
-        lineterm="",
-        n=3,
-    )
-    return list(lines)[2:]
+    """Return the lines of a unified diff, without its two lines of file names.
+
+    Texts that are too long to compare are listed as a whole.
+    """
+    before, after = (replace_controls(text).split("\n") for text in (old, new))
+    if not can_compare(before, after):
+        lines = [f"-{line}" for line in before] + [f"+{line}" for line in after]
+        return ["@@ too long to compare @@", *lines]
+    return list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
 
 
 def _format_patch(edit: FileEdit) -> Iterator[str]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
-_ACTIVE_MARKUP = re.compile(r"(\\*)(<(?=[A-Za-z/!?])|!\[)")
+_ACTIVE_MARKUP = re.compile(r"(?<!\\)(\\*)(<(?=[A-Za-z/!?])|!\[)")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~$]")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _HEADING_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")

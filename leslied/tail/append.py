@@ -12,6 +12,7 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from leslied.errors import SourceError
 from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
 from leslied.tail.files import iter_range, make_stamp, open_regular, read_at
 
@@ -35,12 +36,16 @@ def read(
         cursor, bytes_read = verify_cursor(fd, stamp, cursor, limits)
         last = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
-            # A chunk without content is not yielded; the next one counts its bytes.
-            if last.entries or last.rejected:
+            # A chunk without content is not yielded, and the next one counts its bytes,
+            # unless they are many: the caller may want to read other logs meanwhile.
+            if last.entries or last.rejected or last.bytes_read >= limits.line:
                 yield last
                 bytes_read = 0
             last = replace(chunk, bytes_read=chunk.bytes_read + bytes_read)
             bytes_read = last.bytes_read
+        if last.cursor.scanned >= limits.skip:
+            yield replace(last, cursor=replace(last.cursor, stamp=stamp))
+            raise SourceError(f"has a line of more than {limits.skip:,} bytes")
         if is_final:
             last = _add_partial_line(fd, source, last, stamp.size, limits)
         yield replace(last, cursor=replace(last.cursor, stamp=stamp))
@@ -107,7 +112,7 @@ def _read_lines(
 
     A chunk in the middle of a long line has no entries, but a cursor that moved.
     """
-    while cursor.offset + cursor.scanned < size:
+    while cursor.offset + cursor.scanned < size and cursor.scanned < limits.skip:
         if cursor.scanned:
             chunk = _read_long_line(fd, source, cursor, size, limits)
             cursor = chunk.cursor
@@ -163,29 +168,21 @@ def _read_long_line(
     still incomplete.
     """
     start = cursor.offset
-    end, bytes_read = _find_line_end(fd, start + cursor.scanned, size, limits)
-    if end < 0:
-        new_cursor = replace(cursor, scanned=size - start)
+    data = read_at(fd, limits.chunk, start + cursor.scanned)[
+        : size - start - cursor.scanned
+    ]
+    bytes_read, index = len(data), data.find(b"\n")
+    if index < 0:
+        scanned = cursor.scanned + bytes_read if data else size - start
+        new_cursor = replace(cursor, scanned=scanned)
         return Chunk(entries=(), cursor=new_cursor, bytes_read=bytes_read)
+    end = start + cursor.scanned + index
     length = end + 1 - start
     if length <= limits.line:
         data = read_at(fd, length, start)
         chunk = _split_lines(fd, source, cursor, data, limits)
         return replace(chunk, bytes_read=bytes_read + len(data))
     return _skip_line(fd, cursor, end, limits, bytes_read)
-
-
-def _find_line_end(
-    fd: int, start: int, size: int, limits: ReadLimits
-) -> tuple[int, int]:
-    """Return the offset of the next 0x0A, or -1, and the number of bytes read."""
-    offset = start
-    for data in iter_range(fd, start, size, limits.chunk):
-        index = data.find(b"\n")
-        if index >= 0:
-            return offset + index, offset + len(data) - start
-        offset += len(data)
-    return -1, offset - start
 
 
 def _skip_line(

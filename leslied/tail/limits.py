@@ -18,6 +18,8 @@ class ReadLimits:
     line: int = 32 * MIB
     """Longest line that is parsed; of a longer one, only length, hash and head are
     stored."""
+    skip: int = 256 * MIB
+    """Longest line that is skipped; a log with a longer one is not read any further."""
     head: int = 4096
     """Bytes stored of a rejected entry, for inspection."""
     rejections: int = 100

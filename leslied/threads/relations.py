@@ -37,7 +37,7 @@ __all__ = [
     "rebuild_relations",
 ]
 VERSION = "1.0"
-MAX_RELATIONS_BYTES = 8 * 1024 * 1024
+MAX_RELATIONS_BYTES = 4 * 1024 * 1024
 """Largest file that is read; parsing takes several times its size of memory."""
 STATUSES = (
     "active",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable
@@ -86,6 +87,15 @@ def test_an_error_message_names_the_line_or_the_key(
 
     assert message in caught.value.message
     assert caught.value.hint
+
+
+def test_a_huge_file_is_refused(tmp_path: Path):
+    path = tmp_path / "config.toml"
+    path.touch()
+    os.truncate(path, 2**40)
+
+    with pytest.raises(ConfigError, match="is larger than 1,000,000 bytes"):
+        load_settings(path, ())
 
 
 def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,11 @@ from leslied.cli.render.output import (
     print_csv,
     sanitize,
 )
+from leslied.errors import UserError
 from leslied.graphemes import ellipsize
 from leslied.queries.scripts import SQL_TIMEOUT_SECONDS, SqlTable, list_views
-from leslied.rendering.humanize import format_count
+from leslied.queries.sql_process import execute_in_child
+from leslied.rendering.humanize import format_bytes, format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +37,8 @@ _DEFAULT_LIMIT = 100
 _MIN_COLUMN_WIDTH = 12
 """Columns narrower than this are not readable; rows are shown as cards instead."""
 _MAX_CELL_CHARS = 1000
+_MAX_RESULT_CHARS = 32 * 1024 * 1024
+"""Size of a table or of JSON, which are printed as a whole."""
 
 
 def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float:
@@ -96,20 +101,42 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     limit = options["limit"] or (None if as_json or as_csv else _DEFAULT_LIMIT)
     # `islice` accepts no larger number.
     stop = limit and min(limit, sys.maxsize)
-    with get_app(ctx).open_sql(reveal=options["reveal"]) as queries:
-        query = _read_query(options["query"])
-        result = queries.execute(query, (), options["timeout"])
+    app = get_app(ctx)
+    open_queries = partial(app.open_sql, reveal=options["reveal"])
+    query = _read_query(options["query"])
+    timeout = options["timeout"]
+    with execute_in_child(open_queries, query, timeout, app.clock) as result:
         json_rows = result.iter_json_rows()
         if as_csv:
             print_csv(result.columns, islice(json_rows, stop))
             return
-        table = SqlTable(result.columns, list(islice(json_rows, stop)))
+        shown_rows = json_rows if as_json else map(_cut_cells, json_rows)
+        rows = list(islice(_limit_size(shown_rows), stop))
+        table = SqlTable(result.columns, rows)
         has_more_rows = limit is not None and next(json_rows, None) is not None
     warnings = []
     if has_more_rows:
         count = format_count(len(table.rows), "row")
         warnings.append(f"There are more than {count}. Show more with -n or --csv.")
     emit(table.to_dict, lambda: _lines(*table), as_json=as_json, warnings=warnings)
+
+
+def _cut_cells(row: list[Any]) -> list[Any]:
+    """Cut long texts, of which a terminal shows only the beginning."""
+    return [ellipsize(c, _MAX_CELL_CHARS) if isinstance(c, str) else c for c in row]
+
+
+def _limit_size(rows: Iterable[list[Any]]) -> Iterator[list[Any]]:
+    """Yield the rows; raise UserError if they are too large to be kept in memory."""
+    length = 0
+    for row in rows:
+        length += sum(len(cell) for cell in row if isinstance(cell, str))
+        if length > _MAX_RESULT_CHARS:
+            raise UserError(
+                f"The result is larger than {format_bytes(_MAX_RESULT_CHARS)}.",
+                "Print it row by row with --csv, or select fewer or shorter columns.",
+            )
+        yield row
 
 
 def _read_query(query: str) -> str:
@@ -144,7 +171,7 @@ def _card_lines(names: tuple[str, ...], rows: list[list[str]]) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         yield click.style(f"row {number}", dim=True)
         for name, cell in zip(names, row, strict=True):
-            line = sanitize(ellipsize(cell, _MAX_CELL_CHARS)).replace("\n", " ")
+            line = sanitize(cell).replace("\n", " ")
             yield f"  {sanitize(name):<{name_width}}  {line}"
 
 

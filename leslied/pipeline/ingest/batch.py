@@ -26,6 +26,8 @@ class Slice(NamedTuple):
 
     max_bytes: int
     max_entries: int
+    max_sources: int = 2_000
+    """Sources that one run reads, those that changed last; the next run continues."""
 
     def is_used_up(self, bytes_read: int, entries: int) -> bool:
         """Return whether a source that was read so far must wait for the next run."""
@@ -34,7 +36,9 @@ class Slice(NamedTuple):
 
 DAEMON_SLICE = Slice(max_bytes=8 * 1024 * 1024, max_entries=10_000)
 """The slice of the daemon: it takes about a second."""
-INITIAL_SLICE = Slice(max_bytes=256 * 1024 * 1024, max_entries=100_000)
+INITIAL_SLICE = Slice(
+    max_bytes=256 * 1024 * 1024, max_entries=100_000, max_sources=100_000
+)
 """The slice of the daemon's first scan, more than a log of a real session has."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from leslied import tail
 from leslied.errors import LesliedError
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +116,14 @@ class Ingest(Stage):
         were_gone = {path for path in self.store.list_gone(agent) if path in stamps}
         discovery = tail.discover(agent, self.roots, stamps)
         with self.store.bulk_load(is_enabled=is_first and bool(discovery.sources)):
-            sources = sorted(discovery.sources, key=_is_side_file)
+            newest, others = self._take_newest(
+                discovery.sources, lambda source: source.stamp.mtime_ns
+            )
+            sources = sorted(newest, key=_is_side_file)
             read = self._read_all if is_first else self._read_new
             total = sum(source.stamp.size for source in sources) if is_first else 0
             report = self.commit(read(sources), total)
+        report.unfinished.update(source.path for source in others)
         self._note_unfinished((source.path for source in sources), report)
         self._clear_failures(sources, report)
         if back := were_gone.difference(discovery.gone_paths):
@@ -131,13 +137,31 @@ class Ingest(Stage):
 
     def ingest_files(self, paths: Iterable[Path]) -> IngestReport:
         """Ingest new entries from these files; ignore files that are not sources."""
-        paths = list(paths)
+        paths, others = self._take_newest(list(paths), _get_mtime)
         sources = [source for path in paths if (source := self._find_source(path))]
         sources.sort(key=_is_side_file)
         report = self.commit(self._read_new(sources))
+        report.unfinished.update(others)
         self._note_unfinished(paths, report)
         self._clear_failures(sources, report)
         return report
+
+    def _take_newest(
+        self, items: list[T], get_time: Callable[[T], float]
+    ) -> tuple[list[T], list[T]]:
+        """Return the items that this run reads, and the rest, each in the same order.
+
+        The items that changed last come first, however many others there are.
+        """
+        if self.slice is None or len(items) <= self.slice.max_sources:
+            return items, []
+        order = sorted(range(len(items)), key=lambda n: get_time(items[n]))
+        chosen = set(order[-self.slice.max_sources :])
+        numbers = range(len(items))
+        return (
+            [items[number] for number in numbers if number in chosen],
+            [items[number] for number in numbers if number not in chosen],
+        )
 
     def commit(self, batches: Iterable[Batch], total: int = 0) -> IngestReport:
         """Commit each batch in one transaction; `total` bytes are for progress only."""
@@ -277,6 +301,14 @@ class Ingest(Stage):
         gone = [path for path in discovery.gone_paths if not path.startswith(prefixes)]
         if gone:
             self.store.mark_gone(self.adapter.name, gone)
+
+
+def _get_mtime(path: Path) -> float:
+    """Return when a file changed; a missing one counts as old."""
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 - called for every file
+    except (OSError, ValueError):
+        return 0
 
 
 def _is_side_file(source: SourceRef) -> bool:

@@ -55,7 +55,8 @@ _CALL_KEYWORDS = (LESLIE_FOLDER, "plans")
 first one is part of its working directory."""
 _ALWAYS_RELEVANT_KINDS = ("plan", "todos", "task", "folder")
 """Kinds of changes that are relevant whatever their path is."""
-_MAX_FILE_BYTES = 16 * 1024 * 1024
+_MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Larger files are not parsed: JSON takes up to twenty times its size in memory."""
 
 
 class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
     from leslied.queries.context import QueryContext
 
-_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_MAX_INDEX_BYTES = 4 * 1024 * 1024
 _MAX_THREADS = 200
 
 

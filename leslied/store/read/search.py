@@ -68,6 +68,8 @@ class _MatchRow(NamedTuple):
     """Tool of the call; for a result, the tool of the call that it answers."""
 
 
+MAX_MATCH_CHARACTERS = 1024 * 1024
+"""Length of a match's text; a snippet of an even longer one is from its beginning."""
 _TOOL_NAME = (
     "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "
     "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name)"
@@ -79,8 +81,12 @@ _MATCH_SQL = {
     "session": "p.session",
     "unit": "p.unit",
     "tool_name": _TOOL_NAME,
+    **{
+        name: f"substr(r.{name}, 1, {MAX_MATCH_CHARACTERS})"
+        for name in ("spilled", "content")
+    },
 }
-"""SQL for the fields of _MatchRow that are not columns of `record`."""
+"""SQL for the fields of _MatchRow that are not whole columns of `record`."""
 _SELECT_MATCH = (
     f"SELECT {', '.join(_MATCH_SQL.get(n, f'r.{n}') for n in _MatchRow._fields)} "
     "FROM placement p JOIN record r ON r.id = ? "
@@ -89,7 +95,7 @@ _SELECT_MATCH = (
 
 
 class Match(Struct, frozen=True, kw_only=True):
-    """One matching record, with its whole text."""
+    """One matching record, with its text up to MAX_MATCH_CHARACTERS."""
 
     key: SessionKey
     chat_id: str

@@ -1,7 +1,7 @@
 """Run SQL queries of users over stable views, read-only and with a time limit.
 
-Four safeguards: the file is opened read-only, `query_only` protects temporary tables,
-the authorizer allows only reading, and a progress handler stops long queries.
+A progress handler stops long queries. SQLite does not call it while one function works
+on a huge text; `queries.sql_process` limits that, too.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ import re
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError, UserError
-from leslied.sessions.rewinds import list_rewound
-from leslied.sessions.titles import truncate_text
 from leslied.store.connection import (
     get_primary_code,
     make_unusable_error,
@@ -30,36 +27,25 @@ from leslied.store.read.record_pages import (
     split_pages,
 )
 from leslied.store.read.session_order import SessionOrder, add_sequence_and_tool
-from leslied.store.read.views import SESSION_LIST_TABLE, SESSIONS, VIEWS
+from leslied.store.read.sql_connection import SqlConnection
+from leslied.store.read.views import SESSIONS, VIEWS
 from leslied.store.streams import find_stream
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from leslied.clock import Clock
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.store.read.record_pages import RecordFilter
-
-    Rows = Iterable[Sequence[Any]]
+    from leslied.store.read.sql_connection import Redact, Rows, SqlFunction
 
 SQL_TIMEOUT_SECONDS: float = 10
 """Default time limit of a query."""
 
-_FETCH_SIZE = 256
 _STEPS_PER_DEADLINE_CHECK = 10_000
 """Instructions of SQLite's virtual machine between two checks of the deadline."""
-_MAX_BYTES = 2**28
-"""Largest text, blob or row that a query may produce."""
-_READ_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
-_BANNED_FUNCTIONS = {
-    "load_extension",
-    "fts3_tokenizer",
-    "readfile",
-    "writefile",
-    "edit",
-}
 _UNUSABLE_STORE_CODES = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
@@ -80,17 +66,33 @@ class SqlResult:
 
 
 class SqlReader(StoreReader):
-    """Reader that also runs SQL; `load_sessions` returns rows of view `sessions`."""
+    """Reader that also runs SQL; `load_sessions` returns rows of view `sessions`.
+
+    `redact` removes secrets from what a query reads; None reveals them. The rows of
+    `load_sessions` are used as they are.
+    """
 
     def __init__(
-        self, path: Path, clock: Clock, load_sessions: Callable[[], Rows]
+        self,
+        path: Path,
+        clock: Clock,
+        load_sessions: Callable[[], Rows],
+        redact: Redact | None = None,
     ) -> None:
         super().__init__(path)
         self._clock = clock
         self._load_sessions = load_sessions
+        self._redact = redact
         self._session_orders: dict[int, SessionOrder] = {}
         self._deadline = inf
-        self._has_views = False
+        self._sql: SqlConnection | None = None
+        self._names_version = -1
+
+    def __exit__(self, *_: object) -> None:
+        """Close both connections."""
+        if self._sql:
+            self._sql.db.close()
+        super().__exit__()
 
     def execute(
         self,
@@ -105,10 +107,10 @@ class SqlReader(StoreReader):
         _check_query_text(query)
         self._session_orders.clear()
         with self._time_limit(inf):
-            self._prepare_views(query)
+            sql = self._prepare_views(query)
         start = self._clock.monotonic()
         with self._time_limit(timeout):
-            cursor = self._db.execute(query, values)
+            cursor = sql.db.execute(query, values)
         if cursor.description is None:
             raise UserError("The query is empty.", _VIEWS_HINT)
         names = [column[0] for column in cursor.description]
@@ -123,11 +125,12 @@ class SqlReader(StoreReader):
         while True:
             start = self._clock.monotonic()
             with self._time_limit(remaining_seconds):
-                rows = cursor.fetchmany(_FETCH_SIZE)
+                # One at a time, because a row may be large.
+                row = cursor.fetchone()
             remaining_seconds -= self._clock.monotonic() - start
-            if not rows:
+            if row is None:
                 return
-            yield from rows
+            yield row
 
     @contextmanager
     def _time_limit(self, seconds: float) -> Iterator[None]:
@@ -183,59 +186,36 @@ class SqlReader(StoreReader):
             page.append(add_sequence_and_tool(placed, order))
         return page
 
-    def _prepare_views(self, query: str) -> None:
-        """Create the views on first use; load the sessions if the query needs them."""
+    def _prepare_views(self, query: str) -> SqlConnection:
+        """Open the connection on first use; load the sessions if the query needs them.
+
+        The functions of the views use the connection of this reader.
+        """
+        if self._sql is None:
+            self._sql = self._open_connection()
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        if version != self._names_version:
+            self._sql.fill_names()
+            self._names_version = version
         # SQL cannot compute a table name, so a query over the view contains its name.
-        uses_sessions = re.search(SESSIONS.name, query, re.IGNORECASE)
-        if self._has_views and not uses_sessions:
-            return
-        self._db.set_authorizer(None)
-        self._db.execute("PRAGMA query_only = 0")
-        try:
-            if not self._has_views:
-                self._make_views()
-            if uses_sessions:
-                self._fill_sessions_table()
-        finally:
-            self._db.execute("PRAGMA query_only = 1")
-            self._db.set_authorizer(_authorize)
+        if re.search(SESSIONS.name, query, re.IGNORECASE):
+            self._sql.fill_sessions(list(self._load_sessions()))
+        return self._sql
 
-    def _make_views(self) -> None:
-        db = self._db
-        db.text_factory = partial(str, encoding="utf-8", errors="replace")
-        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
-        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        db.create_function("cut_words", 2, _truncate, deterministic=True)
-        db.create_function("sequence_of", 2, self._find_sequence)
-        db.create_function("neighbour_of", 3, self._find_neighbour)
-        db.create_function("call_of", 2, self._find_call_tool)
-        db.create_function("answer_of", 2, self._find_first_result)
-        db.create_function("chat_of", 2, self._find_chat_id)
-        db.create_function("start_of", 2, self._find_unit_start)
-        db.create_function("end_of", 2, self._find_unit_end)
-        db.create_function("is_rewound", 3, _is_rewound, deterministic=True)
-        columns = [column.name for column in SESSIONS.columns]
-        db.execute(f"CREATE TEMP TABLE {SESSION_LIST_TABLE} ({', '.join(columns)})")
-        db.execute(
-            f"CREATE INDEX temp.session_list_id ON {SESSION_LIST_TABLE} (session_id)"
-        )
-        for view in VIEWS:
-            db.execute(view.create_sql)
-        # First use of a virtual table writes its schema, which is forbidden later.
-        for table in ("json_each('')", "json_tree('')", "record_text"):
-            db.execute(f"SELECT 1 FROM {table} LIMIT 0")
-        db.set_progress_handler(self._is_past_deadline, _STEPS_PER_DEADLINE_CHECK)
-        self._has_views = True
-
-    def _fill_sessions_table(self) -> None:
-        rows = list(self._load_sessions())
-        placeholders = ", ".join("?" * len(SESSIONS.columns))
-        self._db.execute("BEGIN")
-        self._db.execute(f"DELETE FROM {SESSION_LIST_TABLE}")
-        self._db.executemany(
-            f"INSERT INTO {SESSION_LIST_TABLE} VALUES ({placeholders})", rows
-        )
-        self._db.execute("COMMIT")
+    def _open_connection(self) -> SqlConnection:
+        functions: dict[str, SqlFunction] = {
+            "sequence_of": (2, self._find_sequence),
+            "neighbour_of": (3, self._find_neighbour),
+            "call_of": (2, self._find_call_tool),
+            "answer_of": (2, self._find_first_result),
+            "chat_of": (2, self._find_chat_id),
+            "start_of": (2, self._find_unit_start),
+            "end_of": (2, self._find_unit_end),
+        }
+        sql = SqlConnection(self.path, functions, self._redact)
+        for db in (self._db, sql.db):
+            db.set_progress_handler(self._is_past_deadline, _STEPS_PER_DEADLINE_CHECK)
+        return sql
 
     def _is_past_deadline(self) -> bool:
         return self._clock.monotonic() > self._deadline
@@ -280,28 +260,16 @@ class SqlReader(StoreReader):
         if code == sqlite3.SQLITE_INTERRUPT:
             if not self._is_past_deadline():
                 raise KeyboardInterrupt
-            return UserError(
-                "The query took too long and was stopped.",
-                "Narrow it with a session_id or a LIMIT, or allow more time: "
-                "--timeout 60",
-            )
+            return make_timeout_error()
         return _make_query_error(message)
 
 
-def _authorize(action: int, arg1: str | None, arg2: str | None, *_: Any) -> int:
-    """Allow reading and deny everything else.
-
-    SQLite passes a function's name in `arg2`, and a pragma's name in `arg1` and its
-    value in `arg2`.
-    """
-    if action == sqlite3.SQLITE_FUNCTION:
-        is_allowed = (arg2 or "").lower() not in _BANNED_FUNCTIONS
-    elif action == sqlite3.SQLITE_PRAGMA:
-        # The reader uses this pragma to check whether its cached totals are valid.
-        is_allowed = arg1 == "data_version" and arg2 is None
-    else:
-        is_allowed = action in _READ_ACTIONS
-    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+def make_timeout_error() -> UserError:
+    """Return the error for a query that exceeds its time limit."""
+    return UserError(
+        "The query took too long and was stopped.",
+        "Narrow it with a session_id or a LIMIT, or allow more time: --timeout 60",
+    )
 
 
 def _check_query_text(query: str) -> None:
@@ -334,6 +302,11 @@ def _make_query_error(message: str) -> UserError:
             "The number of values differs from the number of `?` in the query.",
             "Pass one value for each `?`, or write the value into the query.",
         )
+    if "is prohibited" in message:
+        return UserError(
+            f"Only the views can be read ({message}).",
+            f"{_VIEWS_HINT}\nThe store's own tables contain secrets: use --reveal",
+        )
     if any(word in message for word in ("authoriz", "prohibited", "readonly")):
         return UserError(
             f"Only reading is allowed ({message}).",
@@ -354,13 +327,3 @@ def _make_unique_names(names: Sequence[str]) -> Iterator[str]:
             unique, number = f"{name}_{number}", number + 1
         yielded_names.add(unique)
         yield unique
-
-
-def _is_rewound(forks: str, units: int, unit: int) -> bool:
-    """Implement the SQL function `is_rewound`."""
-    return any(unit in numbers for numbers in list_rewound(forks, units))
-
-
-def _truncate(text: str | None, limit: int) -> str | None:
-    """Implement the SQL function `cut_words`."""
-    return truncate_text(text, limit) if text else text

@@ -7,8 +7,7 @@ a function costs nothing in a query that does not use its columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from leslied.model.field import index_by_name
 from leslied.model.field_tables import (
@@ -18,36 +17,12 @@ from leslied.model.field_tables import (
     USAGE_FIELDS,
 )
 from leslied.store.read.filter_sql import make_project_sql
+from leslied.store.read.view import NO_REDACTION, REDACT_TEXT, Column, View, make_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from leslied.model.field import Field
-
-
-class Column(NamedTuple):
-    """Column of a view: name, description and SQL."""
-
-    name: str
-    about: str
-    sql: str
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A view with its description, from which documentation and SQL are generated."""
-
-    name: str
-    about: str
-    columns: tuple[Column, ...]
-    from_sql: str
-    """SQL of the FROM clause and everything after it."""
-
-    @property
-    def create_sql(self) -> str:
-        """SQL that creates the view."""
-        columns = ", ".join(f"{column.sql} AS {column.name}" for column in self.columns)
-        return f"CREATE TEMP VIEW {self.name} AS SELECT {columns} {self.from_sql}"
 
 
 _ISO_TIME_SQL = "strftime('%Y-%m-%dT%H:%M:%fZ', {})"
@@ -73,8 +48,17 @@ def _is_error_sql(metadata: str) -> str:
 
 
 _IS_VISIBLE = "(p.is_copy = 0 OR s.originals = 0)"
+SESSION_NAMES_TABLE = "session_names"
+"""Temporary table or view with the names of every stream, without secrets."""
+SESSION_NAME_COLUMNS = ("id", "session_id", "source", "thread_id", "project")
+SESSION_NAMES_SQL = (
+    "SELECT s.id, s.session_id, s.source, nullif(s.thread_id, '') AS thread_id, "
+    f"nullif({make_project_sql('s')}, '') AS project FROM main.session s"
+)
+# A left join costs nothing in a query that does not use the names.
+_JOIN_NAMES = f"LEFT JOIN {SESSION_NAMES_TABLE} i ON i.id = s.id"
 _FROM_RECORDS = (
-    "FROM placement p JOIN session s ON s.id = p.session "
+    f"FROM placement p JOIN session s ON s.id = p.session {_JOIN_NAMES} "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1"
 )
 _TEXT_SQL = "CASE WHEN {0}.spilled <> '' THEN {0}.spilled ELSE {0}.content END"
@@ -91,17 +75,27 @@ _TOOL_SQL = (
 _FROM_CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
 _JOIN_RESULT = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
 _EXCERPT_CHARACTERS = 200
+_EXCERPT_SOURCE_CHARACTERS = 64 * 1024
+"""How much of a text is redacted for its excerpt, so that no secret is cut there."""
+
+
+def _make_excerpt_sql(text: str) -> str:
+    """Return SQL for the beginning of a text; `cut_words` redacts it before the cut."""
+    start = f"substr({text}, 1, {_EXCERPT_SOURCE_CHARACTERS})"
+    return f"cut_words({start}, {_EXCERPT_CHARACTERS})"
+
+
 _DAY_SQL = "date(created_us / 1e6, 'unixepoch')"
 
 _ENTRY_SQL = {
     "agent": "s.agent",
-    "session_id": "s.session_id",
-    "source": "s.source",
+    "session_id": "i.session_id",
+    "source": "i.source",
     "sequence": "sequence_of(p.session, p.id)",
     "unit": "p.unit",
     "chat_id": "chat_of(p.session, p.unit)",
-    "thread_id": "nullif(s.thread_id, '')",
-    "project": f"nullif({make_project_sql('s')}, '')",
+    "thread_id": "i.thread_id",
+    "project": "i.project",
     "type": "r.type",
     "role": "r.role",
     "created_at": _time_sql("r.created_us"),
@@ -117,6 +111,13 @@ _ENTRY_SQL = {
     "log_path": "(SELECT CAST(o.path AS TEXT) FROM source o WHERE o.id = p.source)",
 }
 """SQL of the columns that entries have, in the order of the view."""
+_ENTRY_REDACTIONS = {
+    **dict.fromkeys(("agent", "session_id", "source", "sequence"), NO_REDACTION),
+    **dict.fromkeys(("unit", "chat_id", "thread_id", "project"), NO_REDACTION),
+    **dict.fromkeys(("type", "role", "created_at", "entry_id"), NO_REDACTION),
+    **dict.fromkeys(("tool_input", "metadata"), "redact_json"),
+}
+"""How columns are redacted that are not redacted as text."""
 _PLACEMENT_ABOUT = {
     "unit": "the number of the unit; 0 before the first prompt",
     "chat_id": "the unit's id, for `show`",
@@ -133,7 +134,8 @@ def make_entry_columns(fields: Iterable[Field] = RECORD_FIELDS) -> Iterator[Colu
     about_by_name = columns | _PLACEMENT_ABOUT
     for name in dict.fromkeys((*_ENTRY_SQL, *columns)):
         sql = _ENTRY_SQL.get(name) or _null_if_empty(name)
-        yield Column(name, about_by_name[name], sql)
+        redact = _ENTRY_REDACTIONS.get(name, REDACT_TEXT)
+        yield Column(name, about_by_name[name], sql, redact)
 
 
 _ENTRY_COLUMNS = {column.name: column for column in make_entry_columns()}
@@ -164,22 +166,24 @@ FLOW = View(
         _SEQUENCE,
         _UNIT,
         _CREATED,
-        Column("type", "the entry's type", "r.type"),
-        Column("role", "the entry's role", "r.role"),
+        make_plain("type", "the entry's type", "r.type"),
+        make_plain("role", "the entry's role", "r.role"),
         _TOOL,
-        Column("previous_type", "type of the previous entry in its source", "b.type"),
-        Column("previous_role", "role of the previous entry", "b.role"),
-        Column("next_type", "type of the next entry in its source", "n.type"),
-        Column("next_role", "role of the next entry", "n.role"),
-        Column(
+        make_plain(
+            "previous_type", "type of the previous entry in its source", "b.type"
+        ),
+        make_plain("previous_role", "role of the previous entry", "b.role"),
+        make_plain("next_type", "type of the next entry in its source", "n.type"),
+        make_plain("next_role", "role of the next entry", "n.role"),
+        make_plain(
             "seconds",
             "time since the previous entry; negative if the log is not in time order",
             "round((r.created_us - b.created_us) / 1e6, 3)",
         ),
-        Column(
+        make_plain(
             "excerpt",
             f"the first {_EXCERPT_CHARACTERS} characters of the content",
-            f"cut_words({_TEXT_SQL.format('r')}, {_EXCERPT_CHARACTERS})",
+            _make_excerpt_sql(_TEXT_SQL.format("r")),
         ),
     ),
     f"{_FROM_RECORDS} "
@@ -199,16 +203,23 @@ TOOLS = View(
         _UNIT,
         _PROJECT,
         Column("tool_name", "the tool", "r.tool_name"),
-        Column("input", "the call's arguments, as JSON", _null_if_empty("tool_input")),
-        Column("asked_at", "the time of the call", _time_sql("r.created_us")),
-        Column("answered_at", "the time of the result", _time_sql("a.created_us")),
         Column(
+            "input",
+            "the call's arguments, as JSON",
+            _null_if_empty("tool_input"),
+            "redact_json",
+        ),
+        make_plain("asked_at", "the time of the call", _time_sql("r.created_us")),
+        make_plain("answered_at", "the time of the result", _time_sql("a.created_us")),
+        make_plain(
             "seconds",
             "time from call to result, including the wait for permission",
             _SECONDS_SQL,
         ),
-        Column("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
-        Column("is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")),
+        make_plain("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
+        make_plain(
+            "is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")
+        ),
         Column("result", "the text of the result", _TEXT_SQL.format("a")),
         _MODEL,
         _CALL,
@@ -225,20 +236,22 @@ TIMELINE = View(
         _SESSION,
         _SOURCE,
         Column("tool_name", "the tool", "r.tool_name"),
-        Column("started_at", "the time of the call", _time_sql("r.created_us")),
-        Column("ended_at", "the time of the result", _time_sql("a.created_us")),
-        Column("seconds", "time from call to result", _SECONDS_SQL),
-        Column(
+        make_plain("started_at", "the time of the call", _time_sql("r.created_us")),
+        make_plain("ended_at", "the time of the result", _time_sql("a.created_us")),
+        make_plain("seconds", "time from call to result", _SECONDS_SQL),
+        make_plain(
             "since_start",
             "seconds from the first entry of its source to the call",
             "round((r.created_us - s.started_us) / 1e6, 3)",
         ),
-        Column("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
-        Column("is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")),
-        Column(
+        make_plain("is_answered", "1 if there is a result, else 0", "a.id IS NOT NULL"),
+        make_plain(
+            "is_error", "1 if the tool failed, else 0", _is_error_sql("a.metadata")
+        ),
+        make_plain(
             "input",
             f"the first {_EXCERPT_CHARACTERS} characters of the arguments",
-            f"cut_words(r.tool_input, {_EXCERPT_CHARACTERS})",
+            _make_excerpt_sql("r.tool_input"),
         ),
         _CALL,
     ),
@@ -251,35 +264,35 @@ ERRORS = View(
     "Failures by agent and tool; entries shared by forks count once.",
     (
         _AGENT,
-        Column("type", "`tool_result` or `error`", "r.type"),
+        make_plain("type", "`tool_result` or `error`", "r.type"),
         Column("tool_name", "the tool that failed; NULL for errors", _TOOL_SQL),
-        Column("failures", "number of failures", "count(*)"),
-        Column(
+        make_plain("failures", "number of failures", "count(*)"),
+        make_plain(
             "sessions",
             "number of sessions with failures",
             "count(DISTINCT s.session_id)",
         ),
-        Column(
+        make_plain(
             "first_at",
             "the time of the earliest failure",
             _time_sql("min(r.created_us)"),
         ),
-        Column(
+        make_plain(
             "last_at",
             "the time of the latest failure",
             _time_sql("max(r.created_us)"),
         ),
-        Column("session_id", "the session of the example", "s.session_id"),
-        Column(
+        make_plain("session_id", "the session of the example", "i.session_id"),
+        make_plain(
             "example",
             f"the first {_EXCERPT_CHARACTERS} characters of the earliest or latest "
             "failure",
-            f"cut_words({_TEXT_SQL.format('r')}, {_EXCERPT_CHARACTERS})",
+            _make_excerpt_sql(_TEXT_SQL.format("r")),
         ),
     ),
     "FROM record r JOIN placement p ON p.id = "
     "(SELECT min(id) FROM placement WHERE entry = r.entry) "
-    "JOIN session s ON s.id = p.session "
+    f"JOIN session s ON s.id = p.session {_JOIN_NAMES} "
     f"WHERE r.is_current = 1 AND {_IS_VISIBLE} AND (r.type = 'error' "
     f"OR r.type = 'tool_result' AND {_is_error_sql('r.metadata')}) GROUP BY 1, 2, 3",
 )
@@ -288,12 +301,12 @@ DAILY = View(
     "usage_daily",
     "Tokens by day, agent and model; every API message counts once.",
     (
-        Column("day", "the day in UTC, such as `2026-01-31`", _DAY_SQL),
-        Column("agent", "the agent's name", "agent"),
+        make_plain("day", "the day in UTC, such as `2026-01-31`", _DAY_SQL),
+        make_plain("agent", "the agent's name", "agent"),
         Column("model", "the model", "model"),
-        Column("messages", "number of API messages", "count(*)"),
+        make_plain("messages", "number of API messages", "count(*)"),
         *(
-            Column(field.name, field.about, f"CAST(total({field.name}) AS INTEGER)")
+            make_plain(field.name, field.about, f"CAST(total({field.name}) AS INTEGER)")
             for field in USAGE_FIELDS
         ),
     ),
@@ -315,12 +328,12 @@ UNITS = View(
         _SOURCE,
         _UNIT,
         _ENTRY_COLUMNS["chat_id"],
-        Column(
+        make_plain(
             "started_at",
             _UNIT_ABOUT["started_at"],
             _time_sql("start_of(p.session, p.unit)"),
         ),
-        Column(
+        make_plain(
             "ended_at",
             _UNIT_ABOUT["ended_at"],
             _time_sql("end_of(p.session, p.unit)"),
@@ -331,13 +344,13 @@ UNITS = View(
             "CASE WHEN p.unit > 0 OR s.source <> 'main' THEN (SELECT x.content "
             f"{_FROM_UNIT} AND x.type = 'user_message' ORDER BY q.id LIMIT 1) END",
         ),
-        Column(
+        make_plain(
             "rewound",
             f"{_UNIT_ABOUT['rewound']}: 1 or 0; NULL for a subagent",
             "CASE s.source WHEN 'main' THEN is_rewound(s.forks, s.units, p.unit) END",
         ),
-        Column("entries", "number of entries", f"(SELECT count(*) {_FROM_UNIT})"),
-        Column(
+        make_plain("entries", "number of entries", f"(SELECT count(*) {_FROM_UNIT})"),
+        make_plain(
             "tool_calls",
             _UNIT_ABOUT["tool_calls"],
             f"(SELECT count(*) {_FROM_UNIT} AND x.type = 'tool_use')",
@@ -350,13 +363,13 @@ UNITS = View(
             "AND NOT t.is_removed)",
         ),
     ),
-    "FROM session s JOIN placement p ON p.session = s.id "
+    f"FROM session s JOIN placement p ON p.session = s.id {_JOIN_NAMES} "
     "WHERE p.id = (SELECT min(q.id) FROM placement q WHERE q.session = s.id "
     "AND q.unit = p.unit AND (q.is_copy = 0 OR s.originals = 0))",
 )
 
 SESSION_LIST_TABLE = "session_list"
-"""Temporary table that is filled before a query over `sessions`."""
+"""Temporary table that is filled before a query over `sessions`, without secrets."""
 
 
 def _iter_session_columns() -> Iterator[Column]:
@@ -366,11 +379,12 @@ def _iter_session_columns() -> Iterator[Column]:
             for count in USAGE_FIELDS:
                 is_first = count is USAGE_FIELDS[0]
                 note = "; these four include subagents" if is_first else ""
-                yield Column(count.name, count.about + note, count.name)
+                yield make_plain(count.name, count.about + note, count.name)
             continue
         name = "session_id" if field.name == "id" else field.name
         is_time = name.endswith("_at")
-        yield Column(name, field.about, _ISO_TIME_SQL.format(name) if is_time else name)
+        sql = _ISO_TIME_SQL.format(name) if is_time else name
+        yield make_plain(name, field.about, sql)
 
 
 SESSIONS = View(

@@ -18,6 +18,7 @@ from leslied.model.field_tables import (
 from leslied.model.schema import make_record_schema
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
+from leslied.store.read.view import REDACT_TEXT
 from leslied.store.read.views import SESSIONS, make_entry_columns
 from tests.support.claude import ClaudeHome
 from tests.support.queries import make_home_with_session
@@ -44,6 +45,7 @@ def test_a_record_field_that_is_added_to_the_table_appears_everywhere(
         "native_id",
         "an example",
         "nullif(r.native_id, '')",
+        REDACT_TEXT,
     )
 
 

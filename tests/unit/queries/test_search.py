@@ -13,7 +13,9 @@ from leslied.model.record import SHELL
 from leslied.queries.search import SearchMode, make_snippet, search_entries
 from leslied.queries.search_query import parse_query
 from leslied.redact import Redactor
+from leslied.store.read.search import MAX_MATCH_CHARACTERS
 from tests.support.clock import FakeClock
+from tests.support.queries import SECRET
 from tests.support.records import StoreHarness, make_event, make_record
 
 
@@ -160,3 +162,14 @@ def test_hidden_sessions_are_searched_on_request(
         ]
 
     assert counts == [0, 1]
+
+
+@pytest.mark.threat("S2")
+def test_a_secret_at_the_end_of_a_cut_text_is_not_shown(harness: StoreHarness):
+    start = "x " * (MAX_MATCH_CHARACTERS // 2 - 10)
+    harness.commit(make_record(f"{start}needle {SECRET}", "1"))
+
+    (hit,) = harness.search("needle")
+
+    assert len(hit.snippet) < 300
+    assert SECRET[:4] not in hit.snippet

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from leslied import tail
-from leslied.model.source import Cursor
+from leslied.errors import SourceError
+from leslied.model.source import Chunk, Cursor
 from leslied.queries.search_query import parse_query
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
@@ -529,6 +530,46 @@ def test_reading_continues_after_a_line_that_is_too_long(log: Path):
 
     assert tailer.read_new() == [b"two"]
     assert tailer.cursor.generation == 1
+
+
+def test_a_log_is_read_up_to_a_line_that_never_ends(log: Path):
+    log.write_bytes(b"one\n")
+    # A sparse file occupies no space.
+    os.truncate(log, 100 * 1024 * MIB)
+    limits = ReadLimits(chunk=1000, line=2000, skip=10_000, rescan=100)
+    chunks: list[Chunk] = []
+    source = make_source(log)
+
+    with pytest.raises(SourceError, match="has a line of more than 10,000 bytes"):
+        chunks.extend(tail.read(source, Cursor(), limits, is_final=True))
+
+    assert [entry.data for chunk in chunks for entry in chunk.entries] == [b"one"]
+    assert sum(chunk.bytes_read for chunk in chunks) < 13_000
+    assert tail.is_unchanged(source, chunks[-1].cursor)
+
+
+def test_a_log_with_a_line_that_never_ends_is_not_scanned_again(log: Path):
+    log.touch()
+    os.truncate(log, 1024 * MIB)
+    harness = TailHarness(log, chunk=1000, line=2000, skip=10_000, rescan=100)
+    with pytest.raises(SourceError):
+        harness.read_new()
+    append(log, b"more")
+
+    with pytest.raises(SourceError):
+        harness.read_new()
+
+    assert harness.bytes_read == 0
+
+
+def test_a_long_line_is_scanned_in_steps(log: Path):
+    log.write_bytes(b"x" * 9000 + b"\n")
+    limits = ReadLimits(chunk=1000, line=2000, rescan=100)
+
+    chunks = list(tail.read(make_source(log), Cursor(), limits))
+
+    assert len(chunks) > 3
+    assert sum(len(chunk.rejected) for chunk in chunks) == 1
 
 
 @pytest.mark.fault("A2", "A8")

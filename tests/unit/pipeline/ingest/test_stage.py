@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from leslied.pipeline import Budget
 from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Slice
 from leslied.store import Store, StoreReader
 from leslied.store.write.transaction import Transaction
-from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder, encode_json_lines
 from tests.support.clock import FakeClock
 
 
@@ -202,6 +203,28 @@ def test_the_next_slice_does_not_read_the_bytes_before_it(claude: ClaudeHome):
     assert max(report.bytes_read for report in reports) < 21_000
     assert sum(report.bytes_read for report in reports) < size * 1.2
     assert sum(report.entries for report in reports) == 500
+
+
+@pytest.mark.parametrize("is_scan", [True, False])
+def test_many_files_do_not_keep_the_newest_log_waiting(
+    claude: ClaudeHome, clock: FakeClock, *, is_scan: bool
+):
+    claude.slice = Slice(max_bytes=10**9, max_entries=10**9, max_sources=10)
+    logs = []
+    for number in range(25):
+        builder = ClaudeLogBuilder(f"{number:08}-0000-4333-8444-555555555555")
+        logs.append(claude.log(f"-home-dev-app/{builder.session_id}.jsonl"))
+        logs[-1].parent.mkdir(parents=True, exist_ok=True)
+        logs[-1].write_bytes(encode_json_lines(builder.prompt("hello")))
+        os.utime(logs[-1], (number, number))
+    with Store(claude.store_path, clock) as store:
+        stage = claude.make_ingest(store)
+        reports = [stage.run(Budget(changed_paths=None if is_scan else logs))]
+        while reports[-1].has_more:
+            reports.append(stage.run(Budget(changed_paths=())))
+
+    assert reports[0].unfinished == set(logs[:15])
+    assert [report.entries for report in reports] == [10, 10, 5]
 
 
 def test_a_run_for_changed_files_continues_unfinished_logs(

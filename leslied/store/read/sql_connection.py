@@ -1,0 +1,231 @@
+"""A connection for users' queries, which can only read the views.
+
+The file is opened read-only, `query_only` protects temporary tables, and the authorizer
+allows only reading. If secrets are redacted, it also denies the store's tables, so that
+text from logs reaches a query only through the views, which redact it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from leslied.sessions.rewinds import list_rewound
+from leslied.sessions.titles import truncate_text
+from leslied.store.connection import open_reader
+from leslied.store.read.view import MAX_CELL_CHARACTERS
+from leslied.store.read.views import (
+    SESSION_LIST_TABLE,
+    SESSION_NAME_COLUMNS,
+    SESSION_NAMES_SQL,
+    SESSION_NAMES_TABLE,
+    SESSIONS,
+    VIEWS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    Redact = Callable[[str], str]
+    Rows = Iterable[Sequence[Any]]
+    SqlFunction = tuple[int, Callable[..., Any]]
+    """Number of arguments, and the implementation."""
+
+_MAX_BYTES = 2**28
+"""Largest text, blob or row that a query may produce."""
+_READ_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
+_BANNED_FUNCTIONS = {
+    "load_extension",
+    "fts3_tokenizer",
+    "readfile",
+    "writefile",
+    "edit",
+}
+_READABLE_TABLES = {view.name for view in VIEWS} | {"json_each", "json_tree"}
+_MAX_CACHED_CHARACTERS = 256
+"""Short texts, such as names of tools, are often the same."""
+_CACHE_SIZE = 4096
+_KEY = "id INTEGER PRIMARY KEY"
+_CUT_CHARACTERS = 64 * 1024
+"""End of a cut text that is left out, because a secret may be cut there."""
+_CUT_NOTE = "… [cut: longer than {:,} characters; see it with: leslied show]"
+
+
+class SqlConnection:
+    """Connection with the views; `redact` removes secrets, None reveals them.
+
+    `functions` are those that the views call, by name.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        functions: Mapping[str, SqlFunction],
+        redact: Redact | None,
+    ) -> None:
+        self._redact = _cache_short_texts(redact) if redact else None
+        self._token = secrets.token_hex(8)
+        """Suffix of the views that read tables. SQLite passes the name of a view to
+        the authorizer, and also that of a table expression, which a query chooses."""
+        self._function_names = {"cut_words", "is_rewound", "redact_text", "redact_json"}
+        self._function_names |= set(functions)
+        self.db = open_reader(path)
+        try:
+            with self._writing():
+                self._define_functions(functions)
+                self._make_views()
+        except BaseException:
+            self.db.close()
+            raise
+
+    def fill_sessions(self, rows: Rows) -> None:
+        """Replace the rows of view `sessions`."""
+        with self._writing():
+            self._fill(SESSION_LIST_TABLE, len(SESSIONS.columns), rows)
+
+    def fill_names(self) -> None:
+        """Load the names of sessions, without secrets."""
+        if self._redact is None:
+            return
+        redact = self._redact
+        with self._writing():
+            rows = (
+                [redact(cell) if isinstance(cell, str) else cell for cell in row]
+                for row in self.db.execute(SESSION_NAMES_SQL).fetchall()
+            )
+            self._fill(SESSION_NAMES_TABLE, len(SESSION_NAME_COLUMNS), rows)
+
+    def _fill(self, table: str, width: int, rows: Rows) -> None:
+        placeholders = ", ".join("?" * width)
+        self.db.execute("BEGIN")
+        self.db.execute(f"DELETE FROM {table}")
+        self.db.executemany(f"INSERT INTO {table} VALUES ({placeholders})", rows)
+        self.db.execute("COMMIT")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Allow everything in this context."""
+        self.db.set_authorizer(None)
+        self.db.execute("PRAGMA query_only = 0")
+        try:
+            yield
+        finally:
+            self.db.execute("PRAGMA query_only = 1")
+            # It also makes SQLite prepare statements again that were allowed before.
+            self.db.set_authorizer(self._authorize)
+
+    def _define_functions(self, functions: Mapping[str, SqlFunction]) -> None:
+        db = self.db
+        for name, (arity, function) in functions.items():
+            db.create_function(name, arity, function)
+        redact = self._redact or str
+        for name, arity, function in (
+            ("cut_words", 2, partial(_cut_words, redact)),
+            ("redact_text", 1, partial(_redact_text, redact)),
+            ("redact_json", 1, partial(_redact_json, redact)),
+            ("is_rewound", 3, _is_rewound),
+        ):
+            db.create_function(name, arity, function, deterministic=True)
+
+    def _make_views(self) -> None:
+        db = self.db
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        columns = ", ".join(column.name for column in SESSIONS.columns)
+        db.execute(f"CREATE TEMP TABLE {SESSION_LIST_TABLE} ({columns})")
+        db.execute(
+            f"CREATE INDEX temp.session_list_id ON {SESSION_LIST_TABLE} (session_id)"
+        )
+        self._make_names_table()
+        for view in VIEWS:
+            select = view.make_select(is_redacted=self._redact is not None)
+            hidden_name = f"{view.name}_{self._token}"
+            db.execute(f"CREATE TEMP VIEW {hidden_name} AS {select}")
+            db.execute(f"CREATE TEMP VIEW {view.name} AS SELECT * FROM {hidden_name}")
+        # First use of a virtual table writes its schema, which is forbidden later.
+        for table in ("json_each('')", "json_tree('')", "record_text"):
+            db.execute(f"SELECT 1 FROM {table} LIMIT 0")
+
+    def _make_names_table(self) -> None:
+        """Create the table of names, or a view of them if nothing is redacted."""
+        name = SESSION_NAMES_TABLE
+        if self._redact is None:
+            self.db.execute(f"CREATE TEMP VIEW {name} AS {SESSION_NAMES_SQL}")
+            return
+        columns = ", ".join(SESSION_NAME_COLUMNS).replace("id", _KEY, 1)
+        self.db.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        self.db.execute(f"CREATE INDEX temp.{name}_id ON {name} (session_id)")
+
+    def _authorize(
+        self, action: int, arg1: str | None, arg2: str | None, *context: str | None
+    ) -> int:
+        """Allow reading and deny everything else.
+
+        SQLite passes a table's name in `arg1`, a function's name in `arg2`, and at last
+        the name of the view that uses it.
+        """
+        is_in_view = (context[-1] or "").endswith(self._token)
+        if action == sqlite3.SQLITE_FUNCTION:
+            name = (arg2 or "").lower()
+            is_own = name in self._function_names
+            is_allowed = is_in_view if is_own else name not in _BANNED_FUNCTIONS
+        elif action == sqlite3.SQLITE_READ:
+            is_allowed = (
+                self._redact is None
+                or is_in_view
+                or arg1 in _READABLE_TABLES
+                or (arg1 or "").endswith(self._token)
+                # Without a column, the rows are only counted.
+                or not arg2
+            )
+        else:
+            is_allowed = action in _READ_ACTIONS
+        return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def _cache_short_texts(redact: Redact) -> Redact:
+    cached = lru_cache(_CACHE_SIZE)(redact)
+    return lambda text: (cached if len(text) <= _MAX_CACHED_CHARACTERS else redact)(
+        text
+    )
+
+
+def _redact_text(redact: Redact, value: Any) -> Any:
+    """Implement the SQL function `redact_text`; say if the text was cut."""
+    if not isinstance(value, str):
+        return value
+    redacted = redact(value)
+    if len(value) < MAX_CELL_CHARACTERS:
+        return redacted
+    return redacted[:-_CUT_CHARACTERS] + _CUT_NOTE.format(MAX_CELL_CHARACTERS)
+
+
+def _redact_json(redact: Redact, value: Any) -> Any:
+    """Implement the SQL function `redact_json`.
+
+    JSON that is not valid any more becomes a JSON string, so that functions for JSON
+    do not fail.
+    """
+    redacted = _redact_text(redact, value)
+    if redacted != value:
+        try:
+            json.loads(redacted)
+        except (ValueError, RecursionError):
+            return json.dumps(redacted, ensure_ascii=False)
+    return redacted
+
+
+def _cut_words(redact: Redact, text: Any, limit: int) -> Any:
+    """Implement the SQL function `cut_words`: the beginning of a redacted text."""
+    return truncate_text(redact(text), limit) if text else text
+
+
+def _is_rewound(forks: str, units: int, unit: int) -> bool:
+    """Implement the SQL function `is_rewound`."""
+    return any(unit in numbers for numbers in list_rewound(forks, units))
