@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from leslied.control_characters import clean_title
+from leslied.control_characters import escape_control_characters, format_one_line
 from leslied.layout import LESLIE_FOLDER
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class IndexPageOptions:
 def render_json(value: Mapping[str, Any]) -> bytes:
     """Encode the value as indented JSON; equal values give equal bytes."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    return text.encode(errors="replace") + b"\n"
+    # An escaped lone surrogate would make the file unreadable for strict parsers.
+    text = text.encode(errors="replace").decode()
+    return escape_control_characters(text).encode() + b"\n"
 
 
 def render_index(threads: Sequence[Mapping[str, Any]], total: int) -> bytes:
@@ -212,7 +214,7 @@ def _parse_local_time(text: str | None, options: IndexPageOptions) -> datetime |
 
 def _escape_markdown(text: str) -> str:
     """Return the text on one line, with Markdown markup escaped."""
-    return _MARKUP.sub(r"\\\1", clean_title(text))
+    return _MARKUP.sub(r"\\\1", format_one_line(text))
 
 
 def _format_link_target(path: str) -> str:

@@ -16,13 +16,15 @@ from leslied.cli.render.widths import (
     measure_width,
     truncate_to_width,
 )
-from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
+from leslied.control_characters import (
+    escape_control_characters,
+    replace_control_characters,
+)
 from leslied.errors import UserError
 from leslied.paths import read_environ
 from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from leslied.model.source import SourceProblem
@@ -59,15 +61,8 @@ def find_color_setting(environ: Mapping[str, str]) -> bool | None:
 
 
 def sanitize(text: str) -> str:
-    """Replace control and bidirectional characters by visible ones."""
-    return CONTROL_CHARACTER.sub(_escape_char, text) if not text.isprintable() else text
-
-
-def _escape_char(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)  # such as ␛, from the block Control Pictures
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
+    """Replace control, bidirectional and invisible characters by visible names."""
+    return replace_control_characters(text)
 
 
 def emit(

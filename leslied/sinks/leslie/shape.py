@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from leslied.control_characters import replace_control_characters
+from leslied.control_characters import (
+    format_one_line,
+    replace_control_characters,
+)
 from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import get_report_or_text
 from leslied.sessions.calls import number_parallel_calls
@@ -146,8 +149,8 @@ def _make_event_block(
         text = event.text
         if event.detail:
             text = f"{text.rstrip('.')}: {event.detail}"
-        text = " ".join(replace_control_characters(text, " ").split())
-        return NotificationBlock(_truncate(text, limits.result, placed))
+        text = _truncate(format_one_line(text), limits.result, placed)
+        return NotificationBlock(text)
     if event.kind == "compacted" and event.text:
         return CompactedBlock()
     return None
@@ -187,8 +190,7 @@ def _mark_failure(record: Record, text: str) -> str:
 
 
 def _get_tool_name(record: Record) -> str:
-    name = replace_control_characters(record.tool_name, " ")
-    return " ".join(name.split()) or "unknown"
+    return format_one_line(record.tool_name) or "unknown"
 
 
 def _clean(text: str) -> str:
