@@ -19,7 +19,7 @@ VISIBLE_FORMAT_CHARACTERS = {
     chr(code)
     for code in (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD)
 } | {"\U000110cd"}
-"""Signs of Arabic, Syriac and Kaithi that Unicode calls format, but that have a glyph."""
+"""Arabic, Syriac and Kaithi signs that Unicode calls format, but that have a glyph."""
 HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 

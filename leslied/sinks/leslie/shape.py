@@ -85,15 +85,16 @@ def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument
     The unit must be redacted: a truncated secret would not be recognised.
     """
     source = unit.summary.key.source if unit.summary.is_subagent else ""
+    # Logs choose some of these ids, and a line end in one would start another field.
     document = TranscriptDocument(
-        thread_id=options.thread_id,
+        thread_id=format_one_line(options.thread_id),
         chat_id=unit.chat_id,
         started_at=_to_local(unit.started_at, options),
         ended_at=_to_local(unit.ended_at, options),
         agent_mode=unit.agent_mode,
         stop_reason=unit.stop_reason,
         tool_calls=unit.tool_calls,
-        source=source,
+        source=format_one_line(source),
         parent_chat_id=options.parent_chat_id if source else "",
         is_rewound=unit.is_rewound,
         blocks=tuple(_make_blocks(unit, options)),
@@ -138,7 +139,7 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
 
 def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlock:
     name = child.summary.subagent_id
-    return SubagentBlock(name, options.subagent_files.get(name, "-"))
+    return SubagentBlock(format_one_line(name), options.subagent_files.get(name, "-"))
 
 
 def _make_event_block(
