@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ _MAX_LISTED_THREADS = 200
 _MAX_ITEMS = 5
 """Number of unfinished items that the page shows for a thread."""
 _ASSET_ORDER = ("plan", "progress", "design", "learnings", "discuss")
-_MARKUP = re.compile(r"([\\`*_\[\]<>|#~&])")
+_MARKUP = re.compile(r"([\\`*_\[\]|#~])")
 _MAX_TEXT_CHARACTERS = 120
 """Length of a title, item or reason on the page."""
 _GENERATED_COMMENT = "<!-- Written by leslied; changes here are lost. -->"
@@ -223,7 +224,7 @@ def _parse_local_time(text: str | None, options: IndexPageOptions) -> datetime |
 def _escape_markdown(text: str) -> str:
     """Return the text on one line, shortened, with Markdown markup escaped."""
     line = ellipsize(format_one_line(text), _MAX_TEXT_CHARACTERS)
-    return _MARKUP.sub(r"\\\1", line)
+    return _MARKUP.sub(r"\\\1", html.escape(line, quote=False))
 
 
 def _format_link_target(path: str) -> str:

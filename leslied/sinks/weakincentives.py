@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from leslied.control_characters import format_one_line
 from leslied.model.codec import encode_time, usage_to_dict
 from leslied.model.output import Artifact
 from leslied.model.record import MAIN
@@ -106,10 +107,10 @@ def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
     if not (text.strip() or record.tool_name):
         return
     source = _get_source(record)
-    prefix = "" if source == "primary" else f"[{replace_controls(source)}] "
+    prefix = "" if source == "primary" else f"[{format_one_line(source)}] "
     time = record.created_at or placed.observed_at
     clock = f"{time.astimezone(session.zone):%H:%M:%S}"
-    name = " ".join(replace_controls(record.tool_name).split())
+    name = format_one_line(record.tool_name)
     speaker = (
         f"🔧 {name}"
         if name
