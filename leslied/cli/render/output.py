@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,7 +40,12 @@ _MIN_SHARED_WIDTH = 12
 _MAX_WIDTH = 1000
 _MAX_CELL_CHARS = 2000
 """Longer cells are cut before measuring, which is slow; no terminal shows more."""
-_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(
+    r"""[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]""",
+)
+"""Start of a formula; spreadsheets may skip spaces and quotes, and read wide signs."""
+_OTHER_SEPARATORS = re.compile(r"[;\t|]")
+"""Separators of fields where a comma is the decimal sign."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -152,14 +159,17 @@ def print_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     Cells that a spreadsheet would take for a formula are prefixed with an apostrophe.
     """
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(map(_csv_cell, headers))
-    for row in rows:
-        writer.writerow(map(_csv_cell, row))
+    for row in chain([headers], rows):
+        cells = list(map(_csv_cell, row))
+        # A spreadsheet that splits at semicolons must not find a formula inside a cell.
+        has_separator = any(
+            isinstance(cell, str) and _OTHER_SEPARATORS.search(cell) for cell in cells
+        )
+        quoting = csv.QUOTE_NONNUMERIC if has_separator else csv.QUOTE_MINIMAL
+        csv.writer(buffer, lineterminator="\n", quoting=quoting).writerow(cells)
         sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
         buffer.seek(0)
         buffer.truncate()
-    sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 
@@ -168,7 +178,7 @@ def _csv_cell(value: Any) -> Any:
         value = " ".join(value)
     if isinstance(value, str):
         value = sanitize(value)
-        return "'" + value if value.startswith(_FORMULA_PREFIXES) else value
+        return f"'{value}" if _FORMULA.match(value) else value
     return value
 
 
