@@ -56,9 +56,12 @@ _NECESSARY = "|".join(
 _HIDDEN_CHARACTER = re.compile(f"[{_HIDDEN}]")
 
 
-def replace_control_characters(text: str) -> str:
-    """Replace each hidden character by a visible name; keep tabs and newlines."""
-    return _substitute(text, _format_name)
+def replace_control_characters(text: str, replacement: str = "") -> str:
+    """Replace each hidden character by the text, or by default by its visible name.
+
+    Tabs and newlines stay.
+    """
+    return _substitute(text, lambda character: replacement or _format_name(character))
 
 
 def escape_control_characters(json_text: str) -> str:

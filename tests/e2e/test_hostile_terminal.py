@@ -119,6 +119,7 @@ def _write_session(home: Path, session_id: str, cwd: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     task = {"description": HOSTILE, "prompt": HOSTILE, "subagent_type": HOSTILE}
     edit = {"file_path": HOSTILE, "old_string": HOSTILE, "new_string": f"x{HOSTILE}"}
+    todos = [{"content": HOSTILE, "status": "pending", "activeForm": HOSTILE}]
     error = builder.result("t2", HOSTILE)
     error["message"]["content"][0]["is_error"] = True
     lines = [
@@ -132,6 +133,8 @@ def _write_session(home: Path, session_id: str, cwd: str) -> None:
         error,
         builder.call("Task", task, "t3"),
         builder.result("t3", HOSTILE, toolUseResult={"agentId": HOSTILE}),
+        builder.call("TodoWrite", {"todos": todos}, "t4"),
+        builder.result("t4", "done"),
         builder.line("summary", summary=HOSTILE),
         builder.answer(HOSTILE, model=HOSTILE),
     ]
@@ -196,11 +199,12 @@ def test_no_file_that_leslied_writes_has_a_character_that_acts(
         for folder in (tmp_path, project / ".leslie", leslied.home / ".local")
         for path in folder.rglob("*")
         if path.suffix in (".txt", ".json", ".jsonl", ".md", ".html")
-        and path.name not in ("plan.md", "progress.md")
+        and path.parent.name != THREAD  # its assets are the agent's own
     ]
 
     texts = {path: path.read_bytes().decode() for path in files}
-    assert {"INDEX.md", "index.json", "assets.json"} <= {path.name for path in files}
+    names = {path.name for path in files}
+    assert {"INDEX.md", "index.json", "assets.json", "progress.md"} <= names
     assert len(files) > 12
     assert {p: c for p, t in texts.items() if (c := find_acting_characters(t))} == {}
 

@@ -422,6 +422,7 @@ def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
         ("step 1️⃣", "step-1️⃣"),
         ("क्\u200dष می\u200cخواهم", "क्\u200dष-می\u200cخواهم"),
         ("\u200da\u200d", "a"),
+        ("a\u3164b\u034fc\U000e0100\u200bd\ufe0f", "a-b-c-d"),
     ],
 )
 def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
