@@ -22,7 +22,7 @@ PIECES = [
     "---", "===", "|", "*", "<", "!", "[", "](z)",
     "[x](javascript:1)", "[x]: javascript:1", "](", "]:", "javascript:1",
     "<javascript:1>",
-    "&#x202e;", "&#8238;", "&zwnj;", "&amp;", "java&#115;cript:1", "[x]", "(", ")",
+    "&#x202e;", "&#8238;", "&zwnj;", "&amp;", "&#106;avascript:1", "[x]", "(", ")",
 ]  # fmt: skip
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "300"))
 # The strictest reader of a page: it renders raw HTML, and allows links of any kind.

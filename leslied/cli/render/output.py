@@ -159,14 +159,17 @@ def print_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     Cells that a spreadsheet would take for a formula are prefixed with an apostrophe.
     """
     buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    quoting_writer = csv.writer(
+        buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
+    )
     for row in chain([headers], rows):
         cells = list(map(_csv_cell, row))
         # A spreadsheet that splits at semicolons must not find a formula inside a cell.
         has_separator = any(
             isinstance(cell, str) and _OTHER_SEPARATORS.search(cell) for cell in cells
         )
-        quoting = csv.QUOTE_NONNUMERIC if has_separator else csv.QUOTE_MINIMAL
-        csv.writer(buffer, lineterminator="\n", quoting=quoting).writerow(cells)
+        (quoting_writer if has_separator else writer).writerow(cells)
         sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
         buffer.seek(0)
         buffer.truncate()
