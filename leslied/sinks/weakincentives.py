@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from leslied.model.session import Session
 
 ENTRY_TYPE = "weakincentives.transcript:TranscriptEntry"
+_HEAD = re.compile(r"^\\*(?:\[[^]\n]*\] )?\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
+"""A line that looks like the first line of an entry; it gets a backslash in front."""
 _MODEL_EVENTS = ("context", "compacted")
 """Kinds of events whose text the model saw; the others are bookkeeping."""
 _ROLE_ICONS = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
@@ -117,7 +120,8 @@ def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
         else f"{_ROLE_ICONS.get(record.role, '•')} {record.role.upper()}"
     )
     yield f"{prefix}[{clock}] {speaker}"
-    yield dump_json(parse_input(record)) if record.type == "tool_use" else text
+    is_call = record.type == "tool_use"
+    yield dump_json(parse_input(record)) if is_call else _HEAD.sub(r"\\\g<0>", text)
     yield ""
 
 
