@@ -53,7 +53,12 @@ _NECESSARY = "|".join(
     )
 )
 """Hidden characters that ordinary text needs, each with what must stand around it."""
+_DEPENDENT = frozenset("\u180b\u180c\u180d\u180f\u200c\u200d\ufe0e\ufe0f\U000e007f")
+"""Hidden characters of which one at least is in every necessary sequence."""
+_MAX_REPLACED_AT_ONCE = 16
+"""Number of different characters up to which `str.replace` is faster than `re`."""
 _HIDDEN_CHARACTER = re.compile(f"[{_HIDDEN}]")
+_ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def replace_control_characters(text: str, replacement: str = "") -> str:
@@ -75,8 +80,11 @@ def format_one_line(text: str) -> str:
 
 
 def _substitute(text: str, format_character: Callable[[str], str]) -> str:
-    # Most texts have none; a single set of characters is what `re` finds fastest.
-    if not _HIDDEN_CHARACTER.search(text):
+    pattern = _ASCII_CONTROL if text.isascii() else _HIDDEN_CHARACTER
+    characters = set(pattern.findall(text))
+    if characters.isdisjoint(_DEPENDENT) and len(characters) <= _MAX_REPLACED_AT_ONCE:
+        for character in characters:
+            text = text.replace(character, format_character(character))
         return text
     return _compile_necessary_or_hidden().sub(
         lambda match: match[0] if match[1] else format_character(match[0]), text

@@ -59,6 +59,14 @@ def test_a_control_character_is_replaced_by_its_name(character: str, name: str):
     assert replace_control_characters(f"a{character}b") == f"a{name}b"
 
 
+def test_many_different_control_characters_are_replaced():
+    text = "".join(map(chr, range(0xE000, 0xE100)))
+
+    names = replace_control_characters(text)
+
+    assert names == "".join(f"<U+{code:04X}>" for code in range(0xE000, 0xE100))
+
+
 @pytest.mark.parametrize(
     "text",
     [
