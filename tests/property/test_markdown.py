@@ -84,7 +84,6 @@ def test_an_html_page_shows_every_word_of_an_answer(document: tuple[str, list[st
     assert [word for word in words if word not in shown] == []
 
 
-@pytest.mark.threat("R2", "R3")
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(documents())
 def test_a_terminal_shows_every_word_of_an_answer(document: tuple[str, list[str]]):
