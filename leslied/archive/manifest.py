@@ -8,6 +8,7 @@ import msgspec
 
 from leslied import fs
 from leslied.archive.format import ArchiveError, ArchiveVersionError
+from leslied.control_characters import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,8 +48,13 @@ def save_manifest(
         file.write(header_json[:-1] + b',"sessions":[')
         for index, session in enumerate(sessions):
             separator = b"," if index else b""
-            file.write(separator + msgspec.json.encode(session))
+            file.write(separator + _encode(session))
         file.write(b"]}")
+
+
+def _encode(session: Any) -> bytes:
+    text = msgspec.json.encode(session).decode()
+    return escape_control_characters(text).encode()
 
 
 def has_manifest(folder: Path) -> bool:

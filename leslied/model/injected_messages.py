@@ -1,20 +1,23 @@
 """The form in which an inbox message is injected into an agent's context.
 
 The hook program writes it and the decoder reads it. The hook program must start in
-milliseconds, so this module imports nothing.
+milliseconds, so this module imports little.
 """
 
 from __future__ import annotations
 
+from leslied.model.quotation import quote_lines, unquote_lines
+
 _START, _END = '<leslie_message id="', "\n</leslie_message>"
+_QUOTED = '" from="leslied inject'
+"""Follows the id of a message whose lines are quoted; they once were not."""
 _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
 def format_message(message_id: str, text: str) -> str:
     """Return the text to inject for a message."""
-    for character, escape in _ESCAPES:
-        text = text.replace(character, escape)
-    return f'{_START}{message_id}">\n{text}{_END}'
+    lines = "\n".join(map(_escape, quote_lines(text)))
+    return f'{_START}{message_id}{_QUOTED}">\n{lines}{_END}'
 
 
 def split_messages(text: str) -> tuple[str, list[str]]:
@@ -23,13 +26,24 @@ def split_messages(text: str) -> tuple[str, list[str]]:
     messages = []
     for part in parts:
         head, separator, tail = part.partition(_END)
-        message_id, is_message, message = head.partition('">\n')
+        attributes, is_message, message = head.partition('">\n')
+        message_id = attributes.removesuffix(_QUOTED)
         if separator and is_message and '"' not in message_id:
+            if attributes != message_id:
+                message = unquote_lines(message.split("\n"))
             messages.append(unescape(message))
             rest += tail
         else:
             rest += _START + part
     return rest.strip(), messages
+
+
+def _escape(line: str) -> str:
+    """Return a quoted line in which nothing after the mark looks like a tag."""
+    mark, text = line[:1], line[1:]
+    for character, escape in _ESCAPES:
+        text = text.replace(character, escape)
+    return mark + text
 
 
 def unescape(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from leslied.control_characters import escape_control_characters
 from leslied.errors import UserError
 from leslied.fs import make_private_dir, replace_file
 from leslied.projects.identity import follow_links
@@ -71,4 +72,5 @@ def remove_link(links: ProjectLinks, old: str, *, is_automatic: bool) -> None:
 def save_links(path: Path, links: ProjectLinks) -> None:
     """Replace the file."""
     make_private_dir(path.parent)
-    replace_file(path, msgspec.json.format(msgspec.json.encode(links), indent=2))
+    text = msgspec.json.format(msgspec.json.encode(links), indent=2).decode()
+    replace_file(path, escape_control_characters(text).encode())

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from leslied.model.session import Session, Unit
     from leslied.rendering.events import ShownEvent
+    from leslied.rendering.markdown_text import CompleteParser
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation, UnitMessages
 
 _CONTENT_SECURITY_POLICY = (
@@ -54,6 +55,8 @@ _SWITCHES = (
 )
 _MAX_MARKDOWN_CHARACTERS = 200_000
 """Longer text is shown as plain text, not rendered as Markdown."""
+_MAX_NESTING = 60
+"""Text that is nested deeper is shown as plain text, too."""
 
 
 def render(session: Session) -> tuple[Artifact, ...]:
@@ -270,28 +273,63 @@ def _escape(text: str) -> str:
 def _render_markdown(text: str) -> str:
     if len(text) > _MAX_MARKDOWN_CHARACTERS:
         return _render_text(text)
-    html = _get_markdown_parser().render(replace_controls(text))
+    parser = _get_markdown_parser()
+    tokens = parser.parse(replace_controls(text))
+    if tokens is None:
+        return _render_text(text)
+    for token in tokens:
+        _complete_token(token)
+    html = parser.markdown.renderer.render(tokens, parser.markdown.options, {})
     return f'<div class="text">{html}</div>'
 
 
 @cache
-def _get_markdown_parser() -> Any:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only this sink needs it
+def _get_markdown_parser() -> CompleteParser:
+    # Only this sink needs it.
+    from leslied.rendering.markdown_text import CompleteParser  # noqa: PLC0415
 
-    parser = MarkdownIt("commonmark", {"html": False})
-    parser.enable(["table", "strikethrough"])
-    parser.disable("image")
-    parser.validateLink = lambda url: url.lower().startswith(  # type: ignore[method-assign]
+    parser = CompleteParser(_MAX_NESTING)
+    parser.markdown.validateLink = lambda url: url.lower().startswith(  # type: ignore[method-assign]
         ("http://", "https://", "mailto:")
     )
-    parser.add_render_rule("link_open", _render_link)
+    parser.markdown.add_render_rule("link_open", _render_link)
+    parser.markdown.add_render_rule("link_close", _render_link_end)
+    parser.markdown.add_render_rule("fence", _render_fence)
     return parser
+
+
+def _complete_token(token: Any) -> None:
+    """Add what a page would not show, and replace what references decode to."""
+    if token.type == "list_item_open" and token.info:
+        token.attrSet("value", token.info)
+    for child in token.children or ():
+        child.content = replace_controls(child.content)
+        if title := child.attrGet("title"):
+            child.attrSet("title", replace_controls(title))
 
 
 def _render_link(renderer: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
     tokens[index].attrSet("rel", "noopener noreferrer")
     html: str = renderer.renderToken(tokens, index, options, env)
     return html
+
+
+def _render_link_end(
+    _renderer: Any, tokens: Any, index: int, _options: Any, _env: Any
+) -> str:
+    """Render the end of a link; a link without text shows its address."""
+    start = tokens[index - 1]
+    address = start.attrGet("href") if start.type == "link_open" else ""
+    return f"{_escape(address)}</a>"
+
+
+def _render_fence(
+    renderer: Any, tokens: Any, index: int, options: Any, env: Any
+) -> str:
+    """Render a code block, below the words after its fence, such as its language."""
+    html: str = type(renderer).fence(renderer, tokens, index, options, env)
+    info = tokens[index].info.strip()
+    return f'<p class="facts">{_escape(info)}</p>{html}' if info else html
 
 
 SINK = Sink(name="html", about="one HTML file, offline, without scripts", render=render)

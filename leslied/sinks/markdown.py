@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
@@ -41,8 +42,18 @@ if TYPE_CHECKING:
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE_SPAN = re.compile(r"((?<![`\\])(`+)(?!`).*?(?<!`)\2(?!`))")
-_ACTIVE_MARKUP = re.compile(r"(?<!\\)(\\*)(<(?=[A-Za-z/!?])|!\[)")
-_SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~$]")
+_PASSIVE_TARGET = (
+    r"""\s*<?(?:https?://|mailto:|[^\s:&\\<>()]+(?:[)\s"']|$)|[^\s:&\\<>()]*/)"""
+)
+"""Start of a web or mail address, or of a path, but of no other URL."""
+_ACTIVE_MARKUP = re.compile(
+    r"(?<!\\)(\\*)(<(?=[A-Za-z/!?])|!(?=\[)"
+    rf"|\](?=[(:])(?![(:]{_PASSIVE_TARGET})"
+    r"|&(?=(\#[0-9]{1,7};|\#[Xx][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)))",
+    re.IGNORECASE,
+)
+"""Raw HTML, images, links to anything but pages and mail, character references."""
+_SPECIAL = re.compile(r"[\\`*_{}\[\]()#+!|~$]")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _HEADING_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 
@@ -202,7 +213,8 @@ def _sanitize_markdown(text: str) -> Iterator[str]:
                 fence, has_pairs = "", True
         elif match and not (match[1][0] == "`" and "`" in match[2]):
             fence = match[1]
-            yield line
+            info = _ACTIVE_MARKUP.sub(_escape_match, match[2])
+            yield line[: match.start(2)] + info
         else:
             # An unpaired backtick may pair with one in a later line of the paragraph,
             # so code spans are not recognized until the paragraph ends.
@@ -215,7 +227,7 @@ def _sanitize_markdown(text: str) -> Iterator[str]:
 
 
 def _sanitize_line(line: str, *, keeps_code_spans: bool) -> str:
-    """Escape HTML and images in a line outside fences, and demote headings.
+    """Escape active markup in a line outside fences, and demote headings.
 
     With `keeps_code_spans`, text between paired backticks is not escaped.
     """
@@ -233,13 +245,29 @@ def _sanitize_line(line: str, *, keeps_code_spans: bool) -> str:
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    """Return the markup with a backslash, unless it is already escaped."""
-    is_escaped = len(match[1]) % 2
-    return match[0] if is_escaped else f"{match[1]}\\{match[2]}"
+    """Return the markup made harmless, unless it is already escaped."""
+    backslashes, character, reference = match[1], match[2], match[3]
+    if character == "<":
+        # Some renderers do not know that a backslash can escape it.
+        return f"{backslashes[len(backslashes) % 2 :]}&lt;"
+    if len(backslashes) % 2 or (reference and not _is_hidden(reference)):
+        return match[0]
+    return f"{backslashes}&amp;" if reference else f"{backslashes}\\{character}"
+
+
+def _is_hidden(reference: str) -> bool:
+    """Return whether a character reference, without its `&`, hides a character."""
+    if reference[0] != "#":
+        text = html.unescape(f"&{reference}")
+    else:
+        is_hex = reference[1] in "xX"
+        code = int(reference[1:-1].lstrip("xX"), 16 if is_hex else 10)
+        text = chr(code) if code < sys.maxunicode else ""
+    return replace_controls(text) != text
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)
+    return _SPECIAL.sub(r"\\\g<0>", html.escape(text, quote=False))
 
 
 def _render_code_span(value: str) -> str:

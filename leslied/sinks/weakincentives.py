@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from leslied.control_characters import format_one_line
 from leslied.model.codec import encode_time, usage_to_dict
 from leslied.model.output import Artifact
 from leslied.model.record import MAIN
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from leslied.model.session import Session
 
 ENTRY_TYPE = "weakincentives.transcript:TranscriptEntry"
+_HEAD = re.compile(r"^\\*(?:\[[^]\n]*\] )?\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
+"""A line that looks like the first line of an entry; it gets a backslash in front."""
 _MODEL_EVENTS = ("context", "compacted")
 """Kinds of events whose text the model saw; the others are bookkeeping."""
 _ROLE_ICONS = {"system": "⚙️", "user": "👤", "assistant": "🤖"}
@@ -106,17 +110,18 @@ def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
     if not (text.strip() or record.tool_name):
         return
     source = _get_source(record)
-    prefix = "" if source == "primary" else f"[{replace_controls(source)}] "
+    prefix = "" if source == "primary" else f"[{format_one_line(source)}] "
     time = record.created_at or placed.observed_at
     clock = f"{time.astimezone(session.zone):%H:%M:%S}"
-    name = " ".join(replace_controls(record.tool_name).split())
+    name = format_one_line(record.tool_name)
     speaker = (
         f"🔧 {name}"
         if name
         else f"{_ROLE_ICONS.get(record.role, '•')} {record.role.upper()}"
     )
     yield f"{prefix}[{clock}] {speaker}"
-    yield dump_json(parse_input(record)) if record.type == "tool_use" else text
+    is_call = record.type == "tool_use"
+    yield dump_json(parse_input(record)) if is_call else _HEAD.sub(r"\\\g<0>", text)
     yield ""
 
 

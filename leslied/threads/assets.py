@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from leslied.control_characters import clean_title
+from leslied.control_characters import format_one_line
 from leslied.fs import FOLDER_FLAGS, READ_FLAGS
 from leslied.graphemes import ellipsize
 from leslied.layout import ASSET_PATHS, thread_folder
@@ -195,7 +195,7 @@ def find_title(text: str) -> str:
         elif not is_in_code_block and (
             heading := _HEADING.fullmatch(line.rstrip("\r"))
         ):
-            title = clean_title(heading[1])
+            title = format_one_line(heading[1])
             if title:
                 return truncate_title(title)
     return ""

@@ -15,6 +15,7 @@ from leslied.layout import (
     is_thread_id,
     thread_folder,
 )
+from leslied.model.quotation import show_hidden_characters
 from leslied.threads.operations import (
     CycleError,
     find_bindings,
@@ -39,8 +40,11 @@ _ESCAPES = {
     ord(">"): "&gt;",
     ord('"'): "&quot;",
     ord("'"): "&apos;",
+    ord("\t"): "&#9;",
+    ord("\n"): "&#10;",
 }
-_ESCAPES |= {code: f"&#{code};" for code in (*range(32), 127)}
+_MAX_OBJECTIVE_CHARACTERS = 200
+"""A relations file may come from anybody, and its objectives go to the agent."""
 
 
 class ThreadContext:
@@ -169,7 +173,7 @@ def _render(context: ThreadContext, prefix: str) -> str:
     )
     return (
         f'<thread_context thread="{_escape(context.thread_id)}" '
-        f'objective="{_escape(context.objective)}" '
+        f'objective="{_escape(_shorten(context.objective))}" '
         f'relations_file="{_escape(prefix + RELATIONS_FILE)}">\n'
         f"{asset_lines}{refs}\n</thread_context>"
     )
@@ -180,6 +184,11 @@ def _render_asset(asset: tuple[str, str], indent: str) -> str:
     return f'{indent}<asset type="{asset_type}" path="{_escape(path)}" />'
 
 
+def _shorten(text: str) -> str:
+    is_short = len(text) <= _MAX_OBJECTIVE_CHARACTERS
+    return text if is_short else text[: _MAX_OBJECTIVE_CHARACTERS - 1] + "…"
+
+
 def _escape(text: str) -> str:
-    """Escape the text so that it cannot end the attribute or the line."""
-    return text.translate(_ESCAPES)
+    """Escape the text so that it can neither end the attribute or line nor hide."""
+    return show_hidden_characters(text).translate(_ESCAPES)

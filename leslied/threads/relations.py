@@ -99,10 +99,14 @@ def encode_relations(data: RelationsData) -> bytes:
     reason = _find_error(data)
     if reason:
         raise InvalidRelationsError(reason)
-    import json  # noqa: PLC0415 - hooks only read, and start faster without it
+    # Hooks only read, and start faster without these modules.
+    import json  # noqa: PLC0415
+
+    from leslied.control_characters import escape_control_characters  # noqa: PLC0415
 
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
-    return text.encode("utf-8", "replace")
+    text = text.encode("utf-8", "replace").decode()
+    return escape_control_characters(text).encode()
 
 
 def read_relations(base: Path | str) -> RelationsData:

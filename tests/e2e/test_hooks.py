@@ -195,14 +195,15 @@ def test_resume_prints_a_brief_for_the_next_agent(
 
     assert brief.code == 0
     lines = [line for line in brief.out.split("\n") if "Last answer" not in line]
-    assert lines[0] == f"# Continue {THREAD}: fix the login bug"
+    assert lines[0] == f"# Continue {THREAD}"
+    assert "> fix the login bug" in lines
     assert (
         f'  <asset type="progress" path=".leslie/threads/{THREAD}/progress.md" />'
         in lines
     )
-    assert '- Bash {"command":"make test"}' in brief.out.replace('": "', '":"')
-    assert "- write tests" in lines
-    assert f"- cd {project} && claude --resume {SESSION}" in lines
+    assert '> - Bash {"command":"make test"}' in brief.out.replace('": "', '":"')
+    assert "> - write tests" in lines
+    assert f"> cd {project} && claude --resume {SESSION}" in lines
     data = leslied("resume", "last", "--json").json["data"]
     assert data["last_unit"]["prompt"] == "fix the login bug"
     assert data["last_unit"]["answer"] == "I look at it."

@@ -10,18 +10,18 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_thread
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_time, json_option, sanitize
+from leslied.control_characters import format_one_line
 from leslied.graphemes import ellipsize
+from leslied.model.quotation import QUOTATION_NOTE, quote_lines
 from leslied.queries.threads.resume_briefing import load_briefing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from leslied.model.record import Record
-    from leslied.model.session import Unit
     from leslied.queries.threads.resume_briefing import Briefing
 
 _MAX_TEXT_CHARS = 2000
-_MAX_INPUT_CHARS = 200
+_MAX_LINE_CHARS = 200
 
 
 @click.command(
@@ -42,7 +42,8 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
     Use it to continue the work of a thread with the same agent or another one. The
     briefing lists the thread's assets, the last prompt and answer, tool calls without a
     result, and open tasks, and ends with the command that resumes the session in its
-    original agent. `last` is the thread of the most recently active session.
+    original agent. Texts of the session are quoted, line by line. `last` is the thread
+    of the most recently active session.
     """
     with get_app(ctx).open_queries() as queries:
         briefing = load_briefing(queries, id_prefix)
@@ -50,47 +51,40 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
 
 
 def _lines(briefing: Briefing) -> Iterator[str]:
-    """Yield the briefing as Markdown, usable as an agent's first prompt."""
-    yield sanitize(f"# Continue {briefing.session.thread_id}: {briefing.title}")
+    """Yield the briefing as Markdown, usable as an agent's first prompt.
+
+    Whatever a log or a file has chosen is quoted, so that it cannot pass for a part of
+    the briefing.
+    """
+    yield f"# Continue {format_one_line(briefing.session.thread_id)}"
+    yield from ("", f"This is a briefing on an earlier session. {QUOTATION_NOTE}")
+    yield from _section_lines("Title", _format_line(briefing.title))
     if briefing.context:
-        yield ""
-        yield from map(sanitize, briefing.context.split("\n"))
-    if briefing.last_unit:
-        yield from _unit_lines(briefing, briefing.last_unit)
-    yield from _list_section_lines(
-        "Tool calls without a result", map(_format_call, briefing.unanswered_calls)
+        yield from ("", *map(sanitize, briefing.context.split("\n")))
+    if unit := briefing.last_unit:
+        ended_at = format_time(unit.ended_at)
+        answer_title = f"Last answer ({unit.stop_reason}, {ended_at})"
+        yield from _section_lines("Last prompt", unit.prompt)
+        yield from _section_lines(answer_title, briefing.last_answer)
+        yield from _section_lines("Transcript", format_one_line(unit.transcript))
+    calls = (
+        f"{call.tool_name} {call.tool_input}" for call in briefing.unanswered_calls
     )
-    yield from _list_section_lines("Open tasks", briefing.open_tasks)
-    yield from _list_section_lines("Resume with the same agent", [briefing.command])
+    yield from _section_lines("Tool calls without a result", _format_list(calls))
+    yield from _section_lines("Open tasks", _format_list(briefing.open_tasks))
+    yield from _section_lines("Resume with the same agent", briefing.command)
 
 
-def _unit_lines(briefing: Briefing, unit: Unit) -> Iterator[str]:
-    ended_at = format_time(unit.ended_at)
-    yield from _text_section_lines("Last prompt", unit.prompt)
-    yield from _text_section_lines(
-        f"Last answer ({unit.stop_reason}, {ended_at})", briefing.last_answer
-    )
-    if unit.transcript:
-        yield ""
-        yield sanitize(f"Transcript: {unit.transcript}")
+def _format_list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for item in items if (line := _format_line(item)))
 
 
-def _format_call(record: Record) -> str:
-    text = ellipsize(" ".join(record.tool_input.split()), _MAX_INPUT_CHARS)
-    return f"{record.tool_name} {text}"
+def _format_line(text: str) -> str:
+    return ellipsize(format_one_line(text), _MAX_LINE_CHARS)
 
 
-def _text_section_lines(title: str, text: str) -> Iterator[str]:
-    if not text.strip():
-        return
-    yield from ("", f"## {title}", "")
-    text = ellipsize(text.strip(), _MAX_TEXT_CHARS)
-    yield from map(sanitize, text.split("\n"))
-
-
-def _list_section_lines(title: str, items: Iterable[str]) -> Iterator[str]:
-    """Yield a heading and a list of the nonempty items; nothing if there are none."""
-    lines = [sanitize(item).replace("\n", " ") for item in items if item]
-    if lines:
+def _section_lines(title: str, text: str) -> Iterator[str]:
+    """Yield a heading and the quoted start of the text; nothing if it is blank."""
+    if text.strip():
         yield from ("", f"## {title}", "")
-        yield from (f"- {line}" for line in lines)
+        yield from quote_lines(ellipsize(text.strip(), _MAX_TEXT_CHARS))

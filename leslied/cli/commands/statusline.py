@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import sanitize
+from leslied.control_characters import format_one_line
 from leslied.model.stats import PICO, Cost
 from leslied.rendering.humanize import format_cost, format_number
 
@@ -42,7 +42,7 @@ def command(ctx: click.Context) -> None:
     payload = _read_payload()
     today, session = _load_totals(ctx, _get_text(payload, "session_id"))
     parts = _iter_parts(payload, today, session)
-    click.echo(sanitize(" · ".join(parts) or "leslied"))
+    click.echo(format_one_line(" · ".join(parts)) or "leslied")
 
 
 def _read_payload() -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from markdown_it import MarkdownIt
 from pygments.token import Token as Code
 from rich.color import ColorSystem
 from rich.console import Console
@@ -23,6 +22,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from leslied.cli.render.output import sanitize
+from leslied.rendering.markdown_text import CompleteParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,12 +82,12 @@ _CODE_THEME = ANSISyntaxTheme(
 def render_markdown(text: str, width: int) -> Iterator[str] | None:
     """Return an iterator over the text's lines, rendered to fit `width` columns.
 
-    Return None for text that is too long or too deeply nested to render.
+    Return None for text that is too long to render, or of which a part would be lost.
     """
     if len(text) > _MAX_CHARS:
         return None
     tokens = _get_parser().parse(sanitize(text))
-    if any(token.level >= _MAX_NESTING for token in tokens):
+    if tokens is None:
         return None
     options = _get_console().options.update(width=width)
     rendered = _get_console().render_lines(
@@ -110,7 +110,8 @@ class _LeftHeading(Heading):
 class _IndentedCodeBlock(CodeBlock):
     """Code block that is indented by two columns, without padding and background.
 
-    The words after the language, such as a file name, are shown above the code.
+    The words after the fence, such as a file name, are shown above the code, unless
+    they are only a language that is highlighted.
     """
 
     @classmethod
@@ -128,7 +129,7 @@ class _IndentedCodeBlock(CodeBlock):
     ) -> RenderResult:
         del console, options
         language, _, attributes = self.lexer_name.lower().partition(" ")
-        if attributes:
+        if attributes or (language and language not in _LANGUAGES):
             yield Text(f"  {self.lexer_name}", style="dim")
         yield Syntax(
             str(self.text).rstrip(),
@@ -154,21 +155,23 @@ class _TerminalMarkdown(Markdown):
         self.parsed = tokens
         for token in tokens:
             for child in token.children or ():
-                _harden_break(child)
+                _complete_token(child)
 
 
-def _harden_break(token: Token) -> None:
-    """Make a soft line break a hard one: agents break lines on purpose."""
+def _complete_token(token: Token) -> None:
+    """Make a soft line break a hard one, and show the title of a link.
+
+    Agents break lines on purpose.
+    """
     if token.type == "softbreak":
         token.type = "hardbreak"
+    elif title := token.attrGet("title"):
+        token.attrSet("href", f'{token.attrGet("href")} "{title}"')
 
 
 @cache
-def _get_parser() -> MarkdownIt:
-    # The parser drops text nested deeper than its limit, so that limit is higher.
-    options = {"html": False, "maxNesting": _MAX_NESTING + 2}
-    parser = MarkdownIt("commonmark", options)
-    return parser.enable(["strikethrough", "table"]).disable(["image", "reference"])
+def _get_parser() -> CompleteParser:
+    return CompleteParser(_MAX_NESTING)
 
 
 @cache

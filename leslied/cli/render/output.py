@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,13 +18,15 @@ from leslied.cli.render.widths import (
     measure_width,
     truncate_to_width,
 )
-from leslied.control_characters import CONTROL_CHARACTER, escape_control_characters
+from leslied.control_characters import (
+    escape_control_characters,
+    replace_control_characters,
+)
 from leslied.errors import UserError
 from leslied.paths import read_environ
 from leslied.rendering.humanize import format_count
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from leslied.model.source import SourceProblem
@@ -36,7 +40,12 @@ _MIN_SHARED_WIDTH = 12
 _MAX_WIDTH = 1000
 _MAX_CELL_CHARS = 2000
 """Longer cells are cut before measuring, which is slow; no terminal shows more."""
-_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(
+    r"""[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]""",
+)
+"""Start of a formula; spreadsheets may skip spaces and quotes, and read wide signs."""
+_OTHER_SEPARATORS = re.compile(r"[;\t|]")
+"""Separators of fields where a comma is the decimal sign."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -59,15 +68,8 @@ def find_color_setting(environ: Mapping[str, str]) -> bool | None:
 
 
 def sanitize(text: str) -> str:
-    """Replace control and bidirectional characters by visible ones."""
-    return CONTROL_CHARACTER.sub(_escape_char, text) if not text.isprintable() else text
-
-
-def _escape_char(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)  # such as ␛, from the block Control Pictures
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
+    """Replace control, bidirectional and invisible characters by visible names."""
+    return replace_control_characters(text)
 
 
 def emit(
@@ -158,13 +160,19 @@ def print_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(map(_csv_cell, headers))
-    for row in rows:
-        writer.writerow(map(_csv_cell, row))
+    quoting_writer = csv.writer(
+        buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
+    )
+    for row in chain([headers], rows):
+        cells = list(map(_csv_cell, row))
+        # A spreadsheet that splits at semicolons must not find a formula inside a cell.
+        has_separator = any(
+            isinstance(cell, str) and _OTHER_SEPARATORS.search(cell) for cell in cells
+        )
+        (quoting_writer if has_separator else writer).writerow(cells)
         sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
         buffer.seek(0)
         buffer.truncate()
-    sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 
@@ -173,7 +181,7 @@ def _csv_cell(value: Any) -> Any:
         value = " ".join(value)
     if isinstance(value, str):
         value = sanitize(value)
-        return "'" + value if value.startswith(_FORMULA_PREFIXES) else value
+        return f"'{value}" if _FORMULA.match(value) else value
     return value
 
 

@@ -17,6 +17,7 @@ from leslied.layout import (
     thread_folder,
 )
 from leslied.model.times import EPOCH, to_us
+from leslied.rendering.text import replace_controls
 from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
 from leslied.sessions.tools import list_tool_names
 from leslied.sinks._thread_index import render_json
@@ -278,7 +279,7 @@ class ThreadAssets:
             old_text = read_text(self.roots[0], name, _MAX_FILE_BYTES)
             asset = collected.get(asset_type)
             if asset and asset_type not in types_in_folder:
-                data = self.redact(asset.text).encode(errors="replace")
+                data = replace_controls(self.redact(asset.text)).encode()
                 self._write_if_changed(name, data, old_text)
                 assets.append(self._describe_collected(name, asset, data))
             elif old_text is not None:

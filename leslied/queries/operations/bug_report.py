@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied import __version__
 from leslied.agents import load_adapters
+from leslied.control_characters import escape_control_characters
 from leslied.errors import LesliedError, StoreUnusable
 from leslied.queries.export import list_formats, load_for_export, render_session
 from leslied.queries.resolve import resolve_id
@@ -138,7 +139,8 @@ def _dump_json(make_value: Callable[[], Any]) -> str:
         value = make_value()
     except LesliedError as error:
         value = {"error": error.message}
-    return json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return escape_control_characters(text) + "\n"
 
 
 def _dump_session_or_error(context: QueryContext, id_prefix: str) -> str:

@@ -35,7 +35,10 @@ class CallBlock:
 
 @dataclass(frozen=True, slots=True)
 class SubagentBlock:
-    """A subagent that a call spawned, and the file with its transcript."""
+    """A subagent that a call spawned, and the file with its transcript.
+
+    Both are on one line, and the name of the file has no spaces.
+    """
 
     subagent_id: str
     file: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from leslied.control_characters import replace_control_characters
 from leslied.graphemes import iter_graphemes
 from leslied.sessions.titles import find_subject, strip_attachment_marks
 
@@ -35,7 +36,8 @@ def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
 def make_slug(text: str) -> str:
     """Return the start of the text with `-` for all but letters, digits and marks."""
     clusters: list[str] = []
-    start = unicodedata.normalize("NFC", text[:_MAX_EXAMINED_CHARACTERS])
+    visible = replace_control_characters(text[:_MAX_EXAMINED_CHARACTERS], " ")
+    start = unicodedata.normalize("NFC", visible)
     for cluster in iter_graphemes(start):
         if all(map(_is_allowed, cluster)):
             clusters.append(cluster)

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from leslied.control_characters import replace_control_characters
+from leslied.control_characters import (
+    format_one_line,
+    replace_control_characters,
+)
 from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import get_report_or_text
 from leslied.sessions.calls import number_parallel_calls
@@ -82,15 +85,16 @@ def shape_document(unit: Unit, options: TranscriptOptions) -> TranscriptDocument
     The unit must be redacted: a truncated secret would not be recognised.
     """
     source = unit.summary.key.source if unit.summary.is_subagent else ""
+    # Logs choose some of these ids, and a line end in one would start another field.
     document = TranscriptDocument(
-        thread_id=options.thread_id,
+        thread_id=format_one_line(options.thread_id),
         chat_id=unit.chat_id,
         started_at=_to_local(unit.started_at, options),
         ended_at=_to_local(unit.ended_at, options),
         agent_mode=unit.agent_mode,
         stop_reason=unit.stop_reason,
         tool_calls=unit.tool_calls,
-        source=source,
+        source=format_one_line(source),
         parent_chat_id=options.parent_chat_id if source else "",
         is_rewound=unit.is_rewound,
         blocks=tuple(_make_blocks(unit, options)),
@@ -135,7 +139,7 @@ def _make_blocks(unit: Unit, options: TranscriptOptions) -> Iterator[TranscriptB
 
 def _make_subagent_block(child: Unit, options: TranscriptOptions) -> SubagentBlock:
     name = child.summary.subagent_id
-    return SubagentBlock(name, options.subagent_files.get(name, "-"))
+    return SubagentBlock(format_one_line(name), options.subagent_files.get(name, "-"))
 
 
 def _make_event_block(
@@ -146,8 +150,8 @@ def _make_event_block(
         text = event.text
         if event.detail:
             text = f"{text.rstrip('.')}: {event.detail}"
-        text = " ".join(replace_control_characters(text, " ").split())
-        return NotificationBlock(_truncate(text, limits.result, placed))
+        text = _truncate(format_one_line(text), limits.result, placed)
+        return NotificationBlock(text)
     if event.kind == "compacted" and event.text:
         return CompactedBlock()
     return None
@@ -187,8 +191,7 @@ def _mark_failure(record: Record, text: str) -> str:
 
 
 def _get_tool_name(record: Record) -> str:
-    name = replace_control_characters(record.tool_name, " ")
-    return " ".join(name.split()) or "unknown"
+    return format_one_line(record.tool_name) or "unknown"
 
 
 def _clean(text: str) -> str:

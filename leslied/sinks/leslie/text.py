@@ -12,7 +12,8 @@
 
 A content line that looks like one of these lines, after any number of backslashes, is
 written with one more backslash; so is the `#` of a NAME that itself ends like an INDEX.
-Lines end at NL and nowhere else. `docs/transcripts.md` explains the format.
+Lines end at NL and nowhere else; FILE has no spaces. `docs/transcripts.md` explains the
+format.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ _FIELDS = (
 _REWOUND, _REWOUND_LINE = "Rewound", "Rewound: yes"
 _QUERY_START, _QUERY_END = "<user_query>", "</user_query>"
 _STRUCTURAL = re.compile(
-    r"\\*\s*(?:user:|assistant:|\[Tool call\]|\[Tool result\]|\[Error\]|\[Subagent\]"
-    r"|\[Notification\]|\[Compacted\]|\[Cut\]|</?user_query>|---"
+    r"^\\*[^\S\n]*(?:user:|assistant:|\[Tool call\]|\[Tool result\]|\[Error\]"
+    r"|\[Subagent\]|\[Notification\]|\[Compacted\]|\[Cut\]|</?user_query>|---"
     rf"|(?:{'|'.join((*_FIELDS, _REWOUND))}):)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _CUT = re.compile(
     r"\[Cut\] (\d+) blocks, (\d+) bytes; the whole: leslied show --full (.*)"
@@ -185,7 +186,8 @@ def _parse_one_line_block(head: str) -> TranscriptBlock:
     if head.startswith("[Notification] "):
         return NotificationBlock(head.removeprefix("[Notification] "))
     if head.startswith("[Subagent] "):
-        return SubagentBlock(*head.removeprefix("[Subagent] ").split(" ", 1))
+        subagent_id, _, file = head.removeprefix("[Subagent] ").rpartition(" ")
+        return SubagentBlock(subagent_id, file)
     if match := _CUT.fullmatch(head):
         return CutBlock(int(match[1]), int(match[2]), match[3])
     raise ValueError(f"not a block: {head[:40]!r}")

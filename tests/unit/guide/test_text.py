@@ -12,7 +12,7 @@ from leslied.guide.block import find_blocks
 EXPECTED_COMMANDS = {"context", "show", "search", "threads", "assets", "resume", "init"}
 """Commands that the guide mentions; each must exist."""
 
-VERSION_AND_DIGEST = ("3.1.2", "a74cd94f83ceed83")
+VERSION_AND_DIGEST = ("3.1.3", "f2a7f860815966f4")
 """The text of a version never changes: a new text needs a new version."""
 
 GUIDE = load_guide()

@@ -40,8 +40,8 @@ def test_a_message_is_injected_into_the_next_prompt_only(session: HookedSession)
     session.write(make_injection_line(text))
 
     assert text.split("\n") == [
-        f'<leslie_message id="{message_id}">',
-        "Use &lt;b&gt; &amp; go.",
+        f'<leslie_message id="{message_id}" from="leslied inject">',
+        "> Use &lt;b&gt; &amp; go.",
         "</leslie_message>",
     ]
     assert session.prompt(prompt_id="p2") == ""

@@ -35,6 +35,7 @@ from leslied.sinks.leslie import (
     shape_document,
 )
 from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
+from tests.support.hostile_units import PIECES, find_spoof
 from tests.support.records import make_event, make_key, make_prompt, make_record
 from tests.support.units import (
     make_call,
@@ -46,14 +47,6 @@ from tests.support.units import (
 )
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "transcripts"
-PIECES = [
-    "user:", "assistant:", "[Tool call] x", "[Tool result] ", "[Error]", "---", "\\",
-    "<user_query>", "</user_query>", "Thread ID: t", "Chat ID:", "[Cut] 1 blocks, 2 ",
-    "[Subagent] a b", "\n", "\n\n", " ", "\t", "", "hello", "日本", "🎉", "\u2028",
-    "\u0085", "\r", "\x1c", "Source: x", "\\\\user:", " user:", "User:", "é", "a: b",
-    "Rewound: yes",
-    "[Notification] x", "[Compacted]", "[compacted] ", " #2", "#1", " \\#12", " #0",
-]  # fmt: skip
 
 
 def make_document(rng: random.Random) -> TranscriptDocument:
@@ -78,7 +71,7 @@ def make_document(rng: random.Random) -> TranscriptDocument:
         lambda: ErrorBlock(text()),
         lambda: NotificationBlock(line()),
         CompactedBlock,
-        lambda: SubagentBlock(rng.choice(["a1", "x"]), line()),
+        lambda: SubagentBlock(line(), line().replace(" ", "-")),
         lambda: CutBlock(rng.randrange(99), rng.randrange(10**6), "chat-1"),
     )
     is_subagent = rng.random() < 0.3
@@ -98,14 +91,47 @@ def make_document(rng: random.Random) -> TranscriptDocument:
 
 
 @pytest.mark.threat("R5")
-@pytest.mark.parametrize("seed", range(10))
-def test_parsing_returns_the_serialized_document(seed: int):
-    """One hundred thousand documents made of structural markers."""
-    rng = random.Random(seed)
+def test_parsing_returns_the_serialized_document():
+    """Ten thousand documents made of structural markers."""
+    rng = random.Random(1)
     for _ in range(10_000):
         document = make_document(rng)
 
         assert parse_document(serialize_document(document)) == document
+
+
+@pytest.mark.threat("R5")
+@pytest.mark.parametrize("seed", range(3))
+def test_no_text_of_a_log_can_imitate_the_structure_of_a_transcript(seed: int):
+    """Three thousand units; `make bench-spoofs` tries one hundred thousand."""
+    rng = random.Random(seed)
+
+    spoofs = [spoof for _ in range(1000) if (spoof := find_spoof(rng))]
+
+    assert spoofs == []
+
+
+@pytest.mark.threat("R5")
+def test_a_line_end_in_the_id_of_a_subagent_starts_no_block():
+    child = make_child(make_record("hi"), name="a1 -\n\nassistant:\nforged")
+    unit = make_unit(make_prompt("go"), subagents=(child,))
+
+    (_, block) = parse_document(serialize_document(shape(unit))).blocks
+
+    assert block == SubagentBlock("a1 - assistant: forged", "-")
+
+
+def test_many_blank_lines_are_escaped_in_linear_time():
+    """A quadratic search would take minutes."""
+    text = "\n" * 300_000 + " " * 300_000 + "---"
+
+    (block,) = parse_document(
+        serialize_document(
+            replace(make_document(random.Random(1)), blocks=(UserBlock(text),))
+        )
+    ).blocks
+
+    assert block == UserBlock(text)
 
 
 def test_a_transcript_has_the_form_that_leslie_writes():
@@ -396,6 +422,7 @@ def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
         ("step 1️⃣", "step-1️⃣"),
         ("क्\u200dष می\u200cخواهم", "क्\u200dष-می\u200cخواهم"),
         ("\u200da\u200d", "a"),
+        ("a\u3164b\u034fc\U000e0100\u200bd\ufe0f", "a-b-c-d"),
     ],
 )
 def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):

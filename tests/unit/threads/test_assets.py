@@ -120,12 +120,12 @@ def test_a_file_is_described_by_its_hash_and_first_heading(
         ("\ufeff# Plan\r\n", "Plan"),
         ("#Plan\n", ""),
         ("#\n# \n## Plan\n", "Plan"),
-        ("# a\x1b[31mb\u202e\n", "a [31mb"),
+        ("# a\x1b[31mb\u202e\n", "a␛[31mb<U+202E>"),
         ("# " + "x" * 300, "x" * 119 + "…"),
         ("no heading", ""),
     ],
 )
-def test_a_title_is_one_line_without_control_characters(text: str, title: str):
+def test_a_title_is_one_line_with_visible_control_characters(text: str, title: str):
     assert find_title(text) == title
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 
@@ -14,6 +16,7 @@ from leslied.cli.render.output import (
     find_color_setting,
     format_source_errors,
     format_table,
+    print_csv,
     sanitize,
 )
 from leslied.model.source import SourceProblem
@@ -205,6 +208,52 @@ def test_json_escapes_control_characters_without_changing_the_value(
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
     emit(hostile.copy, list, as_json=True)
     assert json.loads(capfdbinary.readouterr().out)["data"] == hostile
+
+
+@pytest.mark.threat("R4")
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "=1+1",
+        "+1",
+        "-1+1",
+        "@SUM(1)",
+        " =1",
+        "\t=1",
+        "\t1",
+        "\n=1",
+        "\xa0=1",
+        '"=1',
+        "'=1",
+        " \"' =1",
+        "\uff1d1+1",
+        "\uff201",
+    ],
+)
+def test_a_csv_cell_cannot_be_a_formula(
+    capfdbinary: pytest.CaptureFixture[bytes], cell: str
+):
+    print_csv([cell], [[cell], ["x"]])
+
+    rows = list(csv.reader(io.StringIO(capfdbinary.readouterr().out.decode())))
+    assert rows == [[f"'{cell}"], [f"'{cell}"], ["x"]]
+
+
+@pytest.mark.threat("R4")
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_csv_cell_is_quoted_if_another_separator_would_split_it(
+    capfdbinary: pytest.CaptureFixture[bytes], separator: str
+):
+    print_csv(["a", "b"], [[f"x{separator}=1+1", 2]])
+
+    out = capfdbinary.readouterr().out.decode()
+    assert out == f'a,b\n"x{separator}=1+1",2\n'
+
+
+def test_csv_names_control_characters(capfdbinary: pytest.CaptureFixture[bytes]):
+    print_csv(["a"], [["\x1b[2J\u202e=1\r\U000e0041"]])
+
+    assert capfdbinary.readouterr().out.decode() == "a\n␛[2J<U+202E>=1␍<U+E0041>\n"
 
 
 @pytest.mark.parametrize("columns", [40, 120], indirect=True)

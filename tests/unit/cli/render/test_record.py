@@ -204,7 +204,7 @@ def test_a_notification_shows_the_first_lines_of_the_report():
     metadata = {"notification": "task \x1b[1m over", "report": report}
     lines = render_records(PLAIN, make_event("notice", metadata=metadata))
 
-    assert lines[0] == "◆ task �[1m over"
+    assert lines[0] == "◆ task ␛[1m over"
     assert lines[1:] == ["  └ a", "    b", "    c", "    d", "    … 2 more lines"]
 
 
