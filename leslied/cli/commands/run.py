@@ -45,7 +45,10 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     start. The config file is read again every 30 seconds and on SIGHUP.
     """
     app = get_app(ctx)
-    notifier, log = Notifier(app.environ), make_logger(as_json=log_json)
+    notifier, log = (
+        Notifier(app.environ),
+        make_logger(app.load_redact(), as_json=log_json),
+    )
     warn = _make_warn(notifier, log)
     with _handling_signals() as signals:
         if PLATFORM == "linux" and not app.paths.store_file.exists():

@@ -9,9 +9,11 @@ import stat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
-from leslied.errors import LesliedError
+from leslied.errors import ConfigError, LesliedError
 from leslied.hooks import learned_roots
 from leslied.queries.operations.status import load_daemon_state
+from leslied.queries.preview import make_error_redact
+from leslied.redact.session import redact_value
 from leslied.rendering.humanize import format_bytes, format_path
 from leslied.tail import discover
 
@@ -84,7 +86,13 @@ class _ArchiveHealth(NamedTuple):
 def check_health(context: QueryContext) -> HealthReport:
     """Check logs, store, settings and machine; read the whole store and archive."""
     checks = (_check_logs, _check_store, _check_machine)
-    return HealthReport([result for check in checks for result in check(context)])
+    results = [result for check in checks for result in check(context)]
+    try:
+        return HealthReport(context.redact_value(results))
+    except ConfigError:
+        # One of the results is that the settings are invalid.
+        redact = make_error_redact(context.paths.config_file)
+        return HealthReport(redact_value(results, redact))
 
 
 def _check_logs(context: QueryContext) -> Iterator[CheckResult]:
