@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import cycle
 from random import Random
 from typing import Any
 
@@ -14,59 +15,73 @@ from tests.support.secret_samples import SAMPLES, fill
 
 _NEEDLE_LENGTH = 10
 _RUN = re.compile(r"[A-Za-z0-9]{8,}")
-_FIXED_KEYS = ("type", "role", "timestamp")
+_FIXED_KEYS = ("type", "role", "timestamp", "stop_reason", "subtype", "status")
 """Fields that decide what a line is; without their values it is not decoded."""
+_MAX_NAME_LENGTH = 200
 
 
 class Canaries:
-    """Texts with a secret, and the parts of the secrets that no output may contain."""
+    """Texts with secrets, and the parts of the secrets that no output may contain.
 
-    def __init__(self, seed: int = 14) -> None:
+    The kinds of the secrets take turns.
+    """
+
+    def __init__(self, kinds: Iterable[str] = SAMPLES, seed: int = 14) -> None:
+        self._kinds = cycle(kinds)
         self._random = Random(seed)
-        self._texts: dict[tuple[str, str], str] = {}
-        self.needles: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.positions: dict[str, str] = {}
         """For each part of a secret, its kind and position."""
 
-    def make(self, kind: str) -> str:
-        """Return a new secret of a kind, with the context that it needs."""
-        return fill(SAMPLES[kind], self._random)
-
-    def add(self, text: str, position: str) -> str:
+    def mark(self, text: str, position: str) -> str:
         """Remember the secrets in a text that is written at a position."""
         for secret in load_finder().find(text):
-            runs = _RUN.findall(secret.value) or [secret.value]
-            for run in runs:
-                for needle in (run[:_NEEDLE_LENGTH], run[-_NEEDLE_LENGTH:]):
-                    self.needles[needle] = f"{secret.kind} at {position}"
+            for run in _RUN.findall(secret.value) or [secret.value]:
+                for part in (run[:_NEEDLE_LENGTH], run[-_NEEDLE_LENGTH:]):
+                    if part not in SAMPLES[secret.kind]:
+                        self.positions[part] = f"{secret.kind} at {position}"
         return text
 
+    def use_kind(self, kind: str) -> None:
+        """Put secrets of this kind only, and different ones from now on."""
+        self._kinds = cycle([kind])
+        self.texts = {}
+
+    def put(self, text: str, position: str) -> str:
+        """Return the text with a secret behind it; the same text for equal texts."""
+        if text not in self.texts:
+            secret = fill(SAMPLES[next(self._kinds)], self._random)
+            self.texts[text] = self.mark(f"{text} {secret}", position)
+        return self.texts[text]
+
+    def put_in_name(self, text: str, position: str) -> str:
+        """Return the text with a secret behind it that a file name can contain."""
+        while True:
+            name = self.put(text, position)
+            if not re.search(r"[/\n]", name) and len(name) <= _MAX_NAME_LENGTH:
+                return name
+            del self.texts[text]
+
     def put_everywhere(
-        self, value: Any, kind: str, fixed_keys: Iterable[str] = (), key: str = ""
+        self, value: Any, fixed_keys: Iterable[str] = (), key: str = ""
     ) -> Any:
-        """Return a JSON value with a secret of the kind behind each text.
+        """Return a JSON value with a secret behind each text.
 
         Equal texts stay equal, so that ids still refer to each other.
         """
         if isinstance(value, dict):
             return {
-                name: self.put_everywhere(item, kind, fixed_keys, name)
+                name: self.put_everywhere(item, fixed_keys, name)
                 for name, item in value.items()
             }
         if isinstance(value, list):
-            return [self.put_everywhere(item, kind, fixed_keys, key) for item in value]
+            return [self.put_everywhere(item, fixed_keys, key) for item in value]
         if isinstance(value, str) and key not in (*_FIXED_KEYS, *fixed_keys):
-            return self.put_behind(value, kind, key)
+            return self.put(value, key)
         return value
-
-    def put_behind(self, text: str, kind: str, position: str) -> str:
-        """Return the text with a secret behind it, always the same one."""
-        if (text, kind) not in self._texts:
-            combined = f"{text} {self.make(kind)}"
-            self._texts[text, kind] = self.add(combined, position)
-        return self._texts[text, kind]
 
     def make_search(self) -> Callable[[str], set[str]]:
         """Return a function that returns the kinds and positions of leaked secrets."""
-        needles = list(self.needles)
-        search = AhoCorasick(needles).find_matches_as_indexes
-        return lambda text: {self.needles[needles[i]] for i, _, _ in search(text)}
+        parts = list(self.positions)
+        search = AhoCorasick(parts).find_matches_as_indexes
+        return lambda text: {self.positions[parts[i]] for i, _, _ in search(text)}
