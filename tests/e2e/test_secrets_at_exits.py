@@ -425,26 +425,22 @@ def test_no_secret_leaks_at_any_cut(tmp_path: Path, kind: str):
 
 @pytest.mark.parametrize("options", [[], ["--log-json"]], ids=["text", "json"])
 def test_the_log_has_no_secret_and_no_control_character(
-    machine: Machine, options: list[str]
+    tmp_path: Path, options: list[str]
 ):
-    home, log = machine.runner.home, machine.out.parent / "log"
-    claude = ClaudeHome(home, home / "unused", FakeClock())
-    name = machine.canaries.put_in_name(f"log {options}", "name of a log")
-    find_leaks = Machine(
-        machine.runner, machine.canaries, machine.out, machine.project
-    ).find_leaks
-    # A file that cannot be decompressed is reported with its name.
-    path = claude.log(f"-app/\x1b[31m\u202e{name}.jsonl")
-    path.write_text("{}\n")
+    canaries, runner = Canaries(["github"]), make_home(tmp_path, ())
+    name = canaries.put_in_name("\x1b[31m\u202e", "name of a log")
+    folder = runner.home / ".codex/sessions/2026/11/17"
+    folder.mkdir(parents=True)
+    (folder / f"rollout-{name}.jsonl.zst").write_text("cannot be decompressed")
+    log = tmp_path / "log"
     with log.open("w") as file:
-        daemon = machine.runner.start("run", *options, stderr=file)
-        wait_until(lambda: "log " in log.read_text())
+        daemon = runner.start("run", *options, stderr=file)
+        wait_until(lambda: "rollout-" in log.read_text())
         daemon.send_signal(signal.SIGTERM)
         daemon.wait()
-    path.unlink()
 
     text = log.read_text()
-    assert not find_leaks("log", text)
+    assert not canaries.make_search()(text)
     assert text.replace("\n", "").isprintable()
 
 
