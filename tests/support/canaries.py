@@ -8,7 +8,7 @@ from itertools import cycle
 from random import Random
 from typing import Any
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, Implementation
 
 from leslied.redact import load_finder
 from tests.support.secret_samples import SAMPLES, fill
@@ -83,5 +83,7 @@ class Canaries:
     def make_search(self) -> Callable[[str], set[str]]:
         """Return a function that returns the kinds and positions of leaked secrets."""
         parts = list(self.positions)
-        search = AhoCorasick(parts).find_matches_as_indexes
+        search = AhoCorasick(
+            parts, implementation=Implementation.ContiguousNFA
+        ).find_matches_as_indexes
         return lambda text: {self.positions[parts[i]] for i, _, _ in search(text)}
