@@ -65,7 +65,7 @@ SECTIONS = {
         "status": "Show what has been read and what could not be read.",
         "agents": "Show supported agents, their log folders and read progress.",
         "doctor": "Check logs, store, settings and machine for problems.",
-        "secrets": "Find the secrets that sessions contain.",
+        "secrets": "Find the secrets that sessions contain, and clean files.",
         "disk": "Show disk usage and how to reduce it.",
         "prune": "Delete old sessions from the store and the archive.",
         "rebuild": "Rebuild the store from archive and logs.",

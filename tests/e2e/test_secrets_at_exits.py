@@ -87,6 +87,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "agents": [[], ["--json"]],
     "doctor": [[], ["--json"]],
     "secrets scan": [["-n", "100000"], ["-n", "100000", "--json"]],
+    "secrets clean": [[], ["--yes"], ["--json"]],
     "disk": [[], ["--json"]],
     "prune": [["--older-than", "1d"], ["--keep", "1", "--json"]],
 }

@@ -13,8 +13,9 @@ from leslied.errors import ConfigError, LesliedError
 from leslied.hooks import learned_roots
 from leslied.queries.operations.status import load_daemon_state
 from leslied.queries.preview import make_error_redact
+from leslied.queries.secret_files import count_secret_files
 from leslied.redact.session import redact_value
-from leslied.rendering.humanize import format_bytes, format_path
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 from leslied.tail import discover
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
         yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
     yield from _check_modes(path.parent)
     yield from _check_archive(context)
+    yield from _check_transcripts(context)
 
 
 def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
@@ -183,6 +185,18 @@ def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
             )
             yield CheckResult("fail", f"{file.path} is damaged: {file.damage}", hint)
     yield CheckResult("ok", f"{count} logs in the archive")
+
+
+def _check_transcripts(context: QueryContext) -> Iterator[CheckResult]:
+    """Check that no file has a secret of a kind that is newer than the file."""
+    redact = make_error_redact(context.paths.config_file)
+    if count := count_secret_files(context, redact):
+        yield CheckResult(
+            "warn",
+            f"{format_count(count, 'file')} in projects with secrets: written before "
+            "a kind of secrets was known",
+            "Show and clean them with: leslied secrets clean",
+        )
 
 
 def _check_modes(folder: Path) -> Iterator[CheckResult]:
