@@ -220,6 +220,9 @@ def rebuild(app: App, progress: StageProgress, *, accept_loss: bool) -> RebuildA
     """Rebuild the store from the archive and the logs, then write missing outputs."""
     progress.start("Reading archive and logs", in_bytes=True)
     rebuilt = app.make_rebuild(progress.update).run(accept_loss=accept_loss)
+    redact = app.load_redact()
+    rebuilt.changed_sessions = [*map(redact, rebuilt.changed_sessions)]
+    rebuilt.lost_sessions = [*map(redact, rebuilt.lost_sessions)]
     return RebuildAnswer(rebuilt, write_outputs(app, progress))
 
 
@@ -337,7 +340,7 @@ def plan_secrets_clean(app: App) -> SecretFiles:
         return find_secret_files(queries, app.load_redactor())
 
 
-def clean_secrets(app: App) -> SecretFiles:
+def clean_secrets(app: App, progress: StageProgress) -> SecretFiles:
     """Render the files with secrets again, or redact them where that is not possible.
 
     A session may be gone from the store, and what an earlier rule left of a secret may
@@ -347,16 +350,14 @@ def clean_secrets(app: App) -> SecretFiles:
     from msgspec import structs  # noqa: PLC0415
 
     from leslied import sinks  # noqa: PLC0415
-    from leslied.pipeline import Budget  # noqa: PLC0415
 
-    with app.open_writer() as store, app.open_reader() as reader:
+    with app.open_writer() as store:
         plan = plan_secrets_clean(app)
         names = [(os.fsencode(each.file.base), each.file.name) for each in plan.files]
         with store.transcripts() as ledger:
             rendered = ledger.mark_outdated(names)
-        store.flush()
-        if rendered:
-            app.make_flow(store, reader).run(Budget())
+    if rendered:
+        write_outputs(app, progress)
     redact = app.load_redact()
     for each in plan_secrets_clean(app).files:
         data = each.file.encode(redact(each.file.read()))

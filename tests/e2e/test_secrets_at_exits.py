@@ -90,6 +90,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "secrets clean": [[], ["--yes"], ["--json"]],
     "disk": [[], ["--json"]],
     "prune": [["--older-than", "1d"], ["--keep", "1", "--json"]],
+    "rebuild": [["--json"]],
 }
 """The arguments with which each command is called."""
 WITHOUT_SESSIONS = {
@@ -109,7 +110,6 @@ WITHOUT_SESSIONS = {
     "pause": "prints one sentence",
     "unpause": "prints one sentence",
     "demo": "shows a scripted session",
-    "rebuild": "prints numbers",
     "config show": "prints the user's settings",
     "config path": "prints a path",
     "completion bash": "prints a script",
@@ -212,6 +212,9 @@ class SessionWriter:
         asset.write_text(self.canaries.put("# Heading", "heading"))
         self.claude.log(f"-{name}/broken {name}.jsonl").write_text(f"{{ {name}\n")
         self.claude.log(f"-{name}/folder {name}.jsonl").mkdir()
+        packed = self.home / f".codex/sessions/rollout-{name}.jsonl.zst"
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        packed.write_text("cannot be decompressed")
 
     def write_cut(self, session_id: str, project: Path, cut: int, offset: int) -> None:
         """Write a session in which each text has a secret around a length."""

@@ -18,6 +18,7 @@ _RUN = re.compile(r"[A-Za-z0-9]{8,}")
 _FIXED_KEYS = ("type", "role", "timestamp", "stop_reason", "subtype", "status")
 """Fields that decide what a line is; without their values it is not decoded."""
 _MAX_NAME_LENGTH = 200
+_MAX_TRIED_NAMES = 50
 
 
 class Canaries:
@@ -55,12 +56,17 @@ class Canaries:
         return self.texts[text]
 
     def put_in_name(self, text: str, position: str) -> str:
-        """Return the text with a secret behind it that a file name can contain."""
-        while True:
+        """Return the text with a secret behind it that a file name can contain.
+
+        Some kinds have no such secret. Return the text without one if there are only
+        secrets of such kinds.
+        """
+        for _ in range(_MAX_TRIED_NAMES):
             name = self.put(text, position)
             if not re.search(r"[/\n]", name) and len(name) <= _MAX_NAME_LENGTH:
                 return name
             del self.texts[text]
+        return text
 
     def put_everywhere(
         self, value: Any, fixed_keys: Iterable[str] = (), key: str = ""

@@ -15,6 +15,7 @@ from leslied.cli.render.output import (
     json_option,
     sanitize,
 )
+from leslied.cli.terminal.progress import ProgressBar
 from leslied.cli.time_args import parse_time_arg
 from leslied.rendering.humanize import format_count, format_path
 
@@ -111,7 +112,11 @@ def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
     from leslied import jobs  # noqa: PLC0415 - not needed for --help
 
     app = get_app(ctx)
-    result = jobs.clean_secrets(app) if yes else jobs.plan_secrets_clean(app)
+    if yes:
+        with ProgressBar(app.clock) as bar:
+            result = jobs.clean_secrets(app, bar)
+    else:
+        result = jobs.plan_secrets_clean(app)
     emit(
         result.to_dict,
         lambda: _clean_lines(result.to_dict(), str(app.home)),
