@@ -58,12 +58,15 @@ class Canaries:
     def put_in_name(self, text: str, position: str) -> str:
         """Return the text with a secret behind it that a file name can contain.
 
-        Some kinds have no such secret. Return the text without one if there are only
-        secrets of such kinds.
+        Some kinds have no such secret, or it is none before a suffix: `token=a.b` is
+        taken for a reference. Return the text without a secret if there are only such
+        kinds.
         """
         for _ in range(_MAX_TRIED_NAMES):
             name = self.put(text, position)
-            if not re.search(r"[/\n]", name) and len(name) <= _MAX_NAME_LENGTH:
+            is_secret = bool(load_finder().find(f"/{name}.jsonl"))
+            is_name = not re.search(r"[/\n]", name) and len(name) <= _MAX_NAME_LENGTH
+            if is_secret and is_name:
                 return name
             del self.texts[text]
         return text
