@@ -121,7 +121,7 @@ class App:
         from leslied.pipeline.ingest.exclude import make_exclude_predicate  # noqa: PLC0415
         from leslied.pipeline.maintenance.rebuild import Rebuild  # noqa: PLC0415
 
-        settings = self.load_settings()
+        settings, redactor = self.load_settings(), self.load_redactor()
         agents = [(agent, tuple(r)) for agent, r in self.iter_agent_roots(settings)]
         names = [agent.name for agent, _ in agents]
         return Rebuild(
@@ -130,7 +130,8 @@ class App:
             agents=agents,
             clock=self.clock,
             excludes={name: make_exclude_predicate(settings, name) for name in names},
-            key_id=self.load_redactor().key_id,
+            key_id=redactor.key_id,
+            mask=redactor.mask if settings.redact.store else None,
             on_progress=on_progress,
         )
 
@@ -220,6 +221,7 @@ class App:
             registries=self.list_registries(settings),
             redact=redactor.redact,
             key_id=redactor.key_id,
+            mask=redactor.mask if settings.redact.store else None,
             failures=Failures(store, self.clock, ignores_pauses=not is_daemon),
             on_progress=on_progress or ignore_progress,
             is_final=is_final,

@@ -98,6 +98,8 @@ class RedactSettings:
     """Regular expressions; a secret that one of them matches entirely is kept."""
     rules: dict[str, RuleSettings] = field(default_factory=dict)
     """Kinds of secrets by name; the name is shown in the marker."""
+    store: bool = False
+    """Whether to replace secrets before they enter the store and the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _make_finder(settings: RedactSettings, text: str, path: Path) -> SecretFinde
     """Return the finder; raise ConfigError for an unusable rule or exception."""
     from leslied.redact import RULES, SecretFinder, load_finder  # noqa: PLC0415
 
-    if settings == RedactSettings():
+    if not settings.allow and not settings.rules:
         return load_finder()
     # Imported late because few users have rules of their own.
     from leslied.redact.custom_rules import (  # noqa: PLC0415

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.maintenance.rebuild import RebuildReport
     from leslied.pipeline.progress import StageProgress
     from leslied.queries.operations.prune_plan import PruneAnswer, PruneRequest
+    from leslied.queries.secret_files import SecretFiles
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store
     from leslied.tail.watch import Watcher
@@ -222,6 +223,9 @@ def rebuild(app: App, progress: StageProgress, *, accept_loss: bool) -> RebuildA
     """Rebuild the store from the archive and the logs, then write missing outputs."""
     progress.start("Reading archive and logs", in_bytes=True)
     rebuilt = app.make_rebuild(progress.update).run(accept_loss=accept_loss)
+    redact = app.load_redact()
+    rebuilt.changed_sessions = [*map(redact, rebuilt.changed_sessions)]
+    rebuilt.lost_sessions = [*map(redact, rebuilt.lost_sessions)]
     return RebuildAnswer(rebuilt, write_outputs(app, progress))
 
 
@@ -339,6 +343,39 @@ def write_file(path: Path, data: bytes) -> None:
     from leslied import sinks  # noqa: PLC0415 - not always needed
 
     sinks.write_file(path.parent.resolve(), path.name, data)
+
+
+def plan_secrets_clean(app: App) -> SecretFiles:
+    """Return which files have secrets; change nothing."""
+    from leslied.queries.secret_files import find_secret_files  # noqa: PLC0415
+
+    with app.open_queries() as queries:
+        return find_secret_files(queries, app.load_redactor())
+
+
+def clean_secrets(app: App, progress: StageProgress) -> SecretFiles:
+    """Render the files with secrets again, or redact them where that is not possible.
+
+    A session may be gone from the store, and what an earlier rule left of a secret may
+    be in a file that only other files change. Raise AlreadyRunning if somebody else
+    writes to the store.
+    """
+    from msgspec import structs  # noqa: PLC0415
+
+    from leslied import sinks  # noqa: PLC0415
+
+    with app.open_writer() as store:
+        plan = plan_secrets_clean(app)
+        names = [(os.fsencode(each.file.base), each.file.name) for each in plan.files]
+        with store.transcripts() as ledger:
+            rendered = ledger.mark_outdated(names)
+    if rendered:
+        write_outputs(app, progress)
+    redact = app.load_redact()
+    for each in plan_secrets_clean(app).files:
+        data = each.file.encode(redact(each.file.read()))
+        sinks.write_file(each.file.base, each.file.name, data)
+    return structs.replace(plan, rendered=rendered, is_done=True)
 
 
 def write_artifacts(

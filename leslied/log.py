@@ -1,21 +1,40 @@
-"""Logging to standard error: one line per event, without content of agents' logs."""
+"""Logging to standard error: one line per event, without content of agents' logs.
+
+File names, ids and reasons come from agents' logs, too. Everything that is logged
+therefore passes one processor, which replaces secrets and control characters.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+import traceback
+import warnings
 from typing import TYPE_CHECKING, Any
 
+from leslied.control_characters import escape_control_characters
+
 if TYPE_CHECKING:
-    from structlog.typing import FilteringBoundLogger
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from structlog.typing import EventDict, FilteringBoundLogger
+
+    Redact = Callable[[str], str]
 
 
-def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
+def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogger:
     """Configure structlog for this process and return a logger.
 
-    The logger does not fail if standard error is closed.
+    `redact` replaces the secrets in a text. The logger does not fail if standard error
+    is closed.
     """
     # The import takes 80 ms, and only the daemon needs it.
     import structlog  # noqa: PLC0415
+
+    def make_inert(_logger: object, _method: str, event: EventDict) -> EventDict:
+        inert: EventDict = _make_inert(event, redact)
+        return inert
 
     renderer: Any = structlog.processors.JSONRenderer()
     if not as_json:
@@ -25,6 +44,7 @@ def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.ExceptionRenderer(),
+            make_inert,
             renderer,
         ],
         logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
@@ -32,6 +52,63 @@ def make_logger(*, as_json: bool = False) -> FilteringBoundLogger:
     )
     log: FilteringBoundLogger = structlog.get_logger()
     return log
+
+
+def _make_inert(value: Any, redact: Redact) -> Any:
+    """Return a value to log without secrets and control characters, also in keys."""
+    if isinstance(value, dict):
+        return {
+            _to_line(redact(str(name))): _make_inert(item, redact)
+            for name, item in value.items()
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_make_inert(item, redact) for item in value]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return _to_line(redact(str(value)))
+
+
+def _to_line(text: str) -> str:
+    """Return the text on one line, with escapes instead of control characters."""
+    return escape_control_characters(text.replace("\n", "\\n"))
+
+
+def report_crashes(load_redact: Callable[[], Redact]) -> None:
+    """Print unexpected errors and Python's warnings without secrets from now on.
+
+    `load_redact` is called only for such an error or warning.
+    """
+
+    def report(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        lines = traceback.format_exception(kind, error, trace)
+        _print_crash("".join(lines), kind.__name__, load_redact)
+
+    def report_thread(crash: threading.ExceptHookArgs) -> None:
+        if crash.exc_value is not None:
+            report(crash.exc_type, crash.exc_value, crash.exc_traceback)
+
+    def report_warning(
+        message: Warning | str, category: type[Warning], *position: Any, **_: Any
+    ) -> None:
+        place = ":".join(map(str, position[:2]))
+        text = f"{place}: {category.__name__}: {message}"
+        _print_crash(text, category.__name__, load_redact)
+
+    sys.excepthook = report
+    threading.excepthook = report_thread
+    warnings.showwarning = report_warning
+
+
+def _print_crash(text: str, kind: str, load_redact: Callable[[], Redact]) -> None:
+    """Print the text indented, so that none of its lines looks like one of the log."""
+    try:
+        inert = escape_control_characters(load_redact()(text))
+    except Exception:  # noqa: BLE001 - redaction itself may be what crashed
+        inert = f"{kind}; its message is not shown, because redaction failed."
+    lines = inert.rstrip("\n").split("\n")
+    _Stderr().write("leslied crashed:\n" + "".join(f"  {line}\n" for line in lines))
 
 
 class _Stderr:

@@ -68,7 +68,7 @@ class SessionView:
 def make_session_view(summary: SessionSummary, queries: ScriptQueries) -> SessionView:
     """Return a session or subagent as scripts see it."""
     listed = queries.describe(summary)
-    shown, key = listed.summary, summary.key
+    shown, key = listed.summary, listed.summary.key
     return SessionView(
         id=listed.id,
         parent=key.session_id if summary.is_subagent else None,

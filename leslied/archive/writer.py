@@ -24,8 +24,12 @@ from leslied.archive.reader import find_frame_damage
 from leslied.fs import make_private_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    Mask = Callable[[bytes], bytes]
+    _Chunk = tuple[bytes, bytes]
+    """Bytes of a source, and the bytes to store."""
 
 COMPRESSION_LEVEL = 3
 
@@ -93,13 +97,17 @@ class ArchiveWriter:
                 return frame
         return None
 
-    def append(self, spec: FrameSpec, data: Iterable[bytes]) -> ArchiveFrame:
+    def append(
+        self, spec: FrameSpec, data: Iterable[bytes], mask: Mask | None = None
+    ) -> ArchiveFrame:
         """Append the bytes as one frame; on error, leave the file unchanged.
 
-        Raise ArchiveError if the bytes do not have the expected length and checksum.
+        With a mask, each line, or the whole document, is replaced by what the mask
+        returns: as many bytes. Raise ArchiveError if the bytes, before that, do not
+        have the expected length and checksum.
         """
         try:
-            frame = self._append(spec, data)
+            frame = self._append(spec, _mask_chunks(spec, data, mask))
         except BaseException as error:
             os.ftruncate(self._fd, self._end)
             if isinstance(error, OSError):
@@ -127,7 +135,7 @@ class ArchiveWriter:
                 self._end = self.frames.pop().file_offset
         os.ftruncate(self._fd, self._end)
 
-    def _append(self, spec: FrameSpec, data: Iterable[bytes]) -> ArchiveFrame:
+    def _append(self, spec: FrameSpec, data: Iterable[_Chunk]) -> ArchiveFrame:
         """Write the body, then its header over zeros; do not undo it on an error."""
         metadata = msgspec.json.encode(spec.metadata)
         self._write(bytes(HEADER_BYTES) + metadata, self._end)
@@ -140,10 +148,11 @@ class ArchiveWriter:
         return frame
 
     def _write_body(
-        self, spec: FrameSpec, data: Iterable[bytes], body_offset: int
+        self, spec: FrameSpec, data: Iterable[_Chunk], body_offset: int
     ) -> ArchiveFrame:
         """Compress and write the bytes chunk by chunk; return the resulting frame.
 
+        The running checksum is that of the source, because later frames continue it.
         If there are more or fewer bytes than expected, stop early and return a frame
         with another length than `spec`.
         """
@@ -154,11 +163,11 @@ class ArchiveWriter:
         length, crc, running_crc, body_crc = 0, 0, spec.crc_before, 0
         at = body_offset
         # The empty chunk at the end flushes the compressor.
-        for chunk in chain(filter(None, data), [b""]):
+        for source, chunk in chain(data, [(b"", b"")]):
             length += len(chunk)
             if length > spec.length or (not chunk and length < spec.length):
                 break
-            crc, running_crc = zlib.crc32(chunk, crc), zlib.crc32(chunk, running_crc)
+            crc, running_crc = zlib.crc32(chunk, crc), zlib.crc32(source, running_crc)
             compressed = compressor.compress(chunk) if chunk else compressor.flush()
             body_crc = zlib.crc32(compressed, body_crc)
             at += self._write(compressed, at)
@@ -183,6 +192,25 @@ class ArchiveWriter:
             written = os.pwrite(self._fd, view, at)
             view, at = view[written:], at + written
         return len(data)
+
+
+def _mask_chunks(
+    spec: FrameSpec, data: Iterable[bytes], mask: Mask | None
+) -> Iterator[_Chunk]:
+    """Yield chunks of the source's bytes, each with the bytes to store."""
+    if mask is None:
+        yield from ((chunk, chunk) for chunk in data if chunk)
+        return
+    unfinished: list[bytes] = []
+    for chunk in data:
+        lines = chunk.split(b"\n") if spec.kind == FrameKind.LOG else [chunk]
+        for line in lines[:-1]:
+            source = b"".join([*unfinished, line])
+            unfinished = []
+            yield source + b"\n", mask(source) + b"\n"
+        unfinished.append(lines[-1])
+    if source := b"".join(unfinished):
+        yield source, mask(source)
 
 
 def _make_write_error(path: Path, error: OSError) -> ArchiveError:

@@ -17,10 +17,13 @@ import click
 from leslied import __version__
 from leslied.cli.help import LesliedGroup
 from leslied.cli.render.output import find_color_setting, report_error
-from leslied.errors import ConfigError, LesliedError
-from leslied.paths import read_environ
+from leslied.errors import ConfigError, LesliedError, UserError
+from leslied.log import report_crashes
+from leslied.paths import get_paths, read_environ
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from click.shell_completion import CompletionItem
 
 SECTIONS = {
@@ -62,7 +65,7 @@ SECTIONS = {
         "status": "Show what has been read and what could not be read.",
         "agents": "Show supported agents, their log folders and read progress.",
         "doctor": "Check logs, store, settings and machine for problems.",
-        "secrets": "Find the secrets that sessions contain.",
+        "secrets": "Find the secrets that sessions contain, and clean files.",
         "disk": "Show disk usage and how to reduce it.",
         "prune": "Delete old sessions from the store and the archive.",
         "rebuild": "Rebuild the store from archive and logs.",
@@ -92,6 +95,19 @@ class _LazyGroup(LesliedGroup):
         module = importlib.import_module(f"leslied.cli.commands.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; the messages of its errors contain no secrets."""
+        try:
+            return super().invoke(ctx)
+        except LesliedError as error:
+            redact = _load_redact(ctx.obj)
+            error.message, error.hint = redact(error.message), redact(error.hint)
+            raise
+        except OSError as error:
+            if error.filename is not None:
+                error.filename = _load_redact(ctx.obj)(os.fsdecode(error.filename))
+            raise
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
@@ -161,6 +177,16 @@ def leslied(ctx: click.Context, config: Path | None) -> None:
     ctx.obj = config
 
 
+def _load_redact(config: Path | None = None) -> Callable[[str], str]:
+    """Return the function that removes secrets from error messages."""
+    from leslied.queries.preview import make_error_redact  # noqa: PLC0415
+
+    try:
+        return make_error_redact(get_paths(read_environ(), config).config_file)
+    except UserError:
+        return str  # There is no home folder, and therefore no session.
+
+
 def _prepare_streams() -> None:
     """Open missing output streams; replace characters that cannot be encoded."""
     for name in ("stdout", "stderr"):
@@ -180,6 +206,7 @@ def main() -> None:
     """Run the command line and exit with its exit code."""
     os.umask(0o077)
     _prepare_streams()
+    report_crashes(_load_redact)
     as_json = "--json" in sys.argv
     try:
         color = find_color_setting(read_environ())

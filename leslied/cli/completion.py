@@ -83,7 +83,8 @@ def _list_ids(
         title = sanitize(" ".join(first_line.split()))[:_MAX_TITLE_CHARS]
         if prefer_threads or incomplete:
             yield CompletionItem(session.thread_id, help=title or None)
-        if incomplete or not prefer_threads:
+        is_shown = redact(session.session_id) == session.session_id
+        if is_shown and (incomplete or not prefer_threads):
             yield CompletionItem(session.session_id, help=title or None)
 
 

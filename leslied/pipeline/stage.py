@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
     from leslied.paths import AppPaths
     from leslied.pipeline.failures import Failures
+    from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
     from leslied.store import Store, StoreReader
 
@@ -45,6 +46,8 @@ class StageContext:
     redact: Callable[[str], str]
     key_id: str
     """Id of the redaction key."""
+    mask: Mask | None
+    """Replaces secrets before anything is stored; None to store the logs' own text."""
     failures: Failures
     on_progress: ProgressCallback
     is_final: bool = False

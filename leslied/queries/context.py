@@ -5,13 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from leslied.redact.session import (
     redact_entry,
+    redact_key,
     redact_session,
     redact_summary,
     redact_unit,
+    redact_value,
 )
 
 if TYPE_CHECKING:
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
-    from leslied.model.record import PlacedRecord
+    from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import Session, SessionSummary, Unit
     from leslied.model.source import Root
     from leslied.paths import AppPaths
     from leslied.store import Queries
 
+_T = TypeVar("_T")
 _MAX_CACHED_TEXTS = 4096
 
 
@@ -88,3 +91,12 @@ class QueryContext:
     def redact_entry(self, placed: PlacedRecord) -> PlacedRecord:
         """Return the record without secrets, unless they are revealed."""
         return redact_entry(placed, self.redact) if self.load_redact else placed
+
+    def redact_key(self, key: SessionKey) -> SessionKey:
+        """Return the key for output, without secrets unless they are revealed."""
+        return redact_key(key, self.redact) if self.load_redact else key
+
+    def redact_value(self, value: _T) -> _T:
+        """Return a JSON value, struct or named tuple without secrets in its texts."""
+        redacted: _T = redact_value(value, self.redact) if self.load_redact else value
+        return redacted

@@ -51,7 +51,9 @@ class DiffSide:
         """Return the id of the compared unit or subagent; empty for a session."""
         if self.target.unit is not None and self.units:
             return self.units[0].chat_id
-        return self.target.subagent
+        if self.target.subagent and self.units:
+            return self.units[0].summary.subagent_id
+        return ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session's JSON form with the id of the compared part."""

@@ -61,6 +61,8 @@ class Follower:
         write its last lines while it exits; the session then stops once more."""
         self._version = -1
         """Data version of the store at the last poll."""
+        self._stored_keys: dict[SessionKey, SessionKey] = {}
+        """The keys of sessions in the store, by their keys without secrets."""
 
     def start(self, last: int | None) -> Iterator[PlacedRecord]:
         """Skip all existing entries, except the `last` newest ones: yield these."""
@@ -73,7 +75,7 @@ class Follower:
             self._filter.refresh()
             streams = list(filter(self._filter.includes, self._feed.list_streams()))
         for placed in self._feed.list_last(last, _LAST_TYPES, streams):
-            yield self._context.redact_entry(placed)
+            yield self._redact_entry(placed)
             self._cursor = max(self._cursor, placed.read_order)
 
     def poll(self) -> Iterator[PlacedRecord | SessionStop]:
@@ -89,17 +91,20 @@ class Follower:
                 if placed.record.type == "user_message":
                     self._stopped_sessions.discard(placed.record.session)
                 if self._filter.includes(placed.record.session):
-                    yield self._context.redact_entry(placed)
+                    yield self._redact_entry(placed)
         yield from self._iter_stops()
 
     def find_session(self, key: SessionKey) -> SessionSummary | None:
         """Return the summary of a session or subagent, None if it has no entries."""
-        session = self._context.reader.find_session(key)
+        session = self._context.reader.find_session(self._stored_keys.get(key, key))
         return self._context.redact_summary(session) if session else None
 
     def add_sequence(self, placed: PlacedRecord) -> PlacedRecord:
         """Return the entry with its position in its session; this takes a while."""
-        return structs.replace(placed, sequence=self._feed.get_sequence(placed))
+        key = placed.record.session
+        record = structs.replace(placed.record, session=self._stored_keys.get(key, key))
+        sequence = self._feed.get_sequence(structs.replace(placed, record=record))
+        return structs.replace(placed, sequence=sequence)
 
     def list_similar_ids(self, ids: list[str]) -> list[str]:
         """Return ids of sessions and subagents that begin like one of these ids."""
@@ -112,7 +117,17 @@ class Follower:
             self._stopped_us = stopped_us
             if self._filter.includes(key) and key not in self._stopped_sessions:
                 self._stopped_sessions.add(key)
-                yield SessionStop(key)
+                yield SessionStop(self._redact_key(key))
+
+    def _redact_entry(self, placed: PlacedRecord) -> PlacedRecord:
+        self._redact_key(placed.record.session)
+        return self._context.redact_entry(placed)
+
+    def _redact_key(self, key: SessionKey) -> SessionKey:
+        """Return the key for output, and remember which session it names."""
+        shown = self._context.redact_key(key)
+        self._stored_keys[shown] = key
+        return shown
 
 
 def _resolve_streams(

@@ -1,4 +1,4 @@
-"""Redaction of text that is shown before leslied has any files."""
+"""Redaction of text that is shown before leslied has any files, or about errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from leslied.config import load_secret_finder
+from leslied.errors import ConfigError
 from leslied.redact import Redactor
 
 if TYPE_CHECKING:
@@ -20,3 +21,14 @@ def make_preview_redact(config_file: Path) -> Callable[[str], str]:
     Raise ConfigError if the settings of redaction are invalid.
     """
     return Redactor(os.urandom(32), load_secret_finder(config_file)).redact
+
+
+def make_error_redact(config_file: Path) -> Callable[[str], str]:
+    """Return a function that removes the secrets from the message of an error.
+
+    If the settings of redaction are the error, only the built-in kinds are known.
+    """
+    try:
+        return make_preview_redact(config_file)
+    except ConfigError:
+        return Redactor(os.urandom(32)).redact

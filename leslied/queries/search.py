@@ -13,6 +13,7 @@ from leslied.model.codec import encode_time
 from leslied.model.field import TEXT_OR_NULL, TIME_OR_NULL, Field, encode_fields
 from leslied.model.record import MAIN
 from leslied.queries.agent_names import check_agents
+from leslied.redact.session import redact_key
 from leslied.sessions import compute_stop_cutoff_us
 from leslied.store import MAX_RANKED, compile_fts_query
 from leslied.store.read.search import MAX_MATCH_CHARACTERS
@@ -173,7 +174,7 @@ def _make_hit(
     if len(match.text) >= MAX_MATCH_CHARACTERS:
         text = text[:-_CUT_CHARACTERS]
     return SearchHit(
-        key=match.key,
+        key=redact_key(match.key, redact),
         chat_id=match.chat_id,
         entry_id=match.entry_id,
         type=match.type,

@@ -126,13 +126,14 @@ def _count(places: Iterable[_Place], counts: Counter[str]) -> Iterator[_Place]:
 
 def _add_unit(context: QueryContext, place: _Place) -> StoredSecret:
     """Return the secret with its chat id and transcript."""
-    secret, unit = place.secret, place.unit
+    secret, unit, key = place.secret, place.unit, place.secret.key
+    shown = structs.replace(secret, key=context.redact_key(key))
     if unit is None:
-        return secret
-    path = context.reader.find_transcript_paths(secret.key).get(unit, "")
+        return shown
+    path = context.reader.find_transcript_paths(key).get(unit, "")
     return structs.replace(
-        secret,
-        chat_id=context.reader.find_chat_id(secret.key, unit),
+        shown,
+        chat_id=context.reader.find_chat_id(key, unit),
         transcript=context.redact(path),
     )
 

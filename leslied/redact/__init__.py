@@ -56,6 +56,27 @@ class Redactor:
             position = secret.end
         return "".join([*parts, text[position:]])
 
+    def mask(self, data: bytes) -> bytes:
+        """Replace every recognized secret in a line or JSON document by as many bytes.
+
+        A marker is filled up with asterisks; if it is too long, all are asterisks. So
+        everything else keeps its position, and JSON stays valid.
+        """
+        text = data.decode(errors="surrogateescape")
+        parts: list[bytes] = []
+        position = 0
+        for secret in self.find(text):
+            before = text[position : secret.start]
+            value = text[secret.start : secret.end]
+            size = len(value.encode(errors="surrogateescape"))
+            marker = self.make_marker(secret).encode()
+            parts.append(before.encode(errors="surrogateescape"))
+            parts.append((marker if len(marker) <= size else b"").ljust(size, b"*"))
+            position = secret.end
+        if not parts:
+            return data
+        return b"".join([*parts, text[position:].encode(errors="surrogateescape")])
+
     def find(self, text: str) -> list[Secret]:
         """Return the secrets in the text, in order; they do not overlap."""
         return self._finder.find(text)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
+
+from leslied.model.record import SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 
 _SUMMARY_TEXTS = (
     *("title", "cwd", "project", "worktree", "model", "spawn_call_id"),
-    *("agent_type", "description"),
+    *("parent_agent", "agent_type", "description", "folder"),
 )
 _RECORD_TEXTS = (
     *("content", "tool_name", "tool_call_id", "model", "tool_input", "spilled"),
+    *("native_id", "scope", "message_id", "parent_id"),
 )
 
 
@@ -35,13 +38,29 @@ def redact_session(session: Session, redact: Redact) -> Session:
 
 def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
     """Return a copy of the summary without recognized secrets in its texts."""
-    texts = {name: redact(text) for name, text in iter_summary_texts(summary)}
-    return structs.replace(summary, **texts)
+    texts = {name: redact(getattr(summary, name)) for name in _SUMMARY_TEXTS}
+    stand_in = summary.stand_in
+    return structs.replace(
+        summary,
+        key=redact_key(summary.key, redact),
+        stand_in=redact_key(stand_in, redact) if stand_in else None,
+        **texts,
+    )
+
+
+def redact_key(key: SessionKey, redact: Redact) -> SessionKey:
+    """Return a copy of the key without recognized secrets in its ids.
+
+    The copy names the session in output; the store knows it only by its own key.
+    """
+    return SessionKey(key.agent, redact(key.session_id), redact(key.source))
 
 
 def iter_summary_texts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each field that may contain a secret."""
-    return ((name, getattr(summary, name)) for name in _SUMMARY_TEXTS)
+    yield "session_id", summary.key.session_id
+    yield "source", summary.key.source
+    yield from ((name, getattr(summary, name)) for name in _SUMMARY_TEXTS)
 
 
 def redact_unit(unit: Unit, redact: Redact) -> Unit:
@@ -50,6 +69,7 @@ def redact_unit(unit: Unit, redact: Redact) -> Unit:
         unit,
         summary=redact_summary(unit.summary, redact),
         prompt=redact(unit.prompt),
+        transcript=redact(unit.transcript),
         entries=tuple(redact_entry(placed, redact) for placed in unit.entries),
         subagents=tuple(redact_unit(child, redact) for child in unit.subagents),
     )
@@ -59,8 +79,12 @@ def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
     """Return a copy of the record without recognized secrets."""
     record = placed.record
     texts = {name: redact(getattr(record, name)) for name in _RECORD_TEXTS}
-    metadata = _redact_value(record.metadata, redact)
-    redacted = structs.replace(record, **texts, metadata=metadata)
+    redacted = structs.replace(
+        record,
+        session=redact_key(record.session, redact),
+        metadata=redact_value(record.metadata, redact),
+        **texts,
+    )
     return structs.replace(placed, record=redacted, path=redact(placed.path))
 
 
@@ -83,11 +107,21 @@ def _iter_texts(value: Any) -> Iterator[str]:
         yield from chain.from_iterable(map(_iter_texts, value))
 
 
-def _redact_value(value: Any, redact: Redact) -> Any:
+def redact_value(value: Any, redact: Redact) -> Any:
+    """Return a copy of a value without recognized secrets in any of its texts.
+
+    The value is JSON, or a struct or named tuple of such values.
+    """
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {redact(str(k)): _redact_value(v, redact) for k, v in value.items()}
+        return {redact(str(k)): redact_value(v, redact) for k, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(redact_value(item, redact) for item in value)
     if isinstance(value, (list, tuple)):
-        return [_redact_value(item, redact) for item in value]
+        return type(value)(redact_value(item, redact) for item in value)
+    if isinstance(value, Struct):
+        fields = structs.asdict(value)
+        texts = {name: redact_value(item, redact) for name, item in fields.items()}
+        return structs.replace(value, **texts)
     return value

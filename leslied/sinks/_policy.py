@@ -14,7 +14,7 @@ from leslied.model.project_markers import PROJECT_MARKERS
 from leslied.projects.git import find_top_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _SYSTEM_FOLDERS = re.compile(
     "/(bin|boot|dev|etc|lib|lib32|lib64|proc|root|run|sbin|sys|tmp|usr|var"
@@ -45,6 +45,8 @@ class OutputPolicy:
     """User id that must own a project."""
     is_central: bool = False
     """Whether to use the central tree for every project."""
+    redact: Callable[[str], str] = str
+    """Removes secrets from the path that a folder of the central tree is named for."""
 
     def choose(self, cwd: str) -> OutputRoot:
         """Return the output folder of a session that worked in this folder."""
@@ -56,8 +58,15 @@ class OutputPolicy:
 
     def choose_central(self, cwd: str, reason: str = "an old session") -> OutputRoot:
         """Return the project's folder in the central tree, with the reason for it."""
-        name = _make_folder_name(str(find_project(cwd) or cwd))
+        name = self._make_folder_name(str(find_project(cwd) or cwd))
         return OutputRoot(self.central / name, reason)
+
+    def _make_folder_name(self, path: str) -> str:
+        """Return the name of a project's central folder, unique to its path."""
+        last_part = self.redact(path).rpartition("/")[2]
+        name = re.sub(r"[^A-Za-z0-9]+", "-", last_part).strip("-")[:40]
+        digest = hashlib.sha256(path.encode(errors="replace")).hexdigest()[:8]
+        return f"{name or 'unknown'}-{digest}"
 
     def _find_refusal(self, project: Path | None) -> str:
         """Return why the project must not be written to; empty if it may be."""
@@ -110,10 +119,3 @@ def _has_entry(folder: Path, name: str) -> bool:
 
 def _is_below(path: Path, folders: Iterable[str]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
-
-
-def _make_folder_name(path: str) -> str:
-    """Return the name of a project's folder in the central tree, unique to its path."""
-    name = re.sub(r"[^A-Za-z0-9]+", "-", path.rpartition("/")[2]).strip("-")[:40]
-    digest = hashlib.sha256(path.encode(errors="replace")).hexdigest()[:8]
-    return f"{name or 'unknown'}-{digest}"

@@ -45,23 +45,20 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     start. The config file is read again every 30 seconds and on SIGHUP.
     """
     app = get_app(ctx)
-    notifier, log = Notifier(app.environ), make_logger(as_json=log_json)
-    warn = _make_warn(notifier, log)
+    notifier, redact = Notifier(app.environ), app.load_redact()
+    log = make_logger(redact, as_json=log_json)
+    warn, ping = _make_warn(notifier, log), lambda *_: notifier.ping()
     with _handling_signals() as signals:
         if PLATFORM == "linux" and not app.paths.store_file.exists():
             scan = partial(jobs.run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
         with (
-            app.open_store(warn, lambda *_: notifier.ping()) as store,
+            app.open_store(warn, ping) as store,
             app.open_reader() as reader,
         ):
             jobs.write_lock_info(app, store)
             make_flow = partial(
-                app.make_flow,
-                store,
-                reader,
-                is_daemon=True,
-                on_progress=lambda *_: notifier.ping(),
+                app.make_flow, store, reader, is_daemon=True, on_progress=ping
             )
             flow = make_flow()
             signals.loop = Loop(

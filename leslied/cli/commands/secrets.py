@@ -1,16 +1,23 @@
-"""`leslied secrets`: where sessions contain secrets."""
+"""`leslied secrets`: where sessions and files contain secrets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedGroup
-from leslied.cli.render.output import emit, format_table, format_time, json_option
+from leslied.cli.render.output import (
+    emit,
+    format_table,
+    format_time,
+    json_option,
+    sanitize,
+)
+from leslied.cli.terminal.progress import ProgressBar
 from leslied.cli.time_args import parse_time_arg
-from leslied.rendering.humanize import format_count
+from leslied.rendering.humanize import format_count, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +30,7 @@ _COLUMNS = ("WHEN", "SESSION", "ENTRY", "FIELD", "MARKER", "TRANSCRIPT")
 
 @click.group(cls=LesliedGroup, see_also=["search", "prune"])
 def command() -> None:
-    """Find the secrets that sessions contain.
+    """Find the secrets that sessions contain, and clean files.
 
     The store keeps what the agents' logs contain, with secrets; every output replaces
     them by markers such as [REDACTED:github:1f3a]. Equal secrets have equal markers.
@@ -77,6 +84,58 @@ def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) ->
         lambda: _lines(result, short_ids),
         as_json=as_json,
     )
+
+
+@command.command(
+    examples=[
+        ("leslied secrets clean", "show which files have secrets"),
+        ("leslied secrets clean --yes", "replace the secrets in these files"),
+    ],
+    exit_codes=[(4, "the daemon is running; the error says how to stop it")],
+    see_also=["doctor", "prune"],
+)
+@click.option(
+    "--yes", is_flag=True, help="Clean; without it, only show what would be cleaned."
+)
+@json_option
+@click.pass_context
+def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
+    """Replace secrets in files that leslied wrote before it knew their kind.
+
+    These are transcripts, INDEX.md, indexes, relations and exports in projects and in
+    the central tree. Transcripts are rendered again from the store; where the session
+    is gone from it, and in all other files, the secrets are replaced in place. A dry
+    run unless --yes is given. The secrets themselves are never shown.
+
+    Git may still have older versions of a file that was committed.
+    """
+    from leslied import jobs  # noqa: PLC0415 - not needed for --help
+
+    app = get_app(ctx)
+    if yes:
+        with ProgressBar(app.clock) as bar:
+            result = jobs.clean_secrets(app, bar)
+    else:
+        result = jobs.plan_secrets_clean(app)
+    emit(
+        result.to_dict,
+        lambda: _clean_lines(result.to_dict(), str(app.home)),
+        as_json=as_json,
+    )
+
+
+def _clean_lines(data: dict[str, Any], home: str) -> Iterator[str]:
+    if not data["count"]:
+        yield "No file that leslied wrote has a secret."
+        return
+    for file in data["files"]:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in file["kinds"].items())
+        yield sanitize(f"{format_path(file['path'], home)}: {kinds}")
+    files = format_count(data["count"], "file")
+    if data["done"]:
+        yield f"{files} cleaned, {data['rendered']} of them rendered again."
+    else:
+        yield f"{files} with secrets. Replace them with: leslied secrets clean --yes"
 
 
 def _lines(result: SecretScan, short_ids: Mapping[str, str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leslied.app import get_app
 from leslied.cli.render.widths import (
     measure_room,
     measure_width,
@@ -81,8 +82,12 @@ def emit(
 ) -> None:
     """Print an answer in a JSON envelope, or the lines and warnings as text.
 
-    `to_dict` is the answer's method that returns its JSON form.
+    `to_dict` is the answer's method that returns its JSON form. The warnings may quote
+    names of files; secrets in them are replaced.
     """
+    if warnings:
+        redact = get_app(click.get_current_context()).load_redact()
+        warnings = [redact(warning) for warning in warnings]
     if as_json:
         _print_envelope(to_dict(), warnings, None)
         return

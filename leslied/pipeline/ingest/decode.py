@@ -13,11 +13,13 @@ from leslied.model.decoded_chunk import DecodedEntry
 from leslied.model.source import Noise, RawEntry, Rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from leslied.agents import AgentAdapter
     from leslied.model.record import DecodeResult, Record
 
+    Mask = Callable[[bytes], bytes]
+    """Replaces the secrets in a line or document by as many other bytes."""
 
 _NO_FOLDER = "the entry names no folder, and projects.exclude is set"
 
@@ -26,10 +28,16 @@ class Decoder:
     """Decoder of one chunk: every entry becomes records, noise or a rejection."""
 
     def __init__(
-        self, adapter: AgentAdapter, limits: tail.ReadLimits, state: dict[str, Any]
+        self,
+        adapter: AgentAdapter,
+        limits: tail.ReadLimits,
+        state: dict[str, Any],
+        mask: Mask | None = None,
     ) -> None:
+        """Start at this state; `mask` replaces the secrets in what is decoded."""
         self._adapter = adapter
         self._limits = limits
+        self._mask = mask
         self.state = state
         self.entries: list[DecodedEntry] = []
         self.noise: list[Noise] = []
@@ -41,6 +49,8 @@ class Decoder:
 
     def add(self, entry: RawEntry) -> None:
         """Decode an entry; salvage the complete objects of a damaged one."""
+        if self._mask:
+            entry = structs.replace(entry, data=self._mask(entry.data))
         reason = self._decode(entry)
         if reason is None:
             return
@@ -60,6 +70,15 @@ class Decoder:
         for position, length in sorted([*undecodable, *salvaged.gaps]):
             data = entry.data[position : position + length]
             self._reject(entry.offset + position, data, f"torn: {reason}")
+
+    def add_rejected(self, rejected: Iterable[Rejection]) -> None:
+        """Add what was rejected before decoding, without its text if that is masked.
+
+        Only the start of the text is there, which may end inside a secret.
+        """
+        self.rejected += (
+            structs.replace(each, head=b"") if self._mask else each for each in rejected
+        )
 
     def drop_content(self) -> None:
         """Replace all content with positions and lengths: the project is excluded."""
@@ -134,6 +153,7 @@ class Decoder:
             return record
         path = self._adapter.find_spill_file(record, entry.source)
         text = tail.read_spill(path, self._limits) if path else ""
+        text = mask_text(text, self._mask)
         return structs.replace(record, spilled=text) if text else record
 
     def _reject(self, offset: int, data: bytes, reason: str) -> None:
@@ -156,3 +176,10 @@ class Decoder:
             head=b"",
             times=times,
         )
+
+
+def mask_text(text: str, mask: Mask | None) -> str:
+    """Return the text with its secrets replaced, if there is a mask."""
+    if mask is None:
+        return text
+    return mask(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")

@@ -14,7 +14,7 @@ from leslied.model.decoded_chunk import DecodedChunk
 from leslied.model.source import WAITING, Cursor, Shape
 from leslied.pipeline.failures import describe_error
 from leslied.pipeline.ingest.batch import Batch
-from leslied.pipeline.ingest.decode import Decoder
+from leslied.pipeline.ingest.decode import Decoder, mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.model.source import Chunk, SourceRef
     from leslied.pipeline.ingest.batch import Slice
+    from leslied.pipeline.ingest.decode import Mask
 
 
 _PERSISTENT_STATE_KEYS = ("cwd", "beside")
@@ -50,6 +51,8 @@ class SourceReader:
     slice: Slice | None = None
     """As in `Ingest`."""
     is_excluded: Callable[[str], bool] | None = None
+    """As in `Ingest`."""
+    mask: Mask | None = None
     """As in `Ingest`."""
     load_saved_state: Callable[[bytes], str] = lambda _: ""
     """Returns the decoder state that was saved for the log at a path, or ""."""
@@ -85,10 +88,10 @@ class SourceReader:
         Add its counts to the report of the next batch. `folder` is where the session
         began, if anything is excluded.
         """
-        decoder = Decoder(self.adapter, self.limits, state)
+        decoder = Decoder(self.adapter, self.limits, state, self.mask)
         for entry in chunk.entries:
             decoder.add(entry)
-        decoder.rejected += chunk.rejected
+        decoder.add_rejected(chunk.rejected)
         self._drop_excluded(source, decoder, folder)
         if folder and decoder.state.get("cwd") != folder:
             decoder.state = {**decoder.state, FIRST_CWD: folder}
@@ -125,7 +128,8 @@ class SourceReader:
             state_text = self._states.get(log_path) or self.load_saved_state(log_path)
             state["cwd"] = parse_state(state_text).get("cwd", "")
         if source.side_file:
-            state["beside"] = tail.read_side_file(source, self.limits)
+            text = tail.read_side_file(source, self.limits)
+            state["beside"] = mask_text(text, self.mask)
         return state
 
     def _take_batch(self) -> Batch:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Root, SourceRef
+    from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
@@ -51,6 +52,8 @@ class Ingest(Stage):
     is_excluded: Callable[[str], bool] | None = None
     """Predicate of a session's folder, true if no content of it may be stored; None if
     nothing is excluded. A predicate that is true for "" excludes everything."""
+    mask: Mask | None = None
+    """Replaces secrets before anything is stored; None to store the log's own text."""
     weight: int = BATCH_WEIGHT
     """Rows plus kilobytes after which a batch is committed."""
     slice: Slice | None = None
@@ -73,6 +76,7 @@ class Ingest(Stage):
             roots=tuple(roots),
             is_final=context.is_final,
             is_excluded=make_exclude_predicate(context.settings, adapter.name),
+            mask=context.mask,
             weight=DAEMON_BATCH_WEIGHT if context.is_daemon else BATCH_WEIGHT,
             slice=DAEMON_SLICE if context.is_daemon else None,
             failures=context.failures,
@@ -242,6 +246,7 @@ class Ingest(Stage):
             weight=self.weight,
             slice=self.slice,
             is_excluded=self.is_excluded,
+            mask=self.mask,
             load_saved_state=load_saved_state,
             find_source=self._find_source,
         )

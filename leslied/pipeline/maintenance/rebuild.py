@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.model.record import SessionKey
     from leslied.model.source import Cursor, Root, SourceRef
+    from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
 
 _SQLITE_SUFFIXES = ("-wal", "-shm")
@@ -81,6 +82,8 @@ class Rebuild:
     """The predicate of `Ingest.is_excluded` by agent."""
     key_id: str = ""
     """Id of the redaction key, to compare with that in the manifest."""
+    mask: Mask | None = None
+    """As in `Ingest`."""
     backup_suffix: str = ".before-rebuild"
     """Appended to the store's name for the old store; an older backup is replaced."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
@@ -167,7 +170,11 @@ class Rebuild:
             if source.agent not in replays:
                 adapter, roots = adapters[source.agent]
                 ingest = Ingest(
-                    adapter=adapter, store=store, roots=roots, limits=self.limits
+                    adapter=adapter,
+                    store=store,
+                    roots=roots,
+                    limits=self.limits,
+                    mask=self.mask,
                 )
                 replays[source.agent] = ArchiveReplay(
                     ingest, self.archive_dir / ".replay"
@@ -236,6 +243,7 @@ class Rebuild:
                 roots=roots,
                 limits=self.limits,
                 is_excluded=self.excludes.get(adapter.name),
+                mask=self.mask,
                 on_progress=self.on_progress,
             )
             report.ingest += ingest.scan()

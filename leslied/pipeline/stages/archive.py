@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.config import Settings
     from leslied.model.source import Root
+    from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
@@ -62,6 +63,8 @@ class Archiver(Stage):
     """Id of the redaction key, for the manifest."""
     is_excluded: Callable[[str, str], bool] = lambda _, __: False
     """Predicate of agent and folder, true if excluded; "" is an unknown folder."""
+    mask: Mask | None = None
+    """Replaces secrets before anything is stored; None to store the log's own text."""
     limits: tail.ReadLimits = field(default_factory=tail.ReadLimits)
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
@@ -82,6 +85,7 @@ class Archiver(Stage):
             clock=context.clock,
             key_id=context.key_id,
             is_excluded=_make_exclude_predicate(context.settings, roots),
+            mask=context.mask,
             failures=context.failures,
             on_progress=context.on_progress,
         )
@@ -202,7 +206,8 @@ class Archiver(Stage):
             file = self._choose_file_name(due, ledger.is_taken)
         with ArchiveWriter(self.archive_dir / file) as writer:
             old_size = writer.size
-            generation = SourceCopier(due, ref, writer, report, self.limits).run()
+            copier = SourceCopier(due, ref, writer, report, self.limits, self.mask)
+            generation = copier.run()
             add_spills(writer, generation, spills)
             writer.sync()
             size = writer.size

@@ -12,6 +12,7 @@ import msgspec
 from leslied import tail
 from leslied.archive import ArchiveError, FrameKind, FrameSpec
 from leslied.model.source import Shape
+from leslied.pipeline.ingest.decode import mask_text
 from leslied.pipeline.stage import Report
 from leslied.tail.files import iter_range, open_regular
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from leslied.archive import ArchiveFrame, ArchiveWriter
     from leslied.model.source import Cursor, SourceRef
+    from leslied.pipeline.ingest.decode import Mask
     from leslied.store.ledgers.archive import DueSource
 
 
@@ -54,6 +56,8 @@ class SourceCopier:
     writer: ArchiveWriter
     report: ArchiverReport
     limits: tail.ReadLimits
+    mask: Mask | None = None
+    """Replaces secrets by as many bytes, so that positions in the log stay valid."""
 
     def run(self) -> int:
         """Append all bytes up to the cursor; return their generation in the archive.
@@ -71,13 +75,13 @@ class SourceCopier:
     def _add_document(self, fd: int) -> int:
         cursor = self.due.cursor
         last = self.writer.find_last_frame(FrameKind.DOCUMENT)
-        if last and (last.length, last.crc) == (cursor.offset, cursor.crc):
+        if last and (last.length, last.running_crc) == (cursor.offset, cursor.crc):
             return last.generation
         generation = max(cursor.generation, last.generation + 1 if last else 1)
         spec = self._make_spec(
             FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
         )
-        self.writer.append(spec, self._read(fd, 0, cursor.offset))
+        self.writer.append(spec, self._read(fd, 0, cursor.offset), self.mask)
         return generation
 
     def _add_lines(self, fd: int) -> int:
@@ -116,7 +120,7 @@ class SourceCopier:
         if end > start:
             size, end_crc = end - start, self.due.cursor.crc
             spec = self._make_spec(FrameKind.LOG, generation, start, size, crc, end_crc)
-            self.writer.append(spec, self._read(fd, start, end))
+            self.writer.append(spec, self._read(fd, start, end), self.mask)
         return generation
 
     def _add_tail(self, fd: int, generation: int) -> None:
@@ -125,7 +129,7 @@ class SourceCopier:
         length = end - start
         if length > 0:
             spec = self._make_spec(FrameKind.TAIL, generation, start, length, 0, None)
-            self.writer.append(spec, self._read(fd, start, end))
+            self.writer.append(spec, self._read(fd, start, end), self.mask)
 
     def _make_spec(
         self,
@@ -138,7 +142,8 @@ class SourceCopier:
     ) -> FrameSpec:
         metadata = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
         if self.ref.side_file:
-            metadata["beside"] = tail.read_side_file(self.ref, self.limits)
+            text = tail.read_side_file(self.ref, self.limits)
+            metadata["beside"] = mask_text(text, self.mask)
         return FrameSpec(
             kind=kind,
             generation=generation,

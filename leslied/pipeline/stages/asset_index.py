@@ -23,6 +23,7 @@ from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
 from leslied.pipeline.stages.thread_assets import ThreadAssets, compute_thread_stamp
+from leslied.redact.session import redact_summary
 from leslied.sessions import compute_status
 from leslied.sinks._thread_index import (
     MAX_THREADS,
@@ -225,9 +226,8 @@ class AssetIndex(Stage):
             return
         report.files_written += assets.files_written
         status = self._compute_status(session)
-        summary = _summarize_thread(
-            session, self.redact(session.title), status, assets.index
-        )
+        shown = redact_summary(session, self.redact)
+        summary = _summarize_thread(shown, status, assets.index)
         thread = IndexedThread(
             session=session.key,
             status=status,
@@ -315,12 +315,12 @@ def _find_roots(folder: str, cwd: str) -> list[Path]:
 
 
 def _summarize_thread(
-    session: SessionSummary, title: str, status: Status, index: Mapping[str, Any]
+    session: SessionSummary, status: Status, index: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a thread's entry in the project's index."""
+    """Return a thread's entry in the project's index; both are redacted."""
     return {
         "id": session.thread_id,
-        "title": title or None,
+        "title": session.title or None,
         "agent": session.key.agent,
         "session_id": session.key.session_id,
         "status": status,

@@ -27,6 +27,7 @@ from leslied.layout import (
 from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage, Timing
+from leslied.redact.session import redact_summary
 from leslied.sessions import compute_status
 from leslied.threads.operations import rename_thread, upsert_threads
 from leslied.threads.relations import find_claimed_sessions, read_relations
@@ -152,10 +153,11 @@ class RelationsSync(Stage):
     def _build_update(self, main: SessionSummary, due: DueThread) -> _ThreadUpdate:
         """Return the thread's entry as it should be now, without its parent."""
         is_stopped = compute_status(main, self.clock.now()) == "stopped"
+        shown = redact_summary(main, self.redact)
         thread = {
             "id": main.thread_id,
-            "session_id": main.key.session_id,
-            "title": self._to_safe_line(main.title) or main.thread_id,
+            "session_id": shown.key.session_id,
+            "title": _to_line(shown.title) or main.thread_id,
             "status": "completed" if is_stopped else "active",
             "created_at": format_utc(main.started_at or main.ended_at or EPOCH),
             "metadata": {
@@ -170,16 +172,19 @@ class RelationsSync(Stage):
         return _ThreadUpdate(due, thread, digest, is_stopped)
 
     def _list_subagents(self, main: SessionSummary) -> list[dict[str, str]]:
-        children = self.reader.list_subagents(main.key)
+        children = [
+            redact_summary(child, self.redact)
+            for child in self.reader.list_subagents(main.key)
+            if not child.is_hidden
+        ]
         children.sort(key=lambda child: (child.started_at or EPOCH, child.key.source))
         return [
             {
                 "id": child.subagent_id,
-                "type": self._to_safe_line(child.agent_type),
-                "description": self._to_safe_line(child.description),
+                "type": _to_line(child.agent_type),
+                "description": _to_line(child.description),
             }
             for child in children
-            if not child.is_hidden
         ]
 
     def _list_rewound(self, main: SessionSummary) -> dict[str, list[str]]:
@@ -187,11 +192,6 @@ class RelationsSync(Stage):
         units = chain(*main.rewound)
         chat_ids = [self.reader.find_chat_id(main.key, unit) for unit in units]
         return {"rewound": chat_ids} if chat_ids else {}
-
-    def _to_safe_line(self, text: str) -> str:
-        """Return the text redacted, on one line, and cut to `_MAX_TITLE_LENGTH`."""
-        line = " ".join(self.redact(text).split())
-        return ellipsize(line, _MAX_TITLE_LENGTH)
 
     def _update_project(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport
@@ -313,6 +313,11 @@ class RelationsSync(Stage):
         with self.store.relations() as ledger:
             ledger.mark_moved(move.key)
             ledger.mark_due([move.key])
+
+
+def _to_line(text: str) -> str:
+    """Return the text on one line, cut to `_MAX_TITLE_LENGTH`."""
+    return ellipsize(" ".join(text.split()), _MAX_TITLE_LENGTH)
 
 
 def _find_parent(ledger: RelationsLedger, key: SessionKey, folder: bytes) -> str | None:

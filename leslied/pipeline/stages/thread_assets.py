@@ -17,6 +17,7 @@ from leslied.layout import (
     thread_folder,
 )
 from leslied.model.times import EPOCH, to_us
+from leslied.redact.session import redact_value
 from leslied.rendering.text import replace_controls
 from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
 from leslied.sessions.tools import list_tool_names
@@ -123,14 +124,14 @@ class ThreadAssets:
         key = self.session.key
         thread = ThreadIndex(
             id=self.session.thread_id,
-            title=self.redact(self.session.title),
+            title=self.session.title,
             agent=key.agent,
             session_id=key.session_id,
             assets=assets,
             progress=self._find_progress(assets),
             histories=parse_histories(old_text, self.session.thread_id),
         )
-        index = thread_index_to_dict(thread)
+        index = redact_value(thread_index_to_dict(thread), self.redact)
         self._write_if_changed(name, render_json(index), old_text)
         stamp = compute_thread_stamp(self.roots, self.session.thread_id)
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
@@ -248,7 +249,8 @@ class ThreadAssets:
             fingerprint = FileFingerprint(file.stamp, description.sha256, title)
         self._fingerprints[path] = fingerprint
         return AssetFile(
-            path=path,
+            # The history of the file in the index has the same path.
+            path=self.redact(path),
             title=fingerprint.title,
             size=file.size,
             sha256=fingerprint.sha256,

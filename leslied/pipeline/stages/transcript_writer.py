@@ -16,10 +16,11 @@ from leslied.layout import transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
 from leslied.pipeline.stage import LogEvent, Report
+from leslied.redact.session import redact_session
 from leslied.sinks import leslie
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from leslied.model.record import SessionKey
@@ -62,12 +63,14 @@ class SettleReport(Report):
             yield LogEvent("thread.folder", fields, is_warning=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TranscriptWriter:
     """Writer of the transcripts of one unit and its subagents."""
 
     session: Session
-    """The session, redacted and with only this unit."""
+    """The session with only this unit. It is redacted when it is rendered, because the
+    ledger knows it by its own ids and folder."""
+    redact: Callable[[str], str]
     report: SettleReport
     central: Path
     """The central tree; its folders are created."""
@@ -124,8 +127,16 @@ class TranscriptWriter:
 
     def write_files(self) -> None:
         """Write the files that changed, those of subagents first."""
-        artifacts = leslie.render(self.session, self.limits, self._get_zone)
+        redacted = redact_session(self.session, self.redact)
         units = [u for u in _iter_units(self.session.units) if u.transcript]
+        shown_units = [u for u in _iter_units(redacted.units) if u.transcript]
+        zones = {
+            (shown.summary.key, shown.number): self._get_zone(unit)
+            for unit, shown in zip(units, shown_units, strict=True)
+        }
+        artifacts = leslie.render(
+            redacted, self.limits, lambda unit: zones[unit.summary.key, unit.number]
+        )
         pairs = list(zip(units, artifacts, strict=True))
         for unit, artifact in reversed(pairs):
             transcript = self._get_reserved(unit)
@@ -162,9 +173,10 @@ class TranscriptWriter:
             self.session.summary.thread_id, is_subagent=unit.summary.is_subagent
         )
         started = (unit.started_at or EPOCH).astimezone(zone)
+        prompt = self.redact(unit.prompt)
         number = 1
         while True:
-            name = f"{folder}/{leslie.make_file_name(started, unit.prompt, number)}"
+            name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"
             is_taken = ledger.is_taken(os.fsencode(self._base), name)
             if not is_taken and sinks.read_file(self._base, name) is None:
                 return name

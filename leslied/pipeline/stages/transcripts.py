@@ -24,7 +24,6 @@ from leslied.pipeline.stages.transcript_writer import (
     SettleReport,
     TranscriptWriter,
 )
-from leslied.redact.session import redact_session
 from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.sessions.status import (
     SETTLE_AFTER,
@@ -84,6 +83,7 @@ class TranscriptStage(Stage):
             agent_folders=tuple(root.path.parent for root in roots),
             user=os.getuid(),
             is_central=output.location == "central",
+            redact=context.redact,
         )
         return cls(
             store=context.store,
@@ -208,7 +208,12 @@ class TranscriptStage(Stage):
                 return
             session = self._load_session(main, number, children)
             writer = TranscriptWriter(
-                session, report, self.policy.central, self.limits, self.zone
+                session=session,
+                redact=self.redact,
+                report=report,
+                central=self.policy.central,
+                limits=self.limits,
+                zone=self.zone,
             )
             has_new_names = writer.reserve_names(ledger)
         if has_new_names:
@@ -277,17 +282,16 @@ class TranscriptStage(Stage):
     def _load_session(
         self, main: SessionSummary, number: int, children: list[SessionSummary]
     ) -> Session:
-        """Return a session with only one unit and its subagents, redacted."""
+        """Return a session with only one unit and its subagents."""
         stream = RecordStream(main, tuple(self.reader.list_records(main.key, number)))
         child_streams = [
             RecordStream(c, tuple(self.reader.list_records(c.key))) for c in children
         ]
-        session = Session(
+        return Session(
             summary=main,
             units=tuple(assemble(stream, child_streams)),
             status=compute_status(main, self.clock.now()),
         )
-        return redact_session(session, self.redact)
 
 
 def _is_old(main: SessionSummary, ledger: TranscriptLedger) -> bool:

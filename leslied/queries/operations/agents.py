@@ -120,12 +120,11 @@ def list_agents(context: QueryContext) -> AgentList:
     has_store = context.paths.store_file.exists()
     rows = context.reader.summarize_agents() if has_store else []
     summaries = {agent["name"]: agent for agent in rows}
-    return AgentList(
-        [
-            make_agent_state(adapter, roots, summaries.get(adapter.name, {}))
-            for adapter, roots in agent_roots
-        ]
-    )
+    agents = [
+        make_agent_state(adapter, roots, summaries.get(adapter.name, {}))
+        for adapter, roots in agent_roots
+    ]
+    return AgentList(context.redact_value(agents))
 
 
 def make_agent_state(

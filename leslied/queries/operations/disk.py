@@ -135,7 +135,7 @@ def _iter_largest_sessions(context: QueryContext) -> Iterator[SessionSize]:
         # The main session is unknown if only the log of a subagent was read.
         session = reader.find_session(SessionKey(agent, session_id))
         yield SessionSize(
-            id=session_id,
+            id=context.redact(session_id),
             agent=agent,
             title=(context.redact(session.title) if session else "") or None,
             ended_at=session.ended_at if session else None,

@@ -8,14 +8,17 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
-from leslied.errors import LesliedError
+from leslied.errors import ConfigError, LesliedError
 from leslied.hooks import learned_roots
 from leslied.queries.operations.own_files import (
     iter_exposed_files,
     iter_tracked_files,
 )
 from leslied.queries.operations.status import load_daemon_state
-from leslied.rendering.humanize import format_bytes, format_path
+from leslied.queries.preview import make_error_redact
+from leslied.queries.secret_files import count_secret_files
+from leslied.redact.session import redact_value
+from leslied.rendering.humanize import format_bytes, format_count, format_path
 from leslied.tail import discover
 
 if TYPE_CHECKING:
@@ -89,7 +92,13 @@ class _ArchiveHealth(NamedTuple):
 def check_health(context: QueryContext) -> HealthReport:
     """Check logs, store, settings and machine; read the whole store and archive."""
     checks = (_check_logs, _check_store, _check_machine)
-    return HealthReport([result for check in checks for result in check(context)])
+    results = [result for check in checks for result in check(context)]
+    try:
+        return HealthReport(context.redact_value(results))
+    except ConfigError:
+        # One of the results is that the settings are invalid.
+        redact = make_error_redact(context.paths.config_file)
+        return HealthReport(redact_value(results, redact))
 
 
 def _check_logs(context: QueryContext) -> Iterator[CheckResult]:
@@ -166,6 +175,7 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
     yield from _check_archive(context)
     yield from _check_exposed_files(context)
     yield from _check_tracked_files(context)
+    yield from _check_transcripts(context)
 
 
 def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
@@ -204,6 +214,18 @@ def _check_tracked_files(context: QueryContext) -> Iterator[CheckResult]:
             f"Git tracks {count} files of leslied in {folder}, such as "
             f"{tracked.files[0]}",
             f"Untrack them: {tracked.format_command()}",
+        )
+
+
+def _check_transcripts(context: QueryContext) -> Iterator[CheckResult]:
+    """Check that no file has a secret of a kind that is newer than the file."""
+    redact = make_error_redact(context.paths.config_file)
+    if count := count_secret_files(context, redact):
+        yield CheckResult(
+            "warn",
+            f"{format_count(count, 'file')} in projects with secrets: written before "
+            "a kind of secrets was known",
+            "Show and clean them with: leslied secrets clean",
         )
 
 

@@ -69,15 +69,16 @@ def load_status(context: QueryContext, *, with_rejected: bool = False) -> Status
     reader = context.reader
     path = reader.path
     files = [path, path.with_name(path.name + "-wal")]
+    rejected = reader.list_rejected(_MAX_REJECTED) if with_rejected else None
     return StatusReport(
         daemon=load_daemon_state(context),
         agents=list_agents(context).agents,
         path=str(path),
         bytes=sum(file.stat().st_size for file in files if file.exists()),
         counts=reader.count_rows(),
-        rejected=reader.list_rejected(_MAX_REJECTED) if with_rejected else None,
-        failures=reader.list_failures(),
-        source_errors=reader.list_source_errors(),
+        rejected=context.redact_value(rejected),
+        failures=context.redact_value(reader.list_failures()),
+        source_errors=context.redact_value(reader.list_source_errors()),
     )
 
 

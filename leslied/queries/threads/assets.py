@@ -93,7 +93,7 @@ def lint_thread_assets(
             list_names(Path(session.folder), session.thread_id),
         )
     ]
-    return LintReport(findings)
+    return LintReport(context.redact_value(findings))
 
 
 def _select_sessions(
@@ -119,4 +119,4 @@ def _load_index(
     path = assets_file(session.thread_id)
     text = read_text(Path(session.folder), path, _MAX_INDEX_BYTES)
     index = parse_index(context.redact(text)) if text else None
-    return {**index, "folder": session.folder} if index else None
+    return {**index, "folder": context.redact(session.folder)} if index else None

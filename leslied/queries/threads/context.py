@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.errors import LesliedError, UserError
@@ -10,8 +11,7 @@ from leslied.threads.context import ThreadContext, build_context
 from leslied.threads.operations import CycleError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from leslied.queries.context import QueryContext
 
@@ -61,7 +61,14 @@ def load_thread_context(
         )
     except CycleError as error:
         raise LesliedError(str(error), "Omit that --ref.") from error
-    return LocatedContext(thread_context, location.base)
+    _redact(thread_context, context.redact_value)
+    return LocatedContext(thread_context, Path(context.redact(str(location.base))))
+
+
+def _redact(context: ThreadContext, redact_value: Callable[[Any], Any]) -> None:
+    """Replace the secrets in all texts of a context."""
+    for name in ThreadContext.__slots__:
+        setattr(context, name, redact_value(getattr(context, name)))
 
 
 def _locate_ref(

@@ -78,11 +78,12 @@ def load_inbox(context: QueryContext, prefix: str = "") -> Inbox:
 def _describe_message(
     context: QueryContext, message: inbox.InboxMessage
 ) -> QueuedMessage:
-    return QueuedMessage(
+    described = QueuedMessage(
         id=message.id,
         thread_id=message.thread,
         state=message.state,
         queued_at=datetime.fromtimestamp(message.at_ns // 1_000_000_000, UTC),
         session_id=message.session,
-        text=context.redact(message.read_text()),
+        text=message.read_text(),
     )
+    return context.redact_value(described)

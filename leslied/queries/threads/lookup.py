@@ -83,7 +83,9 @@ def list_base_folders(context: QueryContext, folder: Path) -> list[Path]:
     The project is the one that contains `folder`. Folders without a `.leslie` are left
     out.
     """
-    policy = OutputPolicy(home=context.home, central=context.paths.central_dir)
+    policy = OutputPolicy(
+        home=context.home, central=context.paths.central_dir, redact=context.redact
+    )
     project = find_project(str(folder)) or folder
     candidates = [project, policy.choose_central(str(folder)).folder]
     return [base for base in candidates if (base / LESLIE_FOLDER).is_dir()]
@@ -171,9 +173,16 @@ def load_thread_trees(context: QueryContext, project: Path | None) -> ThreadList
     bases = list_base_folders(context, (project or Path.cwd()).resolve())
     if not bases and not project:
         bases = list_all_base_folders(context)
-    trees = [ProjectThreads(base, build_tree(read_relations(base))) for base in bases]
+    trees = [
+        ProjectThreads(
+            Path(context.redact(str(base))), build_tree(read_relations(base))
+        )
+        for base in bases
+    ]
     for node in _walk_trees(trees):
         node.title = context.redact(node.title)
+        node.objective = context.redact(node.objective)
+        node.session_id = context.redact(node.session_id)
     return ThreadList([tree for tree in trees if tree.threads])
 
 

@@ -87,18 +87,18 @@ def load_briefing(context: QueryContext, id_prefix: str) -> Briefing:
     # A central folder is not in the project, so relative paths would not resolve.
     is_central = Path(folder).is_relative_to(context.paths.central_dir)
     prefix = f"{folder}/" if is_central else ""
+    xml = build_context(folder, session.thread_id, prefix=prefix).xml if folder else ""
+    shown = context.redact_summary(session)
     return Briefing(
-        session=session,
-        title=context.redact(session.title),
-        context=build_context(folder, session.thread_id, prefix=prefix).xml
-        if folder
-        else "",
+        session=shown,
+        title=shown.title,
+        context=context.redact(xml),
         last_unit=last_unit,
         unanswered_calls=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(
             map(context.redact, _list_open_tasks(folder, session.thread_id))
         ),
-        command=format_resume_command(session),
+        command=format_resume_command(shown),
     )
 
 

@@ -294,7 +294,7 @@ def _tool_to_dict(
     }
     if slowest := summary.slowest:
         row["slowest"] = {
-            "session_id": slowest.session.session_id,
+            "session_id": redact(slowest.session.session_id),
             "entry_id": slowest.entry_id.hex(),
         }
     return row

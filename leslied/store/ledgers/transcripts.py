@@ -126,6 +126,22 @@ class TranscriptLedger:
             [(stream, unit) for unit in units],
         )
 
+    def mark_outdated(self, files: Iterable[tuple[bytes, str]]) -> int:
+        """Make existing transcripts due, by folder and file; return their number."""
+        count = 0
+        for file in files:
+            count += self._db.execute(
+                "UPDATE transcript SET newest = newest - 1 "
+                "WHERE folder = ? AND file = ? AND newest > 0 AND NOT is_removed",
+                file,
+            ).rowcount
+            self._db.execute(
+                "UPDATE session SET is_dirty = 1 WHERE id IN "
+                "(SELECT session FROM transcript WHERE folder = ? AND file = ?)",
+                file,
+            )
+        return count
+
     def list_surplus(self, session: SessionKey, limit: int) -> list[Transcript]:
         """List existing transcripts of a thread, except the newest `limit`."""
         rows = self._db.execute(

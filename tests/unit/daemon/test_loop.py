@@ -102,7 +102,7 @@ def daemon(
             make_flow=make_flow,
             watcher=watcher,
             clock=clock,
-            log=make_logger(as_json=True),
+            log=make_logger(str, as_json=True),
             notifier=Notifier({}),
         )
         watcher.start()

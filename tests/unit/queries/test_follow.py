@@ -27,6 +27,24 @@ def test_the_first_poll_yields_all_entries_without_secrets(queries: QueryContext
     assert SECRET not in repr(entries)
 
 
+def test_a_session_with_a_secret_in_its_id_can_be_looked_up(
+    app: App, claude: ClaudeHome
+):
+    write_session(claude, f"session {SECRET}")
+    claude.sync()
+    with app.open_queries() as queries:
+        follower = Follower(queries, (), ())
+        *_, entry = follower.poll()
+        assert not isinstance(entry, SessionStop)
+        session = follower.find_session(entry.record.session)
+        sequence = follower.add_sequence(entry).sequence
+
+    assert session
+    assert session.key == entry.record.session
+    assert sequence > 1
+    assert SECRET not in repr((entry, session))
+
+
 def test_a_poll_of_an_unchanged_store_yields_nothing(queries: QueryContext):
     follower = Follower(queries, (), ())
     first_entries = list(follower.poll())

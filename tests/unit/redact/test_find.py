@@ -15,6 +15,7 @@ from leslied.redact import Redactor
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 redact = Redactor(b"key").redact
 
+MASKED_TEXTS = (SECRET, f"\n{SECRET}\\", "password = k3yW0rd9", f"é{SECRET}🚀")
 WRITTEN_FORMS = {
     "alone": SECRET,
     "in JSON": json.dumps({"a": SECRET}),
@@ -87,3 +88,14 @@ def test_redacting_again_changes_nothing(text: str):
 )
 def test_text_of_anchors_is_searched_with_bounded_work(text: str):
     assert len(redact(text * 20_000)) > 0
+
+
+@given(st.lists(st.sampled_from([*MASKED_TEXTS, "naïve 🚀", '"', "\\"])))
+def test_a_mask_keeps_the_length_and_the_json(texts: list[str]):
+    data = json.dumps(texts).encode()
+
+    masked = Redactor(b"key").mask(data)
+
+    assert len(masked) == len(data)
+    assert len(json.loads(masked)) == len(texts)
+    assert Redactor(b"key").mask(masked) == masked

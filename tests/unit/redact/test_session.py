@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from msgspec import structs
 
+from leslied.model.failure import Failure
+from leslied.model.record import SessionKey
 from leslied.redact import Redactor
 from leslied.redact.session import (
     iter_entry_texts,
     iter_summary_texts,
     redact_entry,
+    redact_key,
     redact_summary,
+    redact_value,
 )
 from tests.support.records import make_call
 from tests.support.units import make_placed, make_summary
@@ -22,7 +27,13 @@ redact = Redactor(b"key").redact
 
 
 @pytest.mark.threat("S1", "S3")
-@pytest.mark.parametrize("field", ["content", "tool_name", "tool_call_id", "model"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("content", "tool_name", "tool_call_id", "model"),
+        *("native_id", "message_id", "parent_id"),
+    ],
+)
 def test_secrets_in_all_fields_of_a_record_are_redacted(field: str):
     record = structs.replace(make_call("Bash", "c1"), **{field: SECRET})
 
@@ -32,11 +43,33 @@ def test_secrets_in_all_fields_of_a_record_are_redacted(field: str):
 
 
 @pytest.mark.threat("S1", "S3")
-@pytest.mark.parametrize("field", ["title", "cwd", "model", "spawn_call_id"])
+@pytest.mark.parametrize(
+    "field", ["title", "cwd", "model", "spawn_call_id", "parent_agent", "folder"]
+)
 def test_secrets_in_all_fields_of_a_summary_are_redacted(field: str):
     redacted = redact_summary(make_summary(**{field: f"x {SECRET}"}), redact)
 
     assert SECRET not in getattr(redacted, field)
+
+
+def test_secrets_in_the_ids_of_a_session_are_redacted():
+    key = SessionKey("claude-code", f"x {SECRET}", f"subagent:{SECRET}")
+    summary = make_summary(key, stand_in=key)
+
+    redacted = redact_summary(summary, redact)
+
+    assert SECRET not in repr(redacted)
+    assert redacted.key == redacted.stand_in == redact_key(key, redact)
+
+
+def test_secrets_in_any_text_of_a_value_are_redacted():
+    failure = Failure("session", SECRET, SECRET, 1, datetime(2026, 11, 17, tzinfo=UTC))
+
+    redacted = redact_value([failure, {SECRET: (SECRET, 1, None)}], redact)
+
+    assert SECRET not in repr(redacted)
+    assert isinstance(redacted[0], Failure)
+    assert redacted[0].retry_at == failure.retry_at
 
 
 @pytest.mark.threat("S4")

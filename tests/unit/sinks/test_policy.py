@@ -52,6 +52,19 @@ def test_other_folders_go_to_the_central_tree(policy: OutputPolicy, name: str):
     assert REFUSED[name] in chosen.reason
 
 
+@pytest.mark.threat("S3")
+def test_the_name_of_a_central_folder_has_no_secret(policy: OutputPolicy):
+    redacting = replace(policy, redact=lambda text: text.replace("hunter2", "*"))
+
+    chosen = redacting.choose_central("/home/dev/app hunter2").folder
+
+    assert "hunter2" not in chosen.name
+    assert (
+        chosen.name[-8:]
+        == policy.choose_central("/home/dev/app hunter2").folder.name[-8:]
+    )
+
+
 @pytest.mark.threat("P1")
 def test_the_home_folder_itself_is_not_a_project(policy: OutputPolicy):
     (policy.home / ".git").mkdir()

@@ -1,0 +1,119 @@
+"""The log, and reports of crashes, contain no secrets and no control characters."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from leslied.log import make_logger, report_crashes
+from leslied.redact import Redactor
+from tests.support.queries import SECRET
+
+pytestmark = pytest.mark.threat("S3", "R1")
+HOSTILE = f"\x1b[31m\u202e{SECRET}\n2026-11-17 [info] forged"
+redact = Redactor(b"k" * 32).redact
+
+
+@pytest.fixture
+def crash_reports() -> Iterator[None]:
+    """Report crashes without secrets, and restore the hooks afterwards."""
+    saved = sys.excepthook, threading.excepthook, warnings.showwarning
+    report_crashes(lambda: redact)
+    yield
+    sys.excepthook, threading.excepthook, warnings.showwarning = saved
+
+
+def raise_error() -> None:
+    raise ValueError(HOSTILE)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"path": HOSTILE},
+        {HOSTILE: 1},
+        {"paths": [HOSTILE]},
+        {"counts": {HOSTILE: HOSTILE}},
+    ],
+)
+def test_every_text_of_an_event_is_inert(
+    capsys: pytest.CaptureFixture[str], fields: dict[str, Any], *, as_json: bool
+):
+    make_logger(redact, as_json=as_json).warning("source.error", **fields)
+
+    text = capsys.readouterr().err
+    assert SECRET not in text
+    assert text.count("\n") == 1
+    assert text[:-1].isprintable()
+
+
+def test_numbers_stay_numbers(capsys: pytest.CaptureFixture[str]):
+    make_logger(redact, as_json=True).info("ingest.scan", entries=3)
+
+    assert json.loads(capsys.readouterr().err)["entries"] == 3
+
+
+def test_a_logged_exception_is_inert(capsys: pytest.CaptureFixture[str]):
+    log = make_logger(redact, as_json=True)
+    try:
+        raise_error()
+    except ValueError:
+        log.exception("daemon.retry")
+
+    text = capsys.readouterr().err
+    assert "raise_error" in text
+    assert SECRET not in text
+    assert text[:-1].isprintable()
+
+
+def crash_in_a_thread() -> None:
+    thread = threading.Thread(target=raise_error)
+    thread.start()
+    thread.join()
+
+
+def crash() -> None:
+    try:
+        raise_error()
+    except ValueError as error:
+        sys.excepthook(ValueError, error, error.__traceback__)
+
+
+def warn() -> None:
+    warnings.showwarning(UserWarning(HOSTILE), UserWarning, "code.py", 1)
+
+
+@pytest.mark.usefixtures("crash_reports")
+@pytest.mark.parametrize("fail", [crash, crash_in_a_thread, warn])
+def test_an_unexpected_error_is_reported_without_secrets(
+    capsys: pytest.CaptureFixture[str], fail: Callable[[], None]
+):
+    fail()
+
+    text = capsys.readouterr().err
+    assert "[REDACTED:github:" in text
+    assert SECRET not in text
+    assert text.replace("\n", "").isprintable()
+    assert "\n2026" not in text
+
+
+def test_a_crash_of_redaction_is_reported_without_the_message(
+    capsys: pytest.CaptureFixture[str], crash_reports: None
+):
+    def fail() -> Callable[[str], str]:
+        raise ValueError(SECRET)
+
+    report_crashes(fail)
+
+    crash()
+
+    text = capsys.readouterr().err
+    assert "ValueError" in text
+    assert SECRET not in text
