@@ -11,16 +11,16 @@ import errno
 import os
 import secrets
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied import fs
 from leslied.errors import UserError
 from leslied.failpoints import failpoint
+from leslied.folders import open_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MAX_BYTES = 4 * 2**20
@@ -39,9 +39,9 @@ class FileSnapshot:
 
 def read_snapshot(folder: Path, name: str) -> FileSnapshot:
     """Read `folder/name`; raise UserError for a link or an unsuitable file."""
-    with _open_folder(folder) as folder_fd:
+    with open_folder(folder) as opened:
         try:
-            file_fd = os.open(name, fs.READ_FLAGS, dir_fd=folder_fd)
+            file_fd = os.open(name, fs.READ_FLAGS, dir_fd=opened.fd)
         except FileNotFoundError:
             return FileSnapshot(folder=folder, name=name)
         except OSError as error:
@@ -64,13 +64,13 @@ def replace_file(snapshot: FileSnapshot, data: bytes | None) -> None:
 
     Raise UserError if the file changed since the snapshot was taken.
     """
-    with _open_folder(snapshot.folder) as folder_fd:
+    with open_folder(snapshot.folder) as opened:
         if data is None:
-            _check_unchanged(folder_fd, snapshot)
-            os.unlink(snapshot.name, dir_fd=folder_fd)
-            os.fsync(folder_fd)
+            _check_unchanged(opened.fd, snapshot)
+            os.unlink(snapshot.name, dir_fd=opened.fd)
+            os.fsync(opened.fd)
         else:
-            _replace(folder_fd, snapshot, data)
+            _replace(opened.fd, snapshot, data)
 
 
 def _replace(folder_fd: int, snapshot: FileSnapshot, data: bytes) -> None:
@@ -154,12 +154,3 @@ def _check_suitable(name: str, status: os.stat_result) -> None:
             f"{name} has {status.st_size} bytes, too many for an instructions file.",
             "Check its content.",
         )
-
-
-@contextmanager
-def _open_folder(folder: Path) -> Iterator[int]:
-    folder_fd = os.open(folder, fs.FOLDER_FLAGS)
-    try:
-        yield folder_fd
-    finally:
-        os.close(folder_fd)

@@ -11,12 +11,13 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
+from leslied.folders import MAX_READ_BYTES
 from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
-    MAX_READ_BYTES,
+    has_entry,
     make_folder,
-    merge_folder,
+    open_output,
     read_file,
     remove_central_thread,
     remove_file,
@@ -33,9 +34,10 @@ __all__ = [
     "OutputRoot",
     "Sink",
     "find_project",
+    "has_entry",
     "load_sinks",
     "make_folder",
-    "merge_folder",
+    "open_output",
     "read_file",
     "remove_central_thread",
     "remove_file",

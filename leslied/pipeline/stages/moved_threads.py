@@ -84,8 +84,7 @@ class MovedThreads(Stage):
         RelationsFile(
             base=base,
             clock=self.clock,
-            read=sinks.read_file,
-            write=sinks.write_file,
+            open_folder=sinks.open_output,
             retry_delays=(),
         ).update(lambda data, _: remove_thread(data, thread_id))
 
@@ -96,6 +95,6 @@ class MovedThreads(Stage):
         new_base, name = Path(session.folder), assets_file(old.thread_id)
         data = sinks.read_file(base, name) or b""
         is_usable = 0 < len(data) <= sinks.MAX_READ_BYTES
-        if is_usable and sinks.read_file(new_base, name) is None:
+        if is_usable and not sinks.has_entry(new_base, name):
             with suppress(SinkError):
                 sinks.write_file(new_base, name, data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -249,8 +250,7 @@ class RelationsSync(Stage):
         return RelationsFile(
             base=base,
             clock=self.clock,
-            read=sinks.read_file,
-            write=sinks.write_file,
+            open_folder=sinks.open_output,
             retry_delays=self.retry_delays,
         )
 
@@ -302,9 +302,11 @@ class RelationsSync(Stage):
             return
         except SinkError:
             pass  # Move the files even if the relations file cannot be written.
-        for name in move.files:
-            sinks.remove_file(base, name)
-        sinks.merge_folder(base, thread_folder(move.old_id), thread_folder(move.new_id))
+        old_folder, new_folder = map(thread_folder, (move.old_id, move.new_id))
+        with suppress(SinkError), sinks.open_output(base) as output:
+            for name in move.files:
+                output.remove_file(name)
+            output.merge_folder(old_folder, new_folder)
         with self.store.relations() as ledger:
             ledger.mark_moved(move.key)
             ledger.mark_due([move.key])
@@ -347,7 +349,7 @@ def _plan_file_moves(
         _, name = split_thread_path(old)
         stem = f"{thread_folder(new_id)}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
-        while new in new_paths or sinks.read_file(base, new) is not None:
+        while new in new_paths or sinks.has_entry(base, new):
             number += 1
             new = f"{stem}-{number}.txt"
         new_paths.add(new)
