@@ -51,9 +51,8 @@ class Folder:
 
         Raise SinkError if that fails.
         """
-        folder, _, file = name.rpartition("/")
         with (
-            self.open_subfolder(folder, create=True) as fd,
+            self._open_parent(name, create=True) as (fd, file),
             fs.AtomicFile(file, dir_fd=fd, temporary=_TEMPORARY_NAME) as new_file,
         ):
             for start in range(0, len(data), _CHUNK_BYTES):
@@ -67,10 +66,9 @@ class Folder:
 
         Return one byte more than `MAX_READ_BYTES` of a file that is larger.
         """
-        folder, _, file = name.rpartition("/")
         try:
             with (
-                self.open_subfolder(folder) as fd,
+                self._open_parent(name) as (fd, file),
                 os.fdopen(os.open(file, fs.READ_FLAGS, dir_fd=fd), "rb") as stream,
             ):
                 if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -81,9 +79,8 @@ class Folder:
 
     def has_entry(self, name: str) -> bool:
         """Return whether there is a file, folder or link with this name."""
-        folder, _, file = name.rpartition("/")
         try:
-            with self.open_subfolder(folder) as fd:
+            with self._open_parent(name) as (fd, file):
                 os.stat(file, dir_fd=fd, follow_symlinks=False)
         except SinkError:
             return False
@@ -91,8 +88,7 @@ class Folder:
 
     def remove_file(self, name: str) -> None:
         """Delete the file; do nothing if it cannot be deleted."""
-        folder, _, file = name.rpartition("/")
-        with suppress(SinkError), self.open_subfolder(folder) as fd:
+        with suppress(SinkError), self._open_parent(name) as (fd, file):
             os.unlink(file, dir_fd=fd)
 
     def merge_folder(self, old: str, new: str) -> None:
@@ -100,15 +96,26 @@ class Folder:
 
         Files that exist in both folders stay where they are. Errors are ignored.
         """
-        parent, _, name = old.rpartition("/")
         with suppress(SinkError):
             with (
                 self.open_subfolder(old) as source_fd,
                 self.open_subfolder(new, create=True) as target_fd,
             ):
                 _merge_contents(source_fd, target_fd)
-            with self.open_subfolder(parent) as fd:
+            with self._open_parent(old) as (fd, name):
                 os.rmdir(name, dir_fd=fd)
+
+    @contextmanager
+    def _open_parent(
+        self, name: str, *, create: bool = False
+    ) -> Iterator[tuple[int, str]]:
+        """Yield a descriptor of the folder that holds a file, and the file's name."""
+        folder, slash, file = name.rpartition("/")
+        if not folder and slash:
+            raise SinkError(f"{name} is not a path below {self.path}.")
+        _check_name(file, self.path / name)
+        with self.open_subfolder(folder, create=create) as fd:
+            yield fd, file
 
     @contextmanager
     def open_subfolder(self, name: str, *, create: bool = False) -> Iterator[int]:
@@ -120,6 +127,7 @@ class Folder:
         try:
             fd = os.dup(self.fd)
             for part in name.split("/") if name else ():
+                _check_name(part, self.path / name)
                 if create:
                     _make_folder(fd, part)
                 fd = _enter(fd, part, fs.FOLDER_FLAGS, self.path / name)
@@ -197,6 +205,7 @@ def _walk(path: Path, trusted: Path) -> int:
         names = path.relative_to(trusted).parts
         fd = os.open(trusted, _TRUSTED_FLAGS)
         for name in names:
+            _check_name(name, path)
             fd = _enter(fd, name, fs.PASSED_FOLDER_FLAGS, path)
         return os.open(".", fs.FOLDER_FLAGS, dir_fd=fd)
     except (OSError, ValueError) as error:
@@ -206,13 +215,17 @@ def _walk(path: Path, trusted: Path) -> int:
             os.close(fd)
 
 
+def _check_name(name: str, path: Path) -> None:
+    """Raise SinkError if the name, a part of the path, is not that of an entry."""
+    if name in ("", ".", ".."):
+        raise SinkError(f"{path} is not a valid path: it contains {name!r}.")
+
+
 def _enter(fd: int, name: str, flags: int, path: Path) -> int:
     """Open a folder in the folder `fd`, which is closed unless that fails.
 
     `path` is for messages.
     """
-    if name in ("", ".", ".."):
-        raise SinkError(f"{path} is not a valid path: it contains {name!r}.")
     try:
         child_fd = os.open(name, flags, dir_fd=fd)
     except OSError as error:
