@@ -119,8 +119,13 @@ class AtomicFile:
 
 
 def open_below(fd: int, path: str, flags: int) -> int:
-    """Return a descriptor of a path below the folder `fd`; follow no links."""
+    """Return a descriptor of a path below the folder `fd`; follow no links.
+
+    Raise OSError if that fails, or if the path may lead out of the folder.
+    """
     *folders, name = path.split("/")
+    if not {"", ".", ".."}.isdisjoint((*folders, name)):
+        raise FileNotFoundError(2, "not a path below the folder", path)
     parent_fd = os.dup(fd)
     try:
         for folder in folders:

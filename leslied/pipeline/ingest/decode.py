@@ -133,7 +133,7 @@ class Decoder:
         if "spill" not in record.metadata:
             return record
         path = self._adapter.find_spill_file(record, entry.source)
-        text = tail.read_spill(path, self._limits) if path else ""
+        text = tail.read_spill(path, entry.source.root, self._limits) if path else ""
         return structs.replace(record, spilled=text) if text else record
 
     def _reject(self, offset: int, data: bytes, reason: str) -> None:
