@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,14 @@ _JOINERS = "\u200c\u200d"
 """Characters that are part of words in some scripts, between other characters."""
 _SEPARATORS = "-" + _JOINERS
 """Characters that a slug neither starts nor ends with."""
+_JOINING_LETTERS = "\u0620-\u0dff\u0f00-\u109f\u1780-\u17ff\u1820-\u18aa\ua840-\ua9df"
+"""Letters and marks of Arabic, Indic and related scripts, which use joiners."""
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0"
+    "\U000e0100-\U000e01ef]"
+    rf"|\ufe0f(?!\u20e3)|(?<![{_JOINING_LETTERS}])[{_JOINERS}]"
+)
+"""Letters and marks without a glyph, by which two names could look the same."""
 _MAX_EXAMINED_CHARACTERS = 2000
 """Start of the prompt from which the slug is made; a prompt may be megabytes long."""
 
@@ -35,7 +44,8 @@ def make_file_name(started_at: datetime, prompt: str, number: int = 1) -> str:
 def make_slug(text: str) -> str:
     """Return the start of the text with `-` for all but letters, digits and marks."""
     clusters: list[str] = []
-    start = unicodedata.normalize("NFC", text[:_MAX_EXAMINED_CHARACTERS])
+    visible = _INVISIBLE.sub("", text[:_MAX_EXAMINED_CHARACTERS])
+    start = unicodedata.normalize("NFC", visible)
     for cluster in iter_graphemes(start):
         if all(map(_is_allowed, cluster)):
             clusters.append(cluster)

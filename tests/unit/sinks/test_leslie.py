@@ -396,6 +396,7 @@ def test_a_long_answer_of_lines_that_must_be_escaped_fits_the_file():
         ("step 1️⃣", "step-1️⃣"),
         ("क्\u200dष می\u200cخواهم", "क्\u200dष-می\u200cخواهم"),
         ("\u200da\u200d", "a"),
+        ("fi\u200dx \u3164lo\U000e0100gin\ufe0f", "fix-login"),
     ],
 )
 def test_a_slug_keeps_letters_of_any_script(prompt: str, slug: str):
