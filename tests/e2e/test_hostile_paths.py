@@ -115,6 +115,21 @@ def test_no_hostile_folder_makes_leslied_write_elsewhere(
     print(f"{len(folders)} folders, {len(recorder.written)} paths written, 0 outside")
 
 
+def test_the_data_folder_may_be_a_link_of_the_user(
+    claude: ClaudeHome, home: Path, tmp_path: Path
+):
+    (tmp_path / "disk").mkdir()
+    (home / ".local").mkdir()
+    (home / ".local" / "share").symlink_to(tmp_path / "disk")
+    write_sessions(claude, [str(home)])
+
+    result = LesliedRunner(home)("sync", "--stop-all")
+
+    assert result.code == 0
+    assert list((tmp_path / "disk").glob("leslied/central/*/.leslie/INDEX.md"))
+    assert list((tmp_path / "disk").glob("leslied/central/*/.leslie/**/*.txt"))
+
+
 @pytest.mark.threat("P1", "P2", "P6")
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_no_system_call_writes_elsewhere(

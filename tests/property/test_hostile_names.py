@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def find_fault(name: str) -> str:
         return "form"
     if len(os.fsencode(name)) > 255 or not unicodedata.is_normalized("NFC", name):
         return "length or form"
-    for before, character in zip(name, name[1:], strict=False):
+    for before, character in pairwise(name):
         is_visible = unicodedata.category(character)[0] in "LNM" or character in "-_."
         # Words of these scripts need joiners.
         is_joiner = character in "\u200c\u200d" and "\u0620" <= before <= "\ua9df"

@@ -10,6 +10,7 @@ import pytest
 from leslied import folders
 from leslied.errors import SinkError
 from leslied.folders import LinkInPathError, open_folder, trust_folder
+from tests.support.path_recorder import PathRecorder
 from tests.support.waiting import MAX_WAIT_SECONDS
 
 FILE = ".leslie/threads/thread-1/plan.md"
@@ -184,6 +185,16 @@ def test_a_name_that_is_taken_by_anything_counts_as_taken(base: Path):
         taken = [folder.has_entry(name) for name in ("pipe", "link", "none", "no/x")]
 
     assert taken == [True, True, False, False]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_the_path_of_a_folder_is_walked_once_for_all_its_files(base: Path):
+    with open_folder(base) as folder, PathRecorder() as recorder:
+        for number in range(10):
+            folder.write_file(f".leslie/threads/t/.meta/transcripts/{number}", b"")
+
+    # The five folders below the base, and the file.
+    assert recorder.opens == 10 * 6
 
 
 def test_every_descriptor_is_closed_after_errors_too(base: Path, tmp_path: Path):

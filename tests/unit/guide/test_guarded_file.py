@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied.errors import UserError
+from leslied.errors import SinkError, UserError
 from leslied.guide import guarded_file, read_snapshot, replace_file
 
 NAME = "AGENTS.md"
@@ -77,6 +77,21 @@ def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
         read_snapshot(file.parent, NAME)
 
     assert target.read_bytes() == b"precious"
+
+
+@pytest.mark.threat("P2", "P6")
+def test_a_folder_that_is_swapped_for_a_link_after_reading_is_refused(
+    file: Path, tmp_path: Path
+):
+    (tmp_path / "victim").mkdir()
+    snapshot = read_snapshot(file.parent, NAME)
+    file.parent.rename(tmp_path / "moved")
+    file.parent.symlink_to(tmp_path / "victim")
+
+    with pytest.raises(SinkError, match="symbolic link"):
+        replace_file(snapshot, b"new")
+
+    assert list((tmp_path / "victim").iterdir()) == []
 
 
 def test_the_hint_suggests_a_link_target_in_the_same_folder(file: Path):
