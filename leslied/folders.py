@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from leslied.failpoints import failpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 MAX_READ_BYTES = 16 * 1024 * 1024
 """Largest file that is read from a project, which may bring files of any size."""
@@ -123,15 +124,15 @@ class Folder:
 
         An OSError, also one in the `with` block, is raised as a SinkError.
         """
-        fd = -1
+        fd, path = -1, self.path / name
         try:
             fd = os.dup(self.fd)
             for part in name.split("/") if name else ():
-                _check_name(part, self.path / name)
+                _check_name(part, path)
                 if create:
                     _make_folder(fd, part)
-                fd = _enter(fd, part, fs.FOLDER_FLAGS, self.path / name)
-                _check_owner(self.path / name, fd, self.owner)
+                fd = _enter(fd, part, fs.FOLDER_FLAGS, path)
+                _check_owner(path, fd, self.owner)
             yield fd
         except (OSError, ValueError) as error:
             raise SinkError(
@@ -167,6 +168,16 @@ def open_folder(path: Path, *, owner: int | None = None) -> Iterator[Folder]:
         yield Folder(path, fd, owner)
     finally:
         os.close(fd)
+
+
+def open_output(base: Path | Folder) -> AbstractContextManager[Folder]:
+    """Hold open the folder that holds `.leslie`, unless it already is.
+
+    Raise SinkError if it cannot be opened, or belongs to others in any way.
+    """
+    if isinstance(base, Folder):
+        return nullcontext(base)
+    return open_folder(base, owner=os.getuid())
 
 
 @contextmanager

@@ -11,13 +11,13 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
-from leslied.folders import MAX_READ_BYTES
+from leslied.folders import MAX_READ_BYTES, open_output
 from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
     has_entry,
     make_folder,
-    open_output,
+    merge_folder,
     read_file,
     remove_central_thread,
     remove_file,
@@ -37,6 +37,7 @@ __all__ = [
     "has_entry",
     "load_sinks",
     "make_folder",
+    "merge_folder",
     "open_output",
     "read_file",
     "remove_central_thread",

@@ -1,15 +1,18 @@
-"""Writing and removing files below an output folder, which `folders` holds open."""
+"""Writing and removing files below an output folder.
+
+`base` is the folder that holds `.leslie`. For several files, pass the result of
+`open_output` instead of its path, so that the path is walked only once.
+"""
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leslied import fs
 from leslied.errors import SinkError
-from leslied.folders import Folder, open_folder
+from leslied.folders import open_output
 from leslied.layout import (
     GITIGNORE_FILE,
     INDEX_FILE,
@@ -22,9 +25,9 @@ from leslied.layout import (
 )
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from leslied.folders import Folder
     from leslied.model.output import Artifact
 
 _CENTRAL_FILES = (
@@ -37,25 +40,18 @@ _CENTRAL_FILES = (
 """Files in a folder of the central tree that list its threads."""
 
 
-def open_output(base: Path) -> AbstractContextManager[Folder]:
-    """Hold open the folder that holds `.leslie`.
-
-    Raise SinkError if it cannot be opened, or belongs to others in any way.
-    """
-    return open_folder(base, owner=os.getuid())
-
-
-def write_file(base: Path, name: str, data: bytes) -> None:
+def write_file(base: Path | Folder, name: str, data: bytes) -> None:
     """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist."""
     with open_output(base) as folder:
         folder.write_file(name, data)
 
 
-def write_artifact(folder: Folder, artifact: Artifact) -> None:
-    """Write the artifact below the folder and remove the files that it replaces."""
-    folder.write_file(artifact.path, artifact.body)
-    for name in artifact.replaces:
-        folder.remove_file(name)
+def write_artifact(base: Path | Folder, artifact: Artifact) -> None:
+    """Write the artifact below `base` and remove the files that it replaces."""
+    with open_output(base) as folder:
+        write_file(folder, artifact.path, artifact.body)
+        for name in artifact.replaces:
+            folder.remove_file(name)
 
 
 def make_folder(path: Path) -> None:
@@ -69,7 +65,7 @@ def make_folder(path: Path) -> None:
         raise SinkError(f"{path} cannot be created: {error.strerror}") from error
 
 
-def read_file(base: Path, name: str) -> bytes | None:
+def read_file(base: Path | Folder, name: str) -> bytes | None:
     """Return the bytes of `base/name`, or None if it cannot be read.
 
     Return one byte more than `MAX_READ_BYTES` of a file that is larger.
@@ -81,7 +77,7 @@ def read_file(base: Path, name: str) -> bytes | None:
         return None
 
 
-def has_entry(base: Path, name: str) -> bool:
+def has_entry(base: Path | Folder, name: str) -> bool:
     """Return whether there is a file, folder or link `base/name`."""
     try:
         with open_output(base) as folder:
@@ -90,10 +86,19 @@ def has_entry(base: Path, name: str) -> bool:
         return False
 
 
-def remove_file(base: Path, name: str) -> None:
+def remove_file(base: Path | Folder, name: str) -> None:
     """Delete `base/name`; do nothing if it cannot be deleted."""
     with suppress(SinkError), open_output(base) as folder:
         folder.remove_file(name)
+
+
+def merge_folder(base: Path | Folder, old: str, new: str) -> None:
+    """Move the contents of `base/old` to `base/new`; remove `base/old` if then empty.
+
+    Files that exist in both folders stay in `base/old`. Errors are ignored.
+    """
+    with suppress(SinkError), open_output(base) as folder:
+        folder.merge_folder(old, new)
 
 
 def remove_central_thread(base: Path, thread_id: str) -> None:

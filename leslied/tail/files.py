@@ -59,9 +59,13 @@ def open_inside(
     Raise OSError if it cannot be opened or leads out of the root, and ValueError if
     its text is not that of a path below the root.
     """
+    # Faster than `relative_to`, and every read of a source passes here.
+    below, prefix = str(path), f"{root}/"
+    if not below.startswith(prefix):
+        raise ValueError(f"not below {root}")
     root_fd = os.open(root, PASSED_FOLDER_FLAGS & ~os.O_NOFOLLOW)
     try:
-        return open_below(root_fd, str(path.relative_to(root)), flags | os.O_NOFOLLOW)
+        return open_below(root_fd, below[len(prefix) :], flags | os.O_NOFOLLOW)
     except OSError as error:
         if not follow_links or error.errno not in _LINK_ERRORS:
             raise

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
+from leslied.folders import open_output
 from leslied.layout import (
     LESLIE_FOLDER,
     RELATIONS_BACKUP,
@@ -33,7 +34,6 @@ from leslied.threads.relations import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -57,8 +57,13 @@ class RelationsFile:
 
     base: Path
     clock: Clock
-    open_folder: Callable[[Path], AbstractContextManager[Folder]]
-    """Holds a project's folder open, or raises SinkError."""
+    read: Callable[[Folder, str], bytes | None]
+    """Return the bytes of a file below a folder, or None if it does not exist.
+
+    Of a large file, it may return only the first bytes, more than the largest allowed.
+    """
+    write: Callable[[Folder, str, bytes], None]
+    """Replace a file below a folder atomically."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
 
     def update(self, edit: Callable[[RelationsData, str], object]) -> RelationsUpdate:
@@ -69,7 +74,7 @@ class RelationsFile:
         file cannot be read or written.
         """
         with (
-            self.open_folder(self.base) as folder,
+            open_output(self.base) as folder,
             folder.open_subfolder(LESLIE_FOLDER) as leslie_fd,
             hold_lock(
                 leslie_fd, RELATIONS_LOCK_NAME, self.clock, self.retry_delays
@@ -84,10 +89,10 @@ class RelationsFile:
             data["metadata"]["thread_count"] = len(data["threads"])
             text = self._encode(data)
             if valid_text is not None:
-                folder.write_file(RELATIONS_BACKUP, valid_text)
+                self.write(folder, RELATIONS_BACKUP, valid_text)
             failpoint("relations.backup")
             lock.refresh()
-            folder.write_file(RELATIONS_FILE, text)
+            self.write(folder, RELATIONS_FILE, text)
             return RelationsUpdate(is_changed=True, stamp=self.stamp())
 
     def stamp(self) -> str:
@@ -104,7 +109,7 @@ class RelationsFile:
         The bytes are None if there is no file or it was restored from its backup.
         Raise SinkError if the file is too large; anyone may have put it there.
         """
-        text = folder.read_file(RELATIONS_FILE)
+        text = self.read(folder, RELATIONS_FILE)
         if text is None:
             return make_empty_relations(), None
         if len(text) > MAX_RELATIONS_BYTES:
@@ -123,7 +128,7 @@ class RelationsFile:
 
         `text` is the damaged file. Raise SinkError if the backup is damaged too.
         """
-        backup = folder.read_file(RELATIONS_BACKUP)
+        backup = self.read(folder, RELATIONS_BACKUP)
         try:
             data = parse_relations(backup or b"")
         except InvalidRelationsError as error:
@@ -132,8 +137,8 @@ class RelationsFile:
                 "and neither can its backup.",
                 "Repair the file or move it away.",
             ) from error
-        folder.write_file(RELATIONS_DAMAGED, text)
-        folder.write_file(RELATIONS_FILE, backup or b"")
+        self.write(folder, RELATIONS_DAMAGED, text)
+        self.write(folder, RELATIONS_FILE, backup or b"")
         return data
 
     def _encode(self, data: RelationsData) -> bytes:

@@ -275,8 +275,8 @@ class AssetIndex(Stage):
                 (INDEX_FILE, render_index(threads, total)),
                 (INDEX_PAGE, render_page(threads, options)),
             ):
-                if output.read_file(file) != data:
-                    output.write_file(file, data)
+                if sinks.read_file(output, file) != data:
+                    sinks.write_file(output, file, data)
                     report.files_written += 1
 
     def _compute_status(self, session: SessionSummary) -> Status:

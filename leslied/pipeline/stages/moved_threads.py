@@ -84,7 +84,8 @@ class MovedThreads(Stage):
         RelationsFile(
             base=base,
             clock=self.clock,
-            open_folder=sinks.open_output,
+            read=sinks.read_file,
+            write=sinks.write_file,
             retry_delays=(),
         ).update(lambda data, _: remove_thread(data, thread_id))
 

@@ -250,7 +250,8 @@ class RelationsSync(Stage):
         return RelationsFile(
             base=base,
             clock=self.clock,
-            open_folder=sinks.open_output,
+            read=sinks.read_file,
+            write=sinks.write_file,
             retry_delays=self.retry_delays,
         )
 
@@ -305,8 +306,8 @@ class RelationsSync(Stage):
         old_folder, new_folder = map(thread_folder, (move.old_id, move.new_id))
         with suppress(SinkError), sinks.open_output(base) as output:
             for name in move.files:
-                output.remove_file(name)
-            output.merge_folder(old_folder, new_folder)
+                sinks.remove_file(output, name)
+            sinks.merge_folder(output, old_folder, new_folder)
         with self.store.relations() as ledger:
             ledger.mark_moved(move.key)
             ledger.mark_due([move.key])

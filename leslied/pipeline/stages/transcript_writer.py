@@ -136,7 +136,7 @@ class TranscriptWriter:
                 digest = hashlib.sha256(artifact.body).digest()[:16]
                 if transcript.digest != digest:
                     output = output or stack.enter_context(self._open_output())
-                    output.write_file(transcript.file, artifact.body)
+                    sinks.write_file(output, transcript.file, artifact.body)
                     self.report.files_written += 1
                 newest = max(placed.read_order for placed in unit.entries)
                 self.current.append(replace(transcript, newest=newest, digest=digest))
@@ -193,10 +193,10 @@ class TranscriptWriter:
         return self.reserved[unit.summary.key, unit.number]
 
 
-def write_gitignore(output: Folder) -> None:
+def write_gitignore(base: Path | Folder) -> None:
     """Create the folder's `.gitignore` if missing; raise SinkError if that fails."""
-    if output.read_file(GITIGNORE_FILE) is None:
-        output.write_file(GITIGNORE_FILE, GITIGNORE_TEXT.encode())
+    if sinks.read_file(base, GITIGNORE_FILE) is None:
+        sinks.write_file(base, GITIGNORE_FILE, GITIGNORE_TEXT.encode())
 
 
 def _iter_units(units: Iterable[Unit]) -> Iterator[Unit]:

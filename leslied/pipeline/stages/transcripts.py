@@ -273,8 +273,7 @@ class TranscriptStage(Stage):
             return
         # A thread must not be split between two folders, so test the new one first.
         with suppress(SinkError):
-            with sinks.open_output(location.folder) as output:
-                write_gitignore(output)
+            write_gitignore(location.folder)
             ledger.change_folder(main.key, os.fsencode(location.folder))
             report.moved_threads[main.thread_id] = str(location.folder)
 

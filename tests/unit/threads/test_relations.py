@@ -109,7 +109,8 @@ def file(base: Path, sleepless: SleeplessClock) -> RelationsFile:
     return RelationsFile(
         base=base,
         clock=sleepless,
-        open_folder=sinks.open_output,
+        read=sinks.read_file,
+        write=sinks.write_file,
     )
 
 
@@ -458,7 +459,7 @@ def test_a_crash_between_backup_and_file_loses_nothing(base: Path, file: Relatio
         "from leslied.clock import SystemClock\n"
         "from leslied.threads.relations_file import RelationsFile\n"
         "f = RelationsFile(base=Path(sys.argv[1]), clock=SystemClock(),\n"
-        "    open_folder=sinks.open_output)\n"
+        "    read=sinks.read_file, write=sinks.write_file)\n"
         "f.update(lambda d, now: d['metadata'].update(x=1))\n"
     )
     environ = {**os.environ, "LESLIED_CRASH_AT": "relations.backup"}
@@ -583,7 +584,9 @@ def test_an_update_that_lost_the_lock_does_not_write(base: Path, file: Relations
 
 
 def test_an_update_fails_if_there_is_no_leslie_folder(tmp_path: Path, clock: FakeClock):
-    file = RelationsFile(base=tmp_path, clock=clock, open_folder=sinks.open_output)
+    file = RelationsFile(
+        base=tmp_path, clock=clock, read=sinks.read_file, write=sinks.write_file
+    )
 
     with pytest.raises(SinkError):
         save_threads(file, "thread-a")
