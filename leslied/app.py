@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
+from leslied.folders import trust_folder
 from leslied.paths import (
     PLATFORM,
     AppPaths,
@@ -238,4 +239,5 @@ def get_app(ctx: click.Context) -> App:
     """Return the app of the running command, honouring `--config`."""
     environ = read_environ()
     paths = get_paths(environ, ctx.find_root().obj)
+    trust_folder(paths.central_dir)
     return App(environ, paths, SystemClock())

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags to open a folder, but not through a symbolic link."""
+PASSED_FOLDER_FLAGS = FOLDER_FLAGS | getattr(os, "O_PATH", 0)
+"""Flags to open a folder on the way to another; it need not be readable."""
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags to open an untrusted file: no symbolic links, and a pipe does not block."""
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -114,6 +116,25 @@ class AtomicFile:
             os.unlink(self._temporary, dir_fd=self._dir_fd)
         except FileNotFoundError:
             return
+
+
+def open_below(fd: int, path: str, flags: int) -> int:
+    """Return a descriptor of a path below the folder `fd`; follow no links.
+
+    Raise OSError if that fails, or if the path may lead out of the folder.
+    """
+    *folders, name = path.split("/")
+    if not {"", ".", ".."}.isdisjoint((*folders, name)):
+        raise FileNotFoundError(2, "not a path below the folder", path)
+    parent_fd = os.dup(fd)
+    try:
+        for folder in folders:
+            child_fd = os.open(folder, PASSED_FOLDER_FLAGS, dir_fd=parent_fd)
+            os.close(parent_fd)
+            parent_fd = child_fd
+        return os.open(name, flags, dir_fd=parent_fd)
+    finally:
+        os.close(parent_fd)
 
 
 def replace_file(path: Path | str, data: bytes) -> None:

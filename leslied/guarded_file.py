@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied import fs
-from leslied.errors import UserError
+from leslied.errors import SinkError, UserError
 from leslied.failpoints import failpoint
+from leslied.folders import LinkInPathError, open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
 
 MAX_BYTES = 4 * 2**20
 _CHUNK_BYTES = 4096
@@ -170,12 +170,13 @@ def _check_suitable(name: str, status: os.stat_result) -> None:
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
     try:
-        folder_fd = os.open(folder, fs.FOLDER_FLAGS)
-    except OSError as error:
+        with open_folder(folder) as opened:
+            yield opened.fd
+    except LinkInPathError as error:
         if folder.is_symlink():
             raise LinkError(folder) from error
         raise
-    try:
-        yield folder_fd
-    finally:
-        os.close(folder_fd)
+    except SinkError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise error.__cause__ from None
+        raise

@@ -340,9 +340,10 @@ def make_folder(path: Path) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Replace a file that the user named; its folder must exist."""
-    from leslied import sinks  # noqa: PLC0415 - not always needed
+    from leslied.folders import open_named_folder  # noqa: PLC0415
 
-    sinks.write_file(path.parent.resolve(), path.name, data)
+    with open_named_folder(path.parent) as folder:
+        folder.write_file(path.name, data)
 
 
 def plan_secrets_clean(app: App) -> SecretFiles:
@@ -383,8 +384,10 @@ def write_artifacts(
 ) -> Iterator[tuple[Path, int]]:
     """Write the files of an export into a folder; yield their paths and sizes."""
     from leslied import sinks  # noqa: PLC0415 - not always needed
+    from leslied.folders import open_named_folder  # noqa: PLC0415
 
     sinks.make_folder(folder)
-    for artifact in artifacts:
-        sinks.write_artifact(folder, artifact)
-        yield folder / artifact.path, len(artifact.body)
+    with open_named_folder(folder) as output:
+        for artifact in artifacts:
+            sinks.write_artifact(output, artifact)
+            yield folder / artifact.path, len(artifact.body)

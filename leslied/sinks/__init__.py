@@ -11,11 +11,12 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
+from leslied.folders import MAX_READ_BYTES, open_output
 from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
-    MAX_READ_BYTES,
     exclude_from_git,
+    has_entry,
     list_files,
     make_folder,
     merge_folder,
@@ -37,10 +38,12 @@ __all__ = [
     "Sink",
     "exclude_from_git",
     "find_project",
+    "has_entry",
     "list_files",
     "load_sinks",
     "make_folder",
     "merge_folder",
+    "open_output",
     "read_file",
     "remove_central_thread",
     "remove_file",

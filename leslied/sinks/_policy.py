@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leslied.errors import SinkError
+from leslied.folders import LinkInPathError, find_fault, open_folder
 from leslied.model.project_markers import PROJECT_MARKERS
 from leslied.projects.git import find_top_level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+
+    from leslied.folders import Folder
 
 _SYSTEM_FOLDERS = re.compile(
     "/(bin|boot|dev|etc|lib|lib32|lib64|proc|root|run|sbin|sys|tmp|usr|var"
@@ -39,8 +42,8 @@ class OutputPolicy:
     home: Path
     central: Path
     """Top of the central tree, which has a folder for each project."""
-    agent_folders: tuple[Path, ...] = ()
-    """Folders in which agents store their own data; never written to."""
+    reserved_folders: tuple[Path, ...] = ()
+    """Folders in which agents and leslied store their own data."""
     user: int = 0
     """User id that must own a project."""
     is_central: bool = False
@@ -73,25 +76,25 @@ class OutputPolicy:
         if project is None:
             return "the folder is not in a project"
         try:
-            real = project.resolve(strict=True)
-            status = real.stat()
-        except OSError:
-            return "the folder does not exist or cannot be read"
-        home = self.home.resolve()
-        if real in (Path("/"), home):
-            return "the home folder and the root folder are not projects"
-        if real != project or not real.is_relative_to("/"):
+            with open_folder(project) as folder:
+                return self._find_fault(folder)
+        except LinkInPathError:
             return "the path contains a symbolic link"
-        is_in_home = real.is_relative_to(home)
-        if not is_in_home and _SYSTEM_FOLDERS.fullmatch(str(real)):
+        except SinkError:
+            return "the folder does not exist or cannot be read"
+
+    def _find_fault(self, project: Folder) -> str:
+        """Return what is wrong with an open folder, whose path contains no links."""
+        path, home = project.path, self.home.resolve()
+        if path in (Path("/"), home):
+            return "the home folder and the root folder are not projects"
+        if not path.is_relative_to(home) and _SYSTEM_FOLDERS.fullmatch(str(path)):
             return "a system or temporary folder"
-        if _is_below(real, map(str, self.agent_folders)):
-            return "an agent's own folder"
-        if status.st_uid != self.user:
-            return "not owned by you"
-        if status.st_mode & stat.S_IWOTH:
-            return "writable by everybody"
-        return "" if os.access(real, os.W_OK | os.X_OK) else "read-only"
+        if any(path.is_relative_to(folder) for folder in self.reserved_folders):
+            return "a folder of an agent or of leslied"
+        fault = find_fault(os.fstat(project.fd), self.user)
+        is_writable = os.access(".", os.W_OK | os.X_OK, dir_fd=project.fd)
+        return fault or ("" if is_writable else "read-only")
 
 
 def find_project(cwd: str) -> Path | None:
@@ -115,7 +118,3 @@ def _has_entry(folder: Path, name: str) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _is_below(path: Path, folders: Iterable[str]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders)

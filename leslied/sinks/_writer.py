@@ -1,19 +1,19 @@
-"""Atomic writing of files below an output folder.
+"""Writing and removing files below an output folder.
 
-Folders are opened by descriptor and never through a symbolic link. A file is replaced
-as a whole or not at all.
+`base` is the folder that holds `.leslie`. For several files, pass the result of
+`open_output` instead of its path, so that the path is walked only once.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leslied import fs
 from leslied.errors import SinkError
-from leslied.failpoints import failpoint
+from leslied.folders import open_output
 from leslied.layout import (
     GITIGNORE_FILE,
     GITIGNORE_TEXT,
@@ -28,16 +28,11 @@ from leslied.layout import (
 from leslied.projects.git_index import list_tracked_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from leslied.folders import Folder
     from leslied.model.output import Artifact
 
-_TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
-"""One name for all files of a folder, so that a crash leaves at most one behind."""
-MAX_READ_BYTES = 16 * 1024 * 1024
-"""Largest file that is read from a project, which may bring files of any size."""
-_CHUNK_BYTES = 4096
 _MAX_RULES_BYTES = 1_000_000
 """Largest `.gitignore` of a project that is extended."""
 _SHARED_RULES = (b"/index.json", b"/INDEX.md", b"/thread_relations.json*")
@@ -45,33 +40,39 @@ _CENTRAL_FILES = (*SHARED_FILES, GITIGNORE_FILE)
 """Files in a folder of the central tree that list its threads."""
 
 
-def write_file(base: Path, name: str, data: bytes) -> None:
+def write_file(base: Path | Folder, name: str, data: bytes) -> None:
     """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist.
 
     A file below `.leslie` is first excluded from Git. Raise SinkError if that or the
     writing fails.
     """
-    if name.startswith(f"{LESLIE_FOLDER}/"):
-        exclude_from_git(base, name)
-    _write_file(base, name, data)
+    with open_output(base) as folder:
+        if name.startswith(f"{LESLIE_FOLDER}/"):
+            exclude_from_git(folder, name)
+        folder.write_file(name, data)
 
 
-def exclude_from_git(base: Path, name: str = "") -> None:
+def exclude_from_git(base: Path | Folder, name: str = "") -> None:
     """Make sure that `git add` takes no file of leslied, such as `base/name`.
 
     The rules are checked at every write, because a checkout can replace them. A file
     that Git tracks is never changed: raise SinkError if `base/name` is one, or if a
     tracked `.gitignore` does not exclude it.
     """
-    is_shared = name in SHARED_FILES
-    rules = read_file(base, GITIGNORE_FILE) or b""
+    with open_output(base) as folder:
+        _exclude(folder, name)
+
+
+def _exclude(folder: Folder, name: str) -> None:
+    is_shared, base = name in SHARED_FILES, folder.path
+    rules = folder.read_file(GITIGNORE_FILE) or b""
     has_our_rules = _ends_with(rules, GITIGNORE_TEXT)
     if is_shared or not has_our_rules:
         tracked = list_tracked_files(base, LESLIE_FOLDER)
         if name in tracked:
             raise SinkError(f"{base / name} is tracked by Git, so it is not written.")
         if GITIGNORE_FILE not in tracked:
-            _add_git_rules(base, GITIGNORE_FILE, GITIGNORE_TEXT)
+            _add_git_rules(folder, GITIGNORE_FILE, GITIGNORE_TEXT)
         elif is_shared and not _excludes_shared_files(rules):
             raise SinkError(
                 f"Git tracks {base / GITIGNORE_FILE}, which does not exclude {name}, "
@@ -79,22 +80,24 @@ def exclude_from_git(base: Path, name: str = "") -> None:
             )
     thread_id, rest = split_thread_path(name)
     if rest.startswith(f"{META_FOLDER}/"):
-        _add_git_rules(base, meta_gitignore_file(thread_id), META_GITIGNORE_TEXT)
+        _add_git_rules(folder, meta_gitignore_file(thread_id), META_GITIGNORE_TEXT)
 
 
-def _add_git_rules(base: Path, name: str, text: str) -> None:
+def _add_git_rules(folder: Folder, name: str, text: str) -> None:
     """Append rules to a `.gitignore` unless it ends with them; the last ones decide."""
-    existing = read_file(base, name) or b""
+    existing = folder.read_file(name) or b""
     if _ends_with(existing, text):
         return
     if len(existing) > _MAX_RULES_BYTES:
-        raise SinkError(f"{base / name} is larger than {_MAX_RULES_BYTES} bytes.")
+        raise SinkError(
+            f"{folder.path / name} is larger than {_MAX_RULES_BYTES} bytes."
+        )
     rules = text.encode()
     if set(existing.split(b"\n")) <= set(rules.split(b"\n")):
         existing = b""  # An older version of leslied wrote it.
     elif not existing.endswith(b"\n"):
         existing += b"\n"
-    _write_file(base, name, existing + rules)
+    folder.write_file(name, existing + rules)
 
 
 def _ends_with(rules: bytes, text: str) -> bool:
@@ -109,17 +112,12 @@ def _excludes_shared_files(rules: bytes) -> bool:
     return set(_SHARED_RULES) <= set(lines)
 
 
-def _write_file(base: Path, name: str, data: bytes) -> None:
-    *folders, file = name.split("/")
-    with _open_folder(base, folders) as fd:
-        _replace_file(fd, file, data)
-
-
-def write_artifact(base: Path, artifact: Artifact) -> None:
+def write_artifact(base: Path | Folder, artifact: Artifact) -> None:
     """Write the artifact below `base` and remove the files that it replaces."""
-    write_file(base, artifact.path, artifact.body)
-    for name in artifact.replaces:
-        remove_file(base, name)
+    with open_output(base) as folder:
+        write_file(folder, artifact.path, artifact.body)
+        for name in artifact.replaces:
+            folder.remove_file(name)
 
 
 def make_folder(path: Path) -> None:
@@ -133,40 +131,51 @@ def make_folder(path: Path) -> None:
         raise SinkError(f"{path} cannot be created: {error.strerror}") from error
 
 
-def read_file(base: Path, name: str) -> bytes | None:
+def read_file(base: Path | Folder, name: str) -> bytes | None:
     """Return the bytes of `base/name`, or None if it cannot be read.
 
     Return one byte more than `MAX_READ_BYTES` of a file that is larger.
     """
-    *folders, file = name.split("/")
     try:
-        with _open_folder(base, folders, create=False) as fd:
-            file_fd = os.open(file, fs.READ_FLAGS, dir_fd=fd)
-            with os.fdopen(file_fd, "rb") as stream:
-                return stream.read(MAX_READ_BYTES + 1)
-    except (SinkError, FileNotFoundError):
+        with open_output(base) as folder:
+            return folder.read_file(name)
+    except SinkError:
         return None
 
 
-def remove_file(base: Path, name: str) -> None:
-    """Delete `base/name`; do nothing if it cannot be deleted."""
-    *folders, file = name.split("/")
+def has_entry(base: Path | Folder, name: str) -> bool:
+    """Return whether there is a file, folder or link `base/name`."""
     try:
-        with _open_folder(base, folders, create=False) as fd:
-            os.unlink(file, dir_fd=fd)
-    except (SinkError, FileNotFoundError):
-        return
+        with open_output(base) as folder:
+            return folder.has_entry(name)
+    except SinkError:
+        return False
 
 
-def list_files(base: Path, folder: str) -> list[str]:
-    """Return the paths of all files in `base/folder` and below, relative to `base`.
+def remove_file(base: Path | Folder, name: str) -> None:
+    """Delete `base/name`; do nothing if it cannot be deleted."""
+    with suppress(SinkError), open_output(base) as folder:
+        folder.remove_file(name)
+
+
+def merge_folder(base: Path | Folder, old: str, new: str) -> None:
+    """Move the contents of `base/old` to `base/new`; remove `base/old` if then empty.
+
+    Files that exist in both folders stay in `base/old`. Errors are ignored.
+    """
+    with suppress(SinkError), open_output(base) as folder:
+        folder.merge_folder(old, new)
+
+
+def list_files(base: Path | Folder, folder_name: str) -> list[str]:
+    """Return the paths of all files in `base/folder_name` and below, below `base`.
 
     Links are not followed. The list is empty if the folder cannot be read.
     """
     try:
-        with _open_folder(base, folder.split("/"), create=False) as fd:
+        with open_output(base) as folder, folder.open_subfolder(folder_name) as fd:
             return [
-                "/".join([folder, *parent.split("/")[1:], file])
+                "/".join([folder_name, *parent.split("/")[1:], file])
                 for parent, _, files, _ in os.fwalk(".", dir_fd=fd)
                 for file in files
             ]
@@ -174,11 +183,12 @@ def list_files(base: Path, folder: str) -> list[str]:
         return []
 
 
-def remove_thread(base: Path, thread_id: str) -> None:
+def remove_thread(base: Path | Folder, thread_id: str) -> None:
     """Delete what leslied wrote in a thread's folder, and the folder if then empty."""
     with (
         suppress(SinkError),
-        _open_folder(base, [*THREADS_FOLDER.split("/")], create=False) as fd,
+        open_output(base) as folder,
+        folder.open_subfolder(THREADS_FOLDER) as fd,
     ):
         thread_fd = os.open(thread_id, fs.FOLDER_FLAGS, dir_fd=fd)
         try:
@@ -203,86 +213,3 @@ def remove_central_thread(base: Path, thread_id: str) -> None:
             (base / name).unlink(missing_ok=True)
         (base / LESLIE_FOLDER).rmdir()
         base.rmdir()
-
-
-def merge_folder(base: Path, old: str, new: str) -> None:
-    """Move the contents of `base/old` to `base/new`; remove `base/old` if then empty.
-
-    Files that exist in both folders stay in `base/old`. Errors are ignored.
-    """
-    try:
-        with (
-            _open_folder(base, old.split("/"), create=False) as source_fd,
-            _open_folder(base, new.split("/")) as target_fd,
-        ):
-            _merge_contents(source_fd, target_fd)
-        *folders, name = old.split("/")
-        with _open_folder(base, folders, create=False) as fd:
-            os.rmdir(name, dir_fd=fd)
-    except SinkError:
-        return
-
-
-def _merge_contents(source_fd: int, target_fd: int) -> None:
-    """Move everything that the target lacks; merge folders that both have."""
-    for name in os.listdir(source_fd):
-        try:
-            os.stat(name, dir_fd=target_fd, follow_symlinks=False)
-        except FileNotFoundError:
-            os.rename(name, name, src_dir_fd=source_fd, dst_dir_fd=target_fd)
-            continue
-        with suppress(OSError):
-            child_fds = [
-                os.open(name, fs.FOLDER_FLAGS, dir_fd=fd)
-                for fd in (source_fd, target_fd)
-            ]
-            try:
-                _merge_contents(*child_fds)
-            finally:
-                for fd in child_fds:
-                    os.close(fd)
-            os.rmdir(name, dir_fd=source_fd)
-
-
-@contextmanager
-def _open_folder(
-    base: Path, folders: list[str], *, create: bool = True
-) -> Iterator[int]:
-    """Yield a descriptor of the folder below `base`; create missing folders if asked.
-
-    An OSError, also one in the `with` block, is raised as a SinkError.
-    """
-    try:
-        fd = os.open(base, fs.FOLDER_FLAGS)
-    except OSError as error:
-        raise SinkError(f"{base} cannot be opened: {error.strerror}") from error
-    try:
-        for folder in folders:
-            child = _open_child(fd, folder, create=create)
-            os.close(fd)
-            fd = child
-        yield fd
-    except OSError as error:
-        raise SinkError(f"{base} cannot be written: {error.strerror}") from error
-    finally:
-        os.close(fd)
-
-
-def _open_child(fd: int, folder: str, *, create: bool) -> int:
-    """Return a descriptor of a folder directly below the one that `fd` describes."""
-    if folder in ("", ".", ".."):
-        raise SinkError(f"{folder!r} is not a valid folder name")
-    if create:
-        with suppress(FileExistsError):
-            os.mkdir(folder, 0o700, dir_fd=fd)
-    return os.open(folder, fs.FOLDER_FLAGS, dir_fd=fd)
-
-
-def _replace_file(fd: int, file: str, data: bytes) -> None:
-    """Replace a file in the folder that `fd` describes."""
-    with fs.AtomicFile(file, dir_fd=fd, temporary=_TEMPORARY_NAME) as new_file:
-        for start in range(0, len(data), _CHUNK_BYTES):
-            new_file.write(data[start : start + _CHUNK_BYTES])
-            failpoint("write.half")
-        failpoint("write.before")
-    failpoint("write.after")

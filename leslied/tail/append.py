@@ -31,7 +31,7 @@ def read(
     The cursor of the last chunk has the file's stamp: while the file has the same
     stamp, there is nothing to read.
     """
-    with open_regular(source.path) as fd:
+    with open_regular(source.path, source.root) as fd:
         stamp = make_stamp(os.fstat(fd))
         cursor, bytes_read = verify_cursor(fd, stamp, cursor, limits)
         last = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)

@@ -108,7 +108,7 @@ def _decompress(source: SourceRef, limits: ReadLimits) -> Iterator[bytes]:
     remaining = max(limits.unpacked, limits.unpacked_ratio * source.stamp.size)
     try:
         with (
-            open_regular(source.path) as fd,
+            open_regular(source.path, source.root) as fd,
             open(fd, "rb", closefd=False) as file,
         ):
             decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)

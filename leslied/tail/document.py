@@ -22,7 +22,7 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 
     Raise SourceError if the document is too large.
     """
-    with open_regular(source.path) as fd:
+    with open_regular(source.path, source.root) as fd:
         stamp = make_stamp(os.fstat(fd))
         if stamp.size > limits.line:
             raise SourceError(f"is {stamp.size} bytes, too large for a document")

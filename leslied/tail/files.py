@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from leslied.errors import SourceError
+from leslied.fs import PASSED_FOLDER_FLAGS, open_below
 from leslied.model.source import FileStamp
 
 if TYPE_CHECKING:
@@ -15,17 +17,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+"""Errors of `open` that a link in the path causes, on different systems."""
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
 @contextmanager
-def open_regular(path: Path) -> Iterator[int]:
+def open_regular(
+    path: Path, root: Path | None = None, *, follow_links: bool = True
+) -> Iterator[int]:
     """Yield a descriptor of a regular file, without blocking on a FIFO or device.
 
-    Raise SourceError if the file cannot be opened or read, or is not regular.
+    With a `root`, only a file below it is opened, also after links are resolved;
+    without `follow_links`, none below the root is followed. Raise SourceError if the
+    file cannot be opened or read, is not regular, or is not below the root.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
-        fd = os.open(path, flags)
-    except OSError as error:
-        raise SourceError(f"cannot be opened: {error.strerror}") from error
+        fd = (
+            open_inside(path, root, _FLAGS, follow_links=follow_links)
+            if root
+            else os.open(path, _FLAGS)
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"cannot be opened: {reason}") from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise SourceError("is not a regular file")
@@ -34,6 +49,31 @@ def open_regular(path: Path) -> Iterator[int]:
         raise SourceError(f"cannot be read: {error.strerror}") from error
     finally:
         os.close(fd)
+
+
+def open_inside(
+    path: Path, root: Path, flags: int, *, follow_links: bool = True
+) -> int:
+    """Return a descriptor of a path below the root, wherever links lead meanwhile.
+
+    Raise OSError if it cannot be opened or leads out of the root, and ValueError if
+    its text is not that of a path below the root.
+    """
+    # Faster than `relative_to`, and every read of a source passes here.
+    below, prefix = str(path), f"{root}/"
+    if not below.startswith(prefix):
+        raise ValueError(f"not below {root}")
+    root_fd = os.open(root, PASSED_FOLDER_FLAGS & ~os.O_NOFOLLOW)
+    try:
+        return open_below(root_fd, below[len(prefix) :], flags | os.O_NOFOLLOW)
+    except OSError as error:
+        if not follow_links or error.errno not in _LINK_ERRORS:
+            raise
+        # Whoever swaps a link after it is resolved makes the second attempt fail.
+        real_path = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+        return open_below(root_fd, real_path, flags | os.O_NOFOLLOW)
+    finally:
+        os.close(root_fd)
 
 
 def make_stamp(status: os.stat_result) -> FileStamp:

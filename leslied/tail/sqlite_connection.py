@@ -92,22 +92,34 @@ def choose_open_mode(path: Path, state: bytes | None) -> str:
     return _OWN_INDEX if has_changes else _NO_WAL
 
 
-def read_state(path: Path) -> bytes | None:
+def read_state(path: Path, root: Path) -> bytes | None:
     """Return what changes when the agent opens or writes a database read without locks.
 
     Return None for a database in WAL mode that a process has open: it is read with
     locks, which do not concern its writers. For others, taking a lock would create the
     missing shared-memory file, or keep the agent from writing. Raise SourceError while
-    the agent writes.
+    the agent writes, and if SQLite would open something that is not a regular file.
     """
-    with open_regular(path) as fd:
+    with open_regular(path, root) as fd:
         header = read_at(fd, _HEADER_BYTES, 0)
     if header[_VERSIONS] == b"\2\2":
-        wal_files = (path.with_name(path.name + suffix) for suffix in (WAL, SHM))
-        return None if all(file.exists() for file in wal_files) else header
+        starts = [_read_start(path.with_name(path.name + x), root) for x in (WAL, SHM)]
+        return header if None in starts else None
     journal = path.with_name(path.name + _JOURNAL)
-    if journal.exists():
-        with open_regular(journal) as fd:
-            if read_at(fd, len(_JOURNAL_MAGIC), 0) == _JOURNAL_MAGIC:
-                raise SourceError(CHANGED_BY_AGENT)
+    if _read_start(journal, root) == _JOURNAL_MAGIC:
+        raise SourceError(CHANGED_BY_AGENT)
     return header
+
+
+def _read_start(path: Path, root: Path) -> bytes | None:
+    """Return the first bytes of a file beside a database; None if there is no file.
+
+    Raise SourceError if it is not a regular file: SQLite would wait for a pipe.
+    """
+    try:
+        with open_regular(path, root) as fd:
+            return read_at(fd, len(_JOURNAL_MAGIC), 0)
+    except SourceError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise

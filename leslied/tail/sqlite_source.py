@@ -106,7 +106,7 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
     positions = _load_positions(cursor)
     next_offset = cursor.offset
-    state = read_state(source.path)
+    state = read_state(source.path, source.root)
     open_mode = choose_open_mode(source.path, state)
     damage: dict[str, str] = {}
     with open_read_only(source.path, open_mode, limits) as db:
@@ -116,7 +116,7 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
         positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
-                if state is not None and read_state(source.path) != state:
+                if state is not None and read_state(source.path, source.root) != state:
                     raise SourceError(CHANGED_BY_AGENT)
                 anchor = msgspec.json.encode(positions)
                 new_cursor = replace(cursor, anchor=anchor, stamp=None)

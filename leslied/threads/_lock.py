@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leslied.errors import SinkError
-from leslied.fs import FOLDER_FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from leslied.clock import Clock
 
@@ -60,28 +58,21 @@ class HeldLock:
 
 @contextmanager
 def hold_lock(
-    folder: Path,
+    folder_fd: int,
     name: str,
     clock: Clock,
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS,
 ) -> Iterator[HeldLock]:
-    """Hold the lock `folder/name`; sleep between attempts to acquire it.
+    """Hold the lock of this name in an open folder; sleep between attempts.
 
     Raise LockBusyError if another process still holds the lock at the last attempt, and
-    SinkError if the folder cannot be opened or the lock cannot be created.
+    SinkError if the lock cannot be created.
     """
+    lock = _acquire(folder_fd, name, clock, retry_delays)
     try:
-        folder_fd = os.open(folder, FOLDER_FLAGS)
-    except OSError as error:
-        raise SinkError(f"{folder} cannot be opened: {error.strerror}") from error
-    try:
-        lock = _acquire(folder_fd, name, clock, retry_delays)
-        try:
-            yield lock
-        finally:
-            lock.release()
+        yield lock
     finally:
-        os.close(folder_fd)
+        lock.release()
 
 
 def _acquire(

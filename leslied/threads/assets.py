@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from leslied.control_characters import format_one_line
-from leslied.fs import FOLDER_FLAGS, READ_FLAGS
+from leslied.fs import FOLDER_FLAGS, READ_FLAGS, open_below
 from leslied.graphemes import ellipsize
 from leslied.layout import ASSET_PATHS, thread_folder
 from leslied.model.times import from_ns
@@ -232,9 +232,7 @@ def _scan_asset(
     is_folder = not relative_path.endswith(".md")
     try:
         with _open_from(
-            os.dup(thread_fd),
-            relative_path,
-            FOLDER_FLAGS if is_folder else READ_FLAGS,
+            thread_fd, relative_path, FOLDER_FLAGS if is_folder else READ_FLAGS
         ) as fd:
             if is_folder:
                 files = list(
@@ -282,25 +280,19 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
 @contextmanager
 def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
     """Yield a descriptor of a path below `base`; do not follow symbolic links."""
-    with _open_from(os.open(base, FOLDER_FLAGS), path, flags) as fd:
-        yield fd
+    base_fd = os.open(base, FOLDER_FLAGS)
+    try:
+        with _open_from(base_fd, path, flags) as fd:
+            yield fd
+    finally:
+        os.close(base_fd)
 
 
 @contextmanager
-def _open_from(fd: int, path: str, flags: int) -> Iterator[int]:
-    """Yield a descriptor of a path below the folder `fd`, which is closed.
-
-    Symbolic links are not followed.
-    """
-    *folders, name = path.split("/")
+def _open_from(folder_fd: int, path: str, flags: int) -> Iterator[int]:
+    """Yield a descriptor of a path below a folder; do not follow symbolic links."""
+    fd = open_below(folder_fd, path, flags)
     try:
-        for part, part_flags in (
-            *((folder, FOLDER_FLAGS) for folder in folders),
-            (name, flags),
-        ):
-            child_fd = os.open(part, part_flags, dir_fd=fd)
-            os.close(fd)
-            fd = child_fd
         yield fd
     finally:
         os.close(fd)

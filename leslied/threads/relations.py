@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from leslied.fs import READ_FLAGS
+from leslied.fs import FOLDER_FLAGS, READ_FLAGS, open_below
 from leslied.layout import RELATIONS_BACKUP, RELATIONS_FILE, is_thread_id
 from leslied.mini_json import loads
 from leslied.threads.operations import (
@@ -117,7 +117,7 @@ def read_relations(base: Path | str) -> RelationsData:
     """
     for name in (RELATIONS_FILE, RELATIONS_BACKUP):
         try:
-            return parse_relations(_read_regular_file(f"{base}/{name}"))
+            return parse_relations(_read_regular_file(base, name))
         except FileNotFoundError:
             if name == RELATIONS_FILE:
                 break
@@ -126,11 +126,16 @@ def read_relations(base: Path | str) -> RelationsData:
     return make_empty_relations()
 
 
-def _read_regular_file(path: str) -> bytes:
-    """Return the file's bytes; raise OSError for a pipe, which would block."""
-    with os.fdopen(os.open(path, READ_FLAGS), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(path)
+def _read_regular_file(base: Path | str, name: str) -> bytes:
+    """Return the file's bytes; raise OSError for a link or pipe on the way to it."""
+    base_fd = os.open(base, FOLDER_FLAGS)
+    try:
+        fd = open_below(base_fd, name, READ_FLAGS)
+    finally:
+        os.close(base_fd)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(name)
         return file.read(MAX_RELATIONS_BYTES + 1)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
+from leslied.folders import open_output
 from leslied.layout import (
     LESLIE_FOLDER,
     RELATIONS_BACKUP,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.clock import Clock
+    from leslied.folders import Folder
     from leslied.threads.operations import RelationsData
 
 __all__ = ["RETRY_DELAYS_SECONDS", "LockBusyError", "RelationsFile", "format_utc"]
@@ -55,12 +57,12 @@ class RelationsFile:
 
     base: Path
     clock: Clock
-    read: Callable[[Path, str], bytes | None]
+    read: Callable[[Folder, str], bytes | None]
     """Return the bytes of a file below a folder, or None if it does not exist.
 
     Of a large file, it may return only the first bytes, more than the largest allowed.
     """
-    write: Callable[[Path, str, bytes], None]
+    write: Callable[[Folder, str, bytes], None]
     """Replace a file below a folder atomically."""
     retry_delays: tuple[float, ...] = RETRY_DELAYS_SECONDS
 
@@ -71,11 +73,14 @@ class RelationsFile:
         Raise LockBusyError if another process holds the lock, and SinkError if the
         file cannot be read or written.
         """
-        folder = self.base / LESLIE_FOLDER
-        with hold_lock(
-            folder, RELATIONS_LOCK_NAME, self.clock, self.retry_delays
-        ) as lock:
-            data, valid_text = self._load()
+        with (
+            open_output(self.base) as folder,
+            folder.open_subfolder(LESLIE_FOLDER) as leslie_fd,
+            hold_lock(
+                leslie_fd, RELATIONS_LOCK_NAME, self.clock, self.retry_delays
+            ) as lock,
+        ):
+            data, valid_text = self._load(folder)
             data_before, now = json.dumps(data), format_utc(self.clock.now())
             edit(data, now)
             if json.dumps(data) == data_before:
@@ -84,10 +89,10 @@ class RelationsFile:
             data["metadata"]["thread_count"] = len(data["threads"])
             text = self._encode(data)
             if valid_text is not None:
-                self.write(self.base, RELATIONS_BACKUP, valid_text)
+                self.write(folder, RELATIONS_BACKUP, valid_text)
             failpoint("relations.backup")
             lock.refresh()
-            self.write(self.base, RELATIONS_FILE, text)
+            self.write(folder, RELATIONS_FILE, text)
             return RelationsUpdate(is_changed=True, stamp=self.stamp())
 
     def stamp(self) -> str:
@@ -98,13 +103,13 @@ class RelationsFile:
             return ""
         return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
-    def _load(self) -> tuple[RelationsData, bytes | None]:
+    def _load(self, folder: Folder) -> tuple[RelationsData, bytes | None]:
         """Return the data and the file's bytes.
 
         The bytes are None if there is no file or it was restored from its backup.
         Raise SinkError if the file is too large; anyone may have put it there.
         """
-        text = self.read(self.base, RELATIONS_FILE)
+        text = self.read(folder, RELATIONS_FILE)
         if text is None:
             return make_empty_relations(), None
         if len(text) > MAX_RELATIONS_BYTES:
@@ -116,14 +121,14 @@ class RelationsFile:
         try:
             return parse_relations(text), text
         except InvalidRelationsError as error:
-            return self._restore(text, str(error)), None
+            return self._restore(folder, text, str(error)), None
 
-    def _restore(self, text: bytes, reason: str) -> RelationsData:
+    def _restore(self, folder: Folder, text: bytes, reason: str) -> RelationsData:
         """Replace the damaged file by its backup, and return the backup's data.
 
         `text` is the damaged file. Raise SinkError if the backup is damaged too.
         """
-        backup = self.read(self.base, RELATIONS_BACKUP)
+        backup = self.read(folder, RELATIONS_BACKUP)
         try:
             data = parse_relations(backup or b"")
         except InvalidRelationsError as error:
@@ -132,8 +137,8 @@ class RelationsFile:
                 "and neither can its backup.",
                 "Repair the file or move it away.",
             ) from error
-        self.write(self.base, RELATIONS_DAMAGED, text)
-        self.write(self.base, RELATIONS_FILE, backup or b"")
+        self.write(folder, RELATIONS_DAMAGED, text)
+        self.write(folder, RELATIONS_FILE, backup or b"")
         return data
 
     def _encode(self, data: RelationsData) -> bytes:

@@ -80,6 +80,21 @@ def test_a_link_is_refused_and_its_target_named(file: Path, tmp_path: Path):
     assert target.read_bytes() == b"precious"
 
 
+@pytest.mark.threat("P2", "P6")
+def test_a_folder_that_is_swapped_for_a_link_after_reading_is_refused(
+    file: Path, tmp_path: Path
+):
+    (tmp_path / "victim").mkdir()
+    snapshot = read_snapshot(file.parent, NAME)
+    file.parent.rename(tmp_path / "moved")
+    file.parent.symlink_to(tmp_path / "victim")
+
+    with pytest.raises(LinkError):
+        replace_file(snapshot, b"new")
+
+    assert list((tmp_path / "victim").iterdir()) == []
+
+
 def test_a_folder_that_is_a_link_is_refused(file: Path, tmp_path: Path):
     (tmp_path / "link").symlink_to(file.parent)
 

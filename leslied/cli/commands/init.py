@@ -14,7 +14,7 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option, sanitize
-from leslied.errors import UserError
+from leslied.errors import SinkError, UserError
 from leslied.guarded_file import (
     FileSnapshot,
     LinkError,
@@ -213,7 +213,7 @@ def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[s
         return
     try:
         text = read_snapshot(other_file.parent, other_file.name).data or b""
-    except (UserError, OSError):
+    except (UserError, SinkError, OSError):
         return
     if b"AGENTS.md" not in text and b"<leslie_system_guide" not in text:
         yield (

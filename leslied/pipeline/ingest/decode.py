@@ -152,7 +152,7 @@ class Decoder:
         if "spill" not in record.metadata:
             return record
         path = self._adapter.find_spill_file(record, entry.source)
-        text = tail.read_spill(path, self._limits) if path else ""
+        text = tail.read_spill(path, entry.source.root, self._limits) if path else ""
         text = mask_text(text, self._mask)
         return structs.replace(record, spilled=text) if text else record
 

@@ -65,7 +65,7 @@ class SourceCopier:
         Raise ArchiveError if the bytes do not match the cursor's checksum: the log was
         rewritten and must be read again first.
         """
-        with open_regular(self.ref.path) as fd:
+        with open_regular(self.ref.path, self.ref.root) as fd:
             if self.ref.shape is Shape.DOCUMENT:
                 return self._add_document(fd)
             generation = self._add_lines(fd)

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from leslied.store import Store, StoreReader
     from leslied.store.ledgers.assets import WatchedThread
 
-_MAX_INDEX_BYTES = 16 * 1024 * 1024
 _MAX_PLAN_BYTES = 1_000_000
 
 
@@ -264,7 +263,7 @@ class AssetIndex(Stage):
         return self.failures.attempt("asset index", folder, work, report.errors)
 
     def _write_index(self, folder: str, report: AssetIndexReport) -> None:
-        base, folder_bytes = Path(folder), os.fsencode(folder)
+        folder_bytes = os.fsencode(folder)
         with self.store.assets() as ledger:
             summaries = ledger.list_summaries(folder_bytes, MAX_THREADS)
             total = ledger.count_summaries(folder_bytes)
@@ -274,13 +273,14 @@ class AssetIndex(Stage):
         options = IndexPageOptions(
             total=total, zone=self.zone, titles=self.agent_titles
         )
-        for file, data in (
-            (INDEX_FILE, render_index(threads, total)),
-            (INDEX_PAGE, render_page(threads, options)),
-        ):
-            if read_text(base, file, _MAX_INDEX_BYTES) != data.decode():
-                sinks.write_file(base, file, data)
-                report.files_written += 1
+        with sinks.open_output(Path(folder)) as output:
+            for file, data in (
+                (INDEX_FILE, render_index(threads, total)),
+                (INDEX_PAGE, render_page(threads, options)),
+            ):
+                if sinks.read_file(output, file) != data:
+                    sinks.write_file(output, file, data)
+                    report.files_written += 1
 
     def _compute_status(self, session: SessionSummary) -> Status:
         return compute_status(session, self.clock.now())

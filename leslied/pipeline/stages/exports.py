@@ -115,10 +115,11 @@ class Exports(Stage):
     def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
         session = redact_session(self._load_session(main), self.redact)
         folder = exports_folder(main.thread_id)
-        for format_name in self.formats:
-            for artifact in _render(format_name, session):
-                sinks.write_artifact(Path(main.folder), _prefix_paths(folder, artifact))
-                report.files_written += 1
+        with sinks.open_output(Path(main.folder)) as output:
+            for format_name in self.formats:
+                for artifact in _render(format_name, session):
+                    sinks.write_artifact(output, _prefix_paths(folder, artifact))
+                    report.files_written += 1
 
     def _load_session(self, main: SessionSummary) -> Session:
         """Return the session with its units, subagents and costs, as in `show`."""

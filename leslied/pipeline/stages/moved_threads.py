@@ -96,6 +96,6 @@ class MovedThreads(Stage):
         new_base, name = Path(session.folder), assets_file(old.thread_id)
         data = sinks.read_file(base, name) or b""
         is_usable = 0 < len(data) <= sinks.MAX_READ_BYTES
-        if is_usable and sinks.read_file(new_base, name) is None:
+        if is_usable and not sinks.has_entry(new_base, name):
             with suppress(SinkError):
                 sinks.write_file(new_base, name, data)

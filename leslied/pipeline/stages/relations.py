@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -307,9 +308,11 @@ class RelationsSync(Stage):
             return
         except SinkError:
             pass  # Move the files even if the relations file cannot be written.
-        for name in (*move.files, meta_gitignore_file(move.old_id)):
-            sinks.remove_file(base, name)
-        sinks.merge_folder(base, thread_folder(move.old_id), thread_folder(move.new_id))
+        old_folder, new_folder = map(thread_folder, (move.old_id, move.new_id))
+        with suppress(SinkError), sinks.open_output(base) as output:
+            for name in (*move.files, meta_gitignore_file(move.old_id)):
+                sinks.remove_file(output, name)
+            sinks.merge_folder(output, old_folder, new_folder)
         with self.store.relations() as ledger:
             ledger.mark_moved(move.key)
             ledger.mark_due([move.key])
@@ -357,7 +360,7 @@ def _plan_file_moves(
         _, name = split_thread_path(old)
         stem = f"{thread_folder(new_id)}/{name.removesuffix('.txt')}"
         new, number = f"{stem}.txt", 1
-        while new in new_paths or sinks.read_file(base, new) is not None:
+        while new in new_paths or sinks.has_entry(base, new):
             number += 1
             new = f"{stem}-{number}.txt"
         new_paths.add(new)

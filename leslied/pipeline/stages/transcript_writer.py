@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
+    from leslied.folders import Folder
     from leslied.model.record import SessionKey
     from leslied.model.session import Session, Unit
     from leslied.store import TranscriptLedger
@@ -138,13 +140,17 @@ class TranscriptWriter:
             redacted, self.limits, lambda unit: zones[unit.summary.key, unit.number]
         )
         pairs = list(zip(units, artifacts, strict=True))
-        for unit, artifact in reversed(pairs):
-            transcript = self._get_reserved(unit)
-            digest = hashlib.sha256(artifact.body).digest()[:16]
-            if transcript.digest != digest:
-                self._write_file(transcript.file, artifact.body)
-            newest = max(placed.read_order for placed in unit.entries)
-            self.current.append(replace(transcript, newest=newest, digest=digest))
+        with ExitStack() as stack:
+            output: Folder | None = None
+            for unit, artifact in reversed(pairs):
+                transcript = self._get_reserved(unit)
+                digest = hashlib.sha256(artifact.body).digest()[:16]
+                if transcript.digest != digest:
+                    output = output or stack.enter_context(self._open_output())
+                    sinks.write_file(output, transcript.file, artifact.body)
+                    self.report.files_written += 1
+                newest = max(placed.read_order for placed in unit.entries)
+                self.current.append(replace(transcript, newest=newest, digest=digest))
 
     def save(self, ledger: TranscriptLedger) -> None:
         """Record which files were written."""
@@ -160,12 +166,13 @@ class TranscriptWriter:
             ledger.mark_removed(transcript)
             self.report.files_removed += 1
 
-    def _write_file(self, name: str, data: bytes) -> None:
-        """Write a file below the base."""
+    @contextmanager
+    def _open_output(self) -> Iterator[Folder]:
+        """Hold the base open; create a folder of the central tree if missing."""
         if self._base.is_relative_to(self.central):
             sinks.make_folder(self._base)
-        sinks.write_file(self._base, name, data)
-        self.report.files_written += 1
+        with sinks.open_output(self._base) as output:
+            yield output
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
         """Return a path below the base that is unused in the store and on disk."""
@@ -178,7 +185,7 @@ class TranscriptWriter:
         while True:
             name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"
             is_taken = ledger.is_taken(os.fsencode(self._base), name)
-            if not is_taken and sinks.read_file(self._base, name) is None:
+            if not is_taken and not sinks.has_entry(self._base, name):
                 return name
             number += 1
 

@@ -76,11 +76,13 @@ class TranscriptStage(Stage):
     ) -> TranscriptStage:
         """Make the stage; `announced_ends` may change later."""
         output = context.settings.output
-        roots = [root for _, roots in context.agents for root in roots]
+        folders = [root.path.parent for _, roots in context.agents for root in roots]
+        folders += (context.paths.data_dir, context.paths.state_dir)
         policy = sinks.OutputPolicy(
             home=context.home,
             central=context.paths.central_dir,
-            agent_folders=tuple(root.path.parent for root in roots),
+            # A log may name a folder by its real path.
+            reserved_folders=(*folders, *(folder.resolve() for folder in folders)),
             user=os.getuid(),
             is_central=output.location == "central",
             redact=context.redact,

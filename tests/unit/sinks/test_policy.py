@@ -13,7 +13,7 @@ from leslied.sinks import OutputPolicy
 REFUSED = {
     "": "not in a project",
     "link": "symbolic link",
-    "agent/inside": "an agent's own folder",
+    "agent/inside": "a folder of an agent",
     "open": "writable by everybody",
 }
 
@@ -28,7 +28,7 @@ def policy(tmp_path: Path) -> OutputPolicy:
     return OutputPolicy(
         home=home,
         central=tmp_path / "central",
-        agent_folders=(home / "agent",),
+        reserved_folders=(home / "agent",),
         user=os.getuid(),
     )
 

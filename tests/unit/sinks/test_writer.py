@@ -47,6 +47,16 @@ def test_a_link_with_the_temporary_name_is_not_followed(tmp_path: Path, is_hard:
     assert victim.read_text() == "mine"
 
 
+@pytest.mark.threat("P6")
+def test_a_file_that_is_replaced_keeps_its_other_names(tmp_path: Path):
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "a.txt").hardlink_to(tmp_path / "victim")
+
+    write_file(tmp_path, "a.txt", b"whole")
+
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
 def test_of_a_sparse_file_of_any_size_only_the_first_bytes_are_read(tmp_path: Path):
     (tmp_path / "large").touch()
     os.truncate(tmp_path / "large", 2**40)

@@ -73,7 +73,8 @@ def failing_os_call(name: str, path: Path, error_number: int) -> Iterator[None]:
     real_call = getattr(os, name)
 
     def fail(at, *args, **kwargs):
-        if os.fspath(at) == str(path):
+        # A file is opened by its name, relative to its folder's descriptor.
+        if os.fspath(at) in (str(path), path.name):
             raise OSError(error_number, os.strerror(error_number), str(path))
         return real_call(at, *args, **kwargs)
 

@@ -153,3 +153,65 @@ def test_a_stamp_has_the_values_of_stat(path: Path, name: str):
     field = {"inode": "ino"}.get(name, name)
 
     assert getattr(files.make_stamp(status), name) == getattr(status, f"st_{field}")
+
+
+# Only files below the root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    (folder / "p").mkdir(parents=True)
+    (folder / "p" / "a.jsonl").write_text("inside")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "a.jsonl").write_text("outside")
+    return folder
+
+
+def read_inside(path: Path, root: Path, **options: bool) -> bytes:
+    with files.open_regular(path, root, **options) as fd:
+        return files.read_at(fd, 100, 0)
+
+
+@pytest.mark.threat("P5")
+@pytest.mark.parametrize("part", ["p", "p/a.jsonl"])
+def test_a_link_that_leads_out_of_the_root_is_not_read(root: Path, part: str):
+    target = root.parent / "secret" / Path(part).relative_to("p")
+    (root / part).rename(root.parent / "moved")
+    (root / part).symlink_to(target)
+
+    with pytest.raises(SourceError, match="cannot be opened"):
+        read_inside(root / "p" / "a.jsonl", root)
+
+
+@pytest.mark.parametrize("link", ["q", "p/b.jsonl"])
+def test_a_link_inside_the_root_is_followed_if_asked(root: Path, link: str):
+    (root / link).symlink_to("p" if link == "q" else "a.jsonl")
+    path = root / link / "a.jsonl" if link == "q" else root / link
+
+    assert read_inside(path, root) == b"inside"
+    with pytest.raises(SourceError):
+        read_inside(path, root, follow_links=False)
+
+
+def test_the_root_itself_may_be_a_link(root: Path, tmp_path: Path):
+    (tmp_path / "link").symlink_to(root)
+    (root / "p" / "b.jsonl").symlink_to("a.jsonl")
+
+    for name in ("a.jsonl", "b.jsonl"):
+        data = read_inside(tmp_path / "link" / "p" / name, tmp_path / "link")
+
+        assert data == b"inside"
+
+
+@pytest.mark.threat("P5")
+@pytest.mark.parametrize(
+    "name", ["../secret/a.jsonl", "p/../../secret/a.jsonl", "p/a\0", "p/loop", "p"]
+)
+def test_what_is_not_a_file_below_the_root_is_refused(root: Path, name: str):
+    (root / "p" / "loop").symlink_to("loop")
+
+    with pytest.raises(SourceError):
+        read_inside(root / name, root)
+    with pytest.raises(SourceError):
+        read_inside(root.parent / "secret" / "a.jsonl", root)

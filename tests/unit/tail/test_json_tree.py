@@ -164,3 +164,22 @@ def test_a_session_that_disappears_raises_a_readable_error(tree: TreeHarness):
 
     with pytest.raises(SourceError, match="cannot be opened"):
         list(tail.read(source, Cursor(), tail.ReadLimits()))
+
+
+@pytest.mark.threat("P5")
+@pytest.mark.parametrize(
+    "link", ["message", "message/s", "message/s/m1.json", "part", "part/m1"]
+)
+def test_a_link_that_leads_out_of_the_tree_is_not_read(tmp_path: Path, link: str):
+    tree, outside = TreeHarness(tmp_path / "tree"), TreeHarness(tmp_path / "outside")
+    outside.write("message/s/m1.json", {"text": "secret"})
+    outside.write("part/m1/p1.json", {"text": "secret"})
+    if link.startswith("part"):
+        tree.write("message/s/m1.json", {"text": "mine"})
+    (tree.folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (tree.folder / link).symlink_to(outside.folder / link)
+
+    entries = tree.read_new()
+
+    assert entries
+    assert "secret" not in json.dumps(entries)

@@ -21,38 +21,41 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_complete_text_is_read(folder: Path):
+def test_the_complete_text_is_read(folder: Path, tmp_path: Path):
     (folder / "a.txt").write_text("héllo\n")
 
-    assert read_spill(folder / "a.txt", LIMITS) == "héllo\n"
+    assert read_spill(folder / "a.txt", tmp_path, LIMITS) == "héllo\n"
 
 
 @pytest.mark.fault("A8")
-def test_a_long_text_is_cut_at_the_limit(folder: Path):
+def test_a_long_text_is_cut_at_the_limit(folder: Path, tmp_path: Path):
     (folder / "a.txt").write_text("x" * 101)
 
-    assert read_spill(folder / "a.txt", LIMITS) == "x" * 100
+    assert read_spill(folder / "a.txt", tmp_path, LIMITS) == "x" * 100
 
 
 @pytest.mark.fault("A4")
-def test_invalid_utf8_is_replaced(folder: Path):
+def test_invalid_utf8_is_replaced(folder: Path, tmp_path: Path):
     (folder / "a.txt").write_bytes(b"pat\xe9" + b"x" * 95 + "é".encode())
 
-    assert read_spill(folder / "a.txt", LIMITS) == "pat\ufffd" + "x" * 95 + "\ufffd"
+    assert (
+        read_spill(folder / "a.txt", tmp_path, LIMITS)
+        == "pat\ufffd" + "x" * 95 + "\ufffd"
+    )
 
 
 @pytest.mark.parametrize("name", ["gone.txt", "x" * 300, "nul\0byte", "a.txt/below"])
-def test_a_missing_file_is_read_as_empty(folder: Path, name: str):
+def test_a_missing_file_is_read_as_empty(folder: Path, tmp_path: Path, name: str):
     (folder / "a.txt").touch()
 
-    assert read_spill(folder / name, LIMITS) == ""
+    assert read_spill(folder / name, tmp_path, LIMITS) == ""
 
 
 @pytest.mark.fault("B13")
-def test_a_pipe_is_read_as_empty_and_does_not_block(folder: Path):
+def test_a_pipe_is_read_as_empty_and_does_not_block(folder: Path, tmp_path: Path):
     os.mkfifo(folder / "a.txt")
 
-    assert read_spill(folder / "a.txt", LIMITS) == ""
+    assert read_spill(folder / "a.txt", tmp_path, LIMITS) == ""
 
 
 @pytest.mark.threat("P5")
@@ -69,12 +72,20 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path, depth: int):
         link.rename(tmp_path / "aside")
     link.symlink_to(target)
 
-    assert read_spill(path, LIMITS) == ""
+    assert read_spill(path, tmp_path, LIMITS) == ""
+
+
+@pytest.mark.threat("P3", "P5")
+def test_a_path_outside_of_the_root_is_not_read(folder: Path, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("secret")
+
+    paths = (tmp_path / "a.txt", folder / ".." / ".." / "a.txt")
+    assert [read_spill(path, folder, LIMITS) for path in paths] == ["", ""]
 
 
 @pytest.mark.fault("B13")
-def test_a_folder_is_read_as_empty(folder: Path):
-    assert read_spill(folder, LIMITS) == ""
+def test_a_folder_is_read_as_empty(folder: Path, tmp_path: Path):
+    assert read_spill(folder, tmp_path, LIMITS) == ""
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +19,7 @@ from leslied.tail.sqlite_connection import (
     open_read_only,
     read_state,
 )
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 CHAT = "CREATE TABLE chat (id text, data text);"
 ROW = """INSERT INTO chat (id, data) VALUES ('a', '{"role": "user"}');"""
@@ -31,7 +33,7 @@ def write_database(path: Path, schema: str) -> None:
 @contextmanager
 def open_restricted(path: Path) -> Iterator[sqlite3.Connection]:
     with open_read_only(
-        path, choose_open_mode(path, read_state(path)), ReadLimits()
+        path, choose_open_mode(path, read_state(path, path.parent)), ReadLimits()
     ) as db:
         allow_tables(db)
         yield db
@@ -83,7 +85,7 @@ def test_only_ordinary_tables_are_offered(path: Path):
     )
 
     with open_read_only(
-        path, choose_open_mode(path, read_state(path)), ReadLimits()
+        path, choose_open_mode(path, read_state(path, path.parent)), ReadLimits()
     ) as db:
         tables = allow_tables(db)
 
@@ -163,12 +165,12 @@ def test_an_agent_switches_a_new_database_to_wal_mode_while_it_is_read(path: Pat
 
 def test_a_write_without_wal_mode_changes_the_state(path: Path):
     write_database(path, CHAT + ROW)
-    before = read_state(path)
-    unchanged = read_state(path)
+    before = read_state(path, path.parent)
+    unchanged = read_state(path, path.parent)
     write_database(path, ROW)
 
     assert unchanged == before
-    assert read_state(path) != before
+    assert read_state(path, path.parent) != before
 
 
 def test_a_database_is_not_read_during_a_write_without_wal_mode(path: Path):
@@ -181,7 +183,22 @@ def test_a_database_is_not_read_during_a_write_without_wal_mode(path: Path):
         agent.executemany("INSERT INTO chat VALUES (?, ?)", values)
 
         with pytest.raises(SourceError, match="by its agent"):
-            read_state(path)
+            read_state(path, path.parent)
 
         agent.execute("ROLLBACK")
-    assert read_state(path)
+    assert read_state(path, path.parent)
+
+
+@pytest.mark.threat("P5")
+@pytest.mark.parametrize("suffixes", [["-wal"], ["-shm"], ["-wal", "-shm"]])
+@pytest.mark.timeout(MAX_WAIT_SECONDS)
+def test_a_pipe_beside_a_database_does_not_block(path: Path, suffixes: list[str]):
+    write_database(path, "PRAGMA journal_mode = WAL;" + CHAT)
+    path.with_name(path.name + "-wal").touch()
+    for suffix in suffixes:
+        beside = path.with_name(path.name + suffix)
+        beside.unlink(missing_ok=True)
+        os.mkfifo(beside)
+
+    with pytest.raises(SourceError, match="not a regular file"):
+        read_state(path, path.parent)

@@ -209,10 +209,10 @@ def fail_for(path: Path, error: Exception):
     """Return a replacement of `open_regular` that fails for one path."""
     from leslied.tail.files import open_regular  # noqa: PLC0415
 
-    def open_or_fail(opened: Path):
+    def open_or_fail(opened: Path, root: Path):
         if opened == path:
             raise error
-        return open_regular(opened)
+        return open_regular(opened, root)
 
     return open_or_fail
 

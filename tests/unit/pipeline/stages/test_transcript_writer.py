@@ -12,6 +12,7 @@ from leslied.pipeline.stages.transcript_writer import SettleReport, TranscriptWr
 from leslied.sinks import leslie
 from leslied.store import Store
 from tests.support.clock import FakeClock
+from tests.support.path_recorder import PathRecorder
 from tests.support.records import make_chunk, make_key, make_prompt, make_record
 from tests.support.units import make_child, make_summary, make_turn_unit
 
@@ -69,6 +70,20 @@ def test_files_equal_those_of_the_export(
         artifact.path for artifact in artifacts
     }
     assert all((tmp_path / a.path).read_bytes() == a.body for a in artifacts)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_a_unit_and_its_subagents_cost_one_walk_to_their_folder(
+    writer: TranscriptWriter, store: Store, tmp_path: Path
+):
+    with store.transcripts() as ledger:
+        writer.reserve_names(ledger)
+    with PathRecorder() as recorder:
+        writer.write_files()
+
+    walk, gitignore, transcripts = len(tmp_path.parts) + 1, 3, 2 * 6
+    assert writer.report.files_written == 2
+    assert recorder.opens <= walk + gitignore + transcripts
 
 
 def test_a_file_with_the_right_content_is_not_written_again(

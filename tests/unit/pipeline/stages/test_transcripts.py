@@ -556,6 +556,37 @@ def test_a_link_in_place_of_the_output_folder_is_not_followed(
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
+@pytest.mark.threat("P2")
+@pytest.mark.usefixtures("settled")
+def test_a_parent_replaced_by_a_link_stops_writing_until_it_is_back(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    tmp_path: Path,
+):
+    # The link leads to a folder of somebody else, which everybody can write to.
+    foreign = tmp_path / "foreign"
+    (foreign / project.name).mkdir(parents=True)
+    for folder in (foreign, foreign / project.name):
+        folder.chmod(0o777)
+    claude.projects.parent.rename(tmp_path / "agent")
+    moved = claude.home.rename(tmp_path / "moved")
+    claude.home.symlink_to(foreign)
+    (foreign / ".claude").symlink_to(tmp_path / "agent")
+    claude.write(builder.prompt("two"))
+
+    report = settle()
+
+    assert list((foreign / project.name).iterdir()) == []
+    assert "symbolic link" in report.errors[SESSION]
+    claude.home.unlink()
+    moved.rename(claude.home)
+    (tmp_path / "agent").rename(claude.projects.parent)
+    assert settle().errors == {}
+    assert [name[14:] for name in list_transcripts(project)] == ["go.txt", "two.txt"]
+
+
 @pytest.mark.threat("S8")
 def test_git_ignores_all_written_files(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
