@@ -146,8 +146,10 @@ class TranscriptWriter:
                 transcript = self._get_reserved(unit)
                 digest = hashlib.sha256(artifact.body).digest()[:16]
                 if transcript.digest != digest:
-                    output = output or stack.enter_context(self._open_output())
-                    sinks.write_file(output, transcript.file, artifact.body)
+                    output = output or stack.enter_context(
+                        self._open_output(transcript.file)
+                    )
+                    output.write_file(transcript.file, artifact.body)
                     self.report.files_written += 1
                 newest = max(placed.read_order for placed in unit.entries)
                 self.current.append(replace(transcript, newest=newest, digest=digest))
@@ -167,11 +169,12 @@ class TranscriptWriter:
             self.report.files_removed += 1
 
     @contextmanager
-    def _open_output(self) -> Iterator[Folder]:
-        """Hold the base open; create a folder of the central tree if missing."""
+    def _open_output(self, file: str) -> Iterator[Folder]:
+        """Hold the base open, once Git ignores the thread's files, such as this one."""
         if self._base.is_relative_to(self.central):
             sinks.make_folder(self._base)
         with sinks.open_output(self._base) as output:
+            sinks.exclude_from_git(output, file)
             yield output
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:

@@ -81,9 +81,9 @@ def test_a_unit_and_its_subagents_cost_one_walk_to_their_folder(
     with PathRecorder() as recorder:
         writer.write_files()
 
-    walk, gitignore, transcripts = len(tmp_path.parts) + 1, 3, 2 * 6
+    walk, git_rules, transcripts = len(tmp_path.parts) + 1, 20, 2 * 6
     assert writer.report.files_written == 2
-    assert recorder.opens <= walk + gitignore + transcripts
+    assert recorder.opens <= walk + git_rules + transcripts
 
 
 def test_a_file_with_the_right_content_is_not_written_again(
