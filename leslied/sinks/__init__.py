@@ -15,11 +15,13 @@ from leslied.sinks._contract import Sink
 from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
 from leslied.sinks._writer import (
     MAX_READ_BYTES,
+    list_files,
     make_folder,
     merge_folder,
     read_file,
     remove_central_thread,
     remove_file,
+    remove_thread,
     write_artifact,
     write_file,
 )
@@ -33,12 +35,14 @@ __all__ = [
     "OutputRoot",
     "Sink",
     "find_project",
+    "list_files",
     "load_sinks",
     "make_folder",
     "merge_folder",
     "read_file",
     "remove_central_thread",
     "remove_file",
+    "remove_thread",
     "write_artifact",
     "write_file",
 ]

@@ -22,7 +22,7 @@ from leslied.layout import (
     META_FOLDER,
     RELATIONS_BACKUP,
     RELATIONS_FILE,
-    thread_folder,
+    THREADS_FOLDER,
 )
 
 if TYPE_CHECKING:
@@ -96,17 +96,47 @@ def remove_file(base: Path, name: str) -> None:
         return
 
 
+def list_files(base: Path, folder: str) -> list[str]:
+    """Return the paths of all files in `base/folder` and below, relative to `base`.
+
+    Links are not followed. The list is empty if the folder cannot be read.
+    """
+    try:
+        with _open_folder(base, folder.split("/"), create=False) as fd:
+            return [
+                "/".join([folder, *parent.split("/")[1:], file])
+                for parent, _, files, _ in os.fwalk(".", dir_fd=fd)
+                for file in files
+            ]
+    except SinkError:
+        return []
+
+
+def remove_thread(base: Path, thread_id: str) -> None:
+    """Delete what leslied wrote in a thread's folder, and the folder if then empty."""
+    with (
+        suppress(SinkError),
+        _open_folder(base, [*THREADS_FOLDER.split("/")], create=False) as fd,
+    ):
+        thread_fd = os.open(thread_id, fs.FOLDER_FLAGS, dir_fd=fd)
+        try:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(META_FOLDER, dir_fd=thread_fd)
+        finally:
+            os.close(thread_fd)
+        with suppress(OSError):
+            os.rmdir(thread_id, dir_fd=fd)
+
+
 def remove_central_thread(base: Path, thread_id: str) -> None:
     """Delete a thread's files in its folder of the central tree.
 
     If the thread was the last one, delete the folder's index, too. Files that leslied
     did not write stay.
     """
-    folder = base / thread_folder(thread_id)
-    shutil.rmtree(folder / META_FOLDER, ignore_errors=True)
+    remove_thread(base, thread_id)
     with suppress(OSError):
-        folder.rmdir()
-        folder.parent.rmdir()
+        (base / THREADS_FOLDER).rmdir()
         for name in _CENTRAL_FILES:
             (base / name).unlink(missing_ok=True)
         (base / LESLIE_FOLDER).rmdir()

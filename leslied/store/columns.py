@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CONTEXT_KINDS = ("opened", "context")
+IS_CONTEXT = (
+    "(type = 'system_event' AND "
+    "ifnull(json_extract(nullif(metadata, ''), '$.kind'), '') IN "
+    f"({', '.join(map(repr, _CONTEXT_KINDS))}))"
+)
+"""Condition on a row of `record`: it describes the session, not what happened in it."""
 
 _COPIED_FIELDS = (
     "type",

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from leslied.errors import StoreUnusable
 from leslied.model.record import SessionKey
+from leslied.store.columns import IS_CONTEXT
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.read.project_queries import ProjectQueries
 from leslied.store.sql import fetch_column, fetch_value, list_columns, make_insert
@@ -377,9 +378,12 @@ class RebuildReader:
 
     @translate_sqlite_errors
     def load_entry_ids(self, session: SessionKey) -> set[bytes]:
-        """Return the ids of a session's entries."""
+        """Return the ids of a session's entries, except those of its context.
+
+        The context is decoded with another line if the line that had it is forgotten.
+        """
         query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ?"
+            f"WHERE p.session = ? AND NOT {IS_CONTEXT}"
         )
         return set(fetch_column(self._db, query, (find_stream(self._db, session),)))
