@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Predicate = Callable[[bytes], bool]
 
+_MAX_LINE_BYTES = 64 * 1024 * 1024
 _SIDE_FILE = "beside"
 """Name of the metadata with the text of the log's side file."""
 _NO_STAMP = [0, 0, 0, 0, 0]
@@ -37,17 +38,22 @@ class Line(NamedTuple):
 
 
 def split_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Line]:
-    """Yield the lines of the chunks; the first one is at the offset."""
+    """Yield the lines of the chunks; the first one is at the offset.
+
+    A line that is too long is yielded in pieces, to bound the memory.
+    """
     parts: list[bytes] = []
+    length = 0
     for chunk in chunks:
         *complete, rest = chunk.split(b"\n")
-        for piece in complete:
-            line = Line(offset, b"".join([*parts, piece, b"\n"]))
-            parts, offset = [], line.end
-            yield line
-        if rest:
-            parts.append(rest)
-    if parts:
+        pieces = [piece + b"\n" for piece in complete]
+        for piece in (*pieces, rest):
+            parts.append(piece)
+            length += len(piece)
+            if piece.endswith(b"\n") or length > _MAX_LINE_BYTES:
+                yield Line(offset, b"".join(parts))
+                offset, parts, length = offset + length, [], 0
+    if length:
         yield Line(offset, b"".join(parts))
 
 

@@ -1,4 +1,4 @@
-"""Check that forgotten text is in no file."""
+"""Forget sessions and texts, and check that they are in no file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from leslied import jobs
+from leslied.app import App
 from leslied.archive import ArchiveReader
+from leslied.paths import AppPaths
+from leslied.queries.operations.forget_plan import ForgetAnswer, ForgetRequest
+from tests.support.claude import ClaudeHome
 
 
 def list_holders(text: str, *folders: Path) -> list[str]:
@@ -32,3 +37,30 @@ def _read(path: Path) -> Iterator[bytes]:
             for frame in reader.frames:
                 yield json.dumps(frame.metadata).encode()
                 yield b"".join(reader.read_frame(frame))
+
+
+def make_app(claude: ClaudeHome) -> App:
+    """Return the app of a home whose data is beside its store."""
+    data_dir = claude.store_path.parent
+    paths = AppPaths(
+        config_file=data_dir / "config.toml",
+        data_dir=data_dir,
+        state_dir=data_dir / "state",
+    )
+    return App({"HOME": str(claude.home)}, paths, claude.clock)
+
+
+def forget(claude: ClaudeHome, session_id: str = "", text: str = "") -> ForgetAnswer:
+    """Forget a session or a text."""
+    request = ForgetRequest(id=session_id, text=text)
+    return jobs.forget(make_app(claude), request, NoProgress())
+
+
+class NoProgress:
+    """Progress that nobody sees."""
+
+    def start(self, label: str, /, *, in_bytes: bool = False) -> None:
+        """Do nothing."""
+
+    def update(self, done: int, total: int, /) -> None:
+        """Do nothing."""

@@ -195,6 +195,8 @@ class Forget:
                     return ForgetAnswer(request=request, removed_records=0)
                 raise
             answer = planner.make_answer(plan)
+        store_file = self.paths.store_file
+        self.pruner.check_free_space(store_file.stat().st_size)
         deletion = _Deletion(self.pruner, self.paths, self.clock, plan)
         removed = deletion.remove()
         errors = self.write_outputs()
