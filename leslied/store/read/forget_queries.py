@@ -106,7 +106,8 @@ class ForgetReader:
     def find_titling_entries(self, titles: Iterable[str]) -> set[bytes]:
         """Return the ids of all entries that gave one of these titles to a session."""
         query = f"SELECT entry_id FROM record WHERE {_IS_TITLE} AND content"
-        return {row[0] for row in select_in_batches(self._db, query, titles)}
+        rows = select_in_batches(self._db, query, titles)
+        return {entry_id for (entry_id,) in rows}
 
     @translate_sqlite_errors
     def find_entries_with(self, text: LiteralText) -> set[bytes]:
@@ -140,7 +141,8 @@ class ForgetReader:
             if ranges and _contains(ranges, offset):
                 numbers.add(entry)
         query = f"SELECT entry_id FROM record WHERE NOT {IS_CONTEXT} AND entry"
-        return {row[0] for row in select_in_batches(self._db, query, numbers)}
+        rows = select_in_batches(self._db, query, numbers)
+        return {entry_id for (entry_id,) in rows}
 
     @translate_sqlite_errors
     def list_sources(self, entry_ids: Iterable[bytes]) -> list[str]:

@@ -70,7 +70,8 @@ class Forgetter(SessionPruner):
         rows = select_in_batches(self._db, query, entry_ids)
         entries = {entry for (entry,) in rows}
         query = "SELECT DISTINCT session FROM placement WHERE entry"
-        streams = {row[0] for row in select_in_batches(self._db, query, entries)}
+        rows = select_in_batches(self._db, query, entries)
+        streams = {stream for (stream,) in rows}
         sessions = SessionRows(self._db)
         refold = SessionRefold(
             db=self._db,

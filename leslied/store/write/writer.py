@@ -343,10 +343,10 @@ class Store:
             yield Forgetter(self._db, to_us(self._clock.now()))
 
     def vacuum(self) -> bool:
-        """Rewrite the file without deleted content.
+        """Rewrite the file without deleted content; needs twice its size for a while.
 
-        This temporarily needs free space of twice the file's size. Return False if
-        another process still reads the old content. Raise StoreUnusable on failure.
+        Return False if another process still reads the old content. Raise StoreUnusable
+        on failure.
         """
         try:
             return vacuum(self._db)
@@ -389,10 +389,8 @@ class Store:
         """Save the creation time of a new store; older sessions are not exported."""
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:
-            self._db.execute(
-                "INSERT INTO meta VALUES ('created_us', ?)",
-                (str(to_us(self._clock.now())),),
-            )
+            values = (str(to_us(self._clock.now())),)
+            self._db.execute("INSERT INTO meta VALUES ('created_us', ?)", values)
 
     @translate_sqlite_errors
     def is_new_agent(self, agent: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from leslied import jobs
 from leslied.errors import UserError
-from leslied.pipeline import Ingest, RedecodeStage
+from leslied.pipeline import RedecodeStage
 from leslied.queries.operations.forget_plan import ForgetRequest
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
@@ -255,7 +255,8 @@ def test_repositories_that_track_transcripts_are_reported(
     git = project / ".git"
     git.mkdir(exist_ok=True)
     (git / "index").write_bytes(b"DIRC .leslie/threads/thread-a/.meta/x.txt")
-    claude.write(ClaudeLogBuilder(OLD, str(project)).prompt("hello"))
+    builder = ClaudeLogBuilder(OLD, str(project))
+    claude.write(builder.prompt("hello"), name=f"-app/{OLD}.jsonl")
     app = make_app(claude)
     (app.paths.config_file.parent).mkdir(parents=True, exist_ok=True)
     app.paths.config_file.write_text('[output]\nbackfill = "project"\n')
@@ -292,14 +293,3 @@ def test_temporary_files_and_copies_of_the_store_are_deleted(forget_home: Forget
     forget(forget_home.claude, OLD)
 
     assert [name for name in names if (forget_home.data / name).exists()] == []
-
-
-def test_ingest_reports_forgotten_entries_as_noise(forget_home: ForgetHome):
-    forget(forget_home.claude, OLD)
-    with Store(forget_home.claude.store_path, forget_home.claude.clock) as store:
-        forget_home.log.rename(forget_home.claude.log("-moved/x.jsonl"))
-        shutil.copy(forget_home.claude.log("-moved/x.jsonl"), forget_home.log)
-        assert isinstance(forget_home.claude.make_ingest(store), Ingest)
-        forget_home.claude.sync(store)
-
-    assert list_session_ids(forget_home.claude) == {NEW}
