@@ -168,20 +168,24 @@ class ForgetReader:
 
     @translate_sqlite_errors
     def list_parts(self, entry_ids: Iterable[bytes]) -> list[SessionPart]:
-        """Return which sessions have these entries, and how many of them."""
+        """Return which sessions have these entries, and how many of them.
+
+        The context of a session is not counted; it is deleted with all other entries.
+        """
         counts: dict[SessionName, int] = {}
         rows = select_in_batches(
             self._db,
             "SELECT DISTINCT s.agent, s.session_id, s.id, r.entry FROM record r "
             "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
-            "WHERE r.entry_id",
+            f"WHERE NOT {IS_CONTEXT} AND r.entry_id",
             entry_ids,
         )
         for agent, session_id, *_ in rows:
             counts[agent, session_id] = counts.get((agent, session_id), 0) + 1
         query = (
-            "SELECT count(*) FROM session s JOIN placement p ON p.session = s.id "
-            "WHERE s.agent = ? AND s.session_id = ?"
+            "SELECT count(DISTINCT p.id) FROM session s "
+            "JOIN placement p ON p.session = s.id JOIN record r ON r.entry = p.entry "
+            f"WHERE s.agent = ? AND s.session_id = ? AND NOT {IS_CONTEXT}"
         )
         return [
             SessionPart(*name, count, fetch_column(self._db, query, name) == [count])

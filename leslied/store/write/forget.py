@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from leslied.failpoints import failpoint
+from leslied.store.columns import IS_CONTEXT
 from leslied.store.ledgers.archive import (
     PENDING_DELETION,
     UNKNOWN_SIZE,
@@ -133,15 +134,12 @@ class Forgetter(SessionPruner):
         )
 
     def _list_empty(self, streams: set[int]) -> list[int]:
-        return [
-            stream
-            for stream in streams
-            if not fetch_column(
-                self._db,
-                "SELECT 1 FROM placement WHERE session = ? LIMIT 1",
-                (stream,),
-            )
-        ]
+        """Return those of the streams that have no entries but their context."""
+        query = (
+            "SELECT 1 FROM placement p JOIN record r ON r.entry = p.entry "
+            f"WHERE p.session = ? AND NOT {IS_CONTEXT} LIMIT 1"
+        )
+        return [s for s in streams if not fetch_column(self._db, query, (s,))]
 
     def scrub(self, text: LiteralText) -> None:
         """Delete what tables besides those of entries hold of the text."""

@@ -58,8 +58,9 @@ class SessionPruner:
         return self._remove_streams()
 
     def remove_streams(self, streams: Iterable[int]) -> int:
-        """Delete streams, but not their subagents, without tombstones."""
+        """Like `remove`, but delete only these streams, not their subagents."""
         self._select_streams("id = ?", [(stream,) for stream in streams])
+        self._add_tombstones()
         return self._remove_streams()
 
     def _remove_streams(self) -> int:
