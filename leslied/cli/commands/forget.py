@@ -30,6 +30,7 @@ _REMAINDERS = {
     "log": "The agents' own logs still contain it; delete them yourself",
     "git": "Git tracks files of leslied here; its history keeps them",
     "asset": "Not written by leslied, so not changed",
+    "own": "Still in these files; run the same command again",
     "path": "These paths hold the text; leslied keeps them, to skip the logs",
 }
 """What to say about each kind of file that is not changed."""

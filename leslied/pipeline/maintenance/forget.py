@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from leslied.queries.operations.forget_plan import ForgetRequest
     from leslied.store.read.forget_queries import SessionName, SessionPart, ThreadFolder
 
+_CHUNK_BYTES = 8 * 1024 * 1024
+_OVERLAP_BYTES = 64 * 1024
+"""Bytes of a chunk that are searched again with the next one, which may go on."""
 _MAX_GIT_INDEX_BYTES = 256 * 1024 * 1024
 
 
@@ -349,12 +352,39 @@ class _Deletion:
         if text is None:
             return
         with ForgetReader(self.paths.store_file) as reader:
-            for source in reader.list_read_sources():
-                if text.is_in(source.path):
-                    yield Remainder("path", os.fsdecode(source.path))
+            paths = [source.path for source in reader.list_read_sources()]
+        held_paths = [os.fsdecode(path) for path in paths if text.is_in(path)]
+        yield from (Remainder("path", path) for path in held_paths)
+        for path in self._list_own_files():
+            # The store and the manifest have the paths of logs.
+            if not held_paths and _is_in_file(text, path):
+                yield Remainder("own", str(path))
         folders = {t.folder for t in (*self.plan.threads, *self.plan.other_threads)}
         for folder in sorted(folders):
             base = Path(os.fsdecode(folder))
             for name in list_files(base, LESLIE_FOLDER):
                 if has_text(base, name, text):
                     yield Remainder("asset", str(base / name))
+
+    def _list_own_files(self) -> list[Path]:
+        """Return leslied's own files; archive files were searched before."""
+        folders = (self.paths.data_dir, self.paths.state_dir)
+        return [
+            path
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+            and path.suffix != ".zst"
+            and not path.is_relative_to(self.paths.central_dir)
+        ]
+
+
+def _is_in_file(text: LiteralText, path: Path) -> bool:
+    """Return whether a file, which may be large, holds the text."""
+    tail = b""
+    with path.open("rb") as file:
+        while data := file.read(_CHUNK_BYTES):
+            if text.is_in(tail + data):
+                return True
+            tail = data[-_OVERLAP_BYTES:]
+    return False

@@ -46,9 +46,10 @@ class ForgottenSession(NamedTuple):
 class Remainder(NamedTuple):
     """A file that still has what was forgotten, and that leslied does not change."""
 
-    kind: Literal["log", "git", "asset", "path"]
+    kind: Literal["log", "git", "asset", "path", "own"]
     """The agent's log; a repository that tracks transcripts; a file that an agent or a
-    person wrote; a log whose path holds the text, and is kept to skip the log."""
+    person wrote; a log whose path holds the text, and is kept to skip the log; a file
+    of leslied."""
     path: str
 
 

@@ -13,6 +13,7 @@ from leslied.errors import LesliedError
 from leslied.hooks import learned_roots
 from leslied.queries.operations.status import load_daemon_state
 from leslied.rendering.humanize import format_bytes, format_path
+from leslied.store.forgotten import Forgotten
 from leslied.tail import discover
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
         yield CheckResult("warn", "nothing has been read yet", "Run: leslied sync")
         return
     try:
+        # The store cannot be written without the list of what is forgotten.
+        Forgotten(path)
         health = _load_store_health(context)
     except LesliedError as error:
         yield CheckResult("fail", error.message, error.hint)

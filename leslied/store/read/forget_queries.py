@@ -141,8 +141,8 @@ class ForgetReader:
             if ranges and _contains(ranges, offset):
                 numbers.add(entry)
         query = f"SELECT entry_id FROM record WHERE NOT {IS_CONTEXT} AND entry"
-        rows = select_in_batches(self._db, query, numbers)
-        return {entry_id for (entry_id,) in rows}
+        entries = select_in_batches(self._db, query, numbers)
+        return {entry_id for (entry_id,) in entries}
 
     @translate_sqlite_errors
     def list_sources(self, entry_ids: Iterable[bytes]) -> list[str]:
