@@ -9,8 +9,9 @@ import pytest
 from leslied import jobs
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome
-from tests.support.forget import NoProgress, forget, list_holders, make_app
+from tests.support.forget import NoProgress, forget, list_holders
 from tests.support.golden import FIXTURES, copy_home
+from tests.support.queries import make_app
 
 pytestmark = pytest.mark.threat("S10")
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from leslied.store import StoreReader
 from tests.property.test_prune import SessionLog, homes, make_home
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
-from tests.support.forget import forget, list_holders, make_app
+from tests.support.forget import forget, list_holders
 from tests.support.prune import check_store, sync_and_archive
+from tests.support.queries import make_app
 
 EXAMPLES = int(os.environ.get("LESLIED_EXAMPLES", "150"))
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from leslied import jobs
-from leslied.app import App
 from leslied.archive import ArchiveReader
-from leslied.paths import AppPaths
 from leslied.queries.operations.forget_plan import ForgetAnswer, ForgetRequest
 from tests.support.claude import ClaudeHome
+from tests.support.queries import make_app
 
 
 def list_holders(text: str, *folders: Path) -> list[str]:
@@ -37,17 +36,6 @@ def _read(path: Path) -> Iterator[bytes]:
             for frame in reader.frames:
                 yield json.dumps(frame.metadata).encode()
                 yield b"".join(reader.read_frame(frame))
-
-
-def make_app(claude: ClaudeHome) -> App:
-    """Return the app of a home whose data is beside its store."""
-    data_dir = claude.store_path.parent
-    paths = AppPaths(
-        config_file=data_dir / "config.toml",
-        data_dir=data_dir,
-        state_dir=data_dir / "state",
-    )
-    return App({"HOME": str(claude.home)}, paths, claude.clock)
 
 
 def forget(claude: ClaudeHome, session_id: str = "", text: str = "") -> ForgetAnswer:

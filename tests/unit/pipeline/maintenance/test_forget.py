@@ -16,13 +16,14 @@ from leslied.pipeline import RedecodeStage
 from leslied.queries.operations.forget_plan import ForgetRequest
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
-from tests.support.forget import NoProgress, forget, list_holders, make_app
+from tests.support.forget import NoProgress, forget, list_holders
 from tests.support.prune import (
     check_store,
     list_contents,
     list_session_ids,
     sync_and_archive,
 )
+from tests.support.queries import make_app
 
 OLD, NEW, FORK = (f"{letter * 8}-2222-4333-8444-555555555555" for letter in "abc")
 TEXT = "zanzibar"
