@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 _SHORT_ESCAPES = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r"}
+_BACKSLASHES = rb"(?:\\{1,16})"
+"""The backslashes before an escape: 1, 3, 7 or 15, for up to four levels."""
 _UNESCAPED_RUN = re.compile(r"[0-9A-Za-z _.,:;=@#%*+()\[\]{}!?$^~|-]+")
 """Characters for which JSON has no escape but `\\u`."""
 
@@ -18,7 +20,8 @@ class LiteralText:
 
     def __init__(self, text: str) -> None:
         self._literal = text.encode("utf-8", "surrogatepass")
-        self._pattern = re.compile(b"".join(map(_make_pattern, text)))
+        parts = re.findall(r"\\+|[^\\]", text)
+        self._pattern = re.compile(b"".join(map(_make_pattern, parts)))
         runs = _UNESCAPED_RUN.findall(text)
         self._run = max(runs, key=len, default="").encode()
         """Without this part, and without a `\\u`, the data cannot hold the text."""
@@ -44,17 +47,20 @@ class LiteralText:
         )
 
 
-def _make_pattern(character: str) -> bytes:
-    """Return a pattern for the character and its escapes."""
-    literal = character.encode("utf-8", "surrogatepass")
-    if character == "\\":
-        return rb"\\+"
-    forms = [re.escape(literal)]
-    if character in '"/':
-        forms = [rb"\\*" + forms[0]]
-    elif character in _SHORT_ESCAPES:
-        forms.append(rb"\\+" + _SHORT_ESCAPES[character].encode())
-    units = character.encode("utf-16-be", "surrogatepass")
+def _make_pattern(part: str) -> bytes:
+    """Return a pattern for a character, or a run of backslashes, and its escapes.
+
+    Repetitions have a limit, because data may consist of backslashes.
+    """
+    if part[0] == "\\":
+        return rb"(?:\\|\\u005[cC]){%d,%d}" % (len(part), len(part) * 16)
+    literal = re.escape(part.encode("utf-8", "surrogatepass"))
+    forms = [_BACKSLASHES + b"?" + literal if part in '"/' else literal]
+    if part in _SHORT_ESCAPES:
+        forms.append(_BACKSLASHES + _SHORT_ESCAPES[part].encode())
+    units = part.encode("utf-16-be", "surrogatepass")
     codes = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
-    forms.append(b"".join(rb"\\+u(?i:" + code.encode() + b")" for code in codes))
+    forms.append(
+        b"".join(_BACKSLASHES + b"u(?i:" + code.encode() + b")" for code in codes)
+    )
     return b"(?:" + b"|".join(forms) + b")"

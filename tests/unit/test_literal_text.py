@@ -68,6 +68,13 @@ def test_other_texts_are_not_found(data: bytes):
     assert not LiteralText("plain text").is_in(data)
 
 
+@pytest.mark.parametrize("text", ["\\" * 30, '"\\"\\"x', "\n\n\nxx", "/\\/a/"])
+def test_data_full_of_backslashes_is_searched_in_time(text: str):
+    data = b"\\" * 200_000 + b"y"
+
+    assert LiteralText(text).is_in(data) == (text == "\\" * 30)
+
+
 def test_values_of_any_type_are_searched():
     text = LiteralText("plain")
 

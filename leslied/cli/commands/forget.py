@@ -31,7 +31,7 @@ _REMAINDERS = {
     "git": "Git tracks files of leslied here; its history keeps them",
     "asset": "Not written by leslied, so not changed",
     "own": "Still in these files; run the same command again",
-    "path": "These paths hold the text; leslied keeps them, to skip the logs",
+    "path": "These paths hold the text; leslied keeps them, to know what it read",
 }
 """What to say about each kind of file that is not changed."""
 _ELSEWHERE = (

@@ -112,7 +112,13 @@ class ForgetPlanner:
     def _plan_session(self, reader: ForgetReader, name: SessionName) -> ForgetPlan:
         entry_ids = frozenset(reader.list_entry_ids(name))
         raw = RawMatches(logs=reader.list_sources(entry_ids))
-        return ForgetPlan(text=None, sessions=(name,), entry_ids=entry_ids, raw=raw)
+        return ForgetPlan(
+            text=None,
+            sessions=(name,),
+            entry_ids=entry_ids,
+            rejected=tuple(reader.list_rejected(name)),
+            raw=raw,
+        )
 
     def _plan_text(self, reader: ForgetReader, text: LiteralText) -> ForgetPlan:
         roots = {a.name: tuple(roots) for a, roots in self.context.list_agent_roots()}
@@ -353,6 +359,7 @@ class _Deletion:
             return
         with ForgetReader(self.paths.store_file) as reader:
             paths = [source.path for source in reader.list_read_sources()]
+            paths += {thread.folder for thread in reader.list_thread_folders()}
         held_paths = [os.fsdecode(path) for path in paths if text.is_in(path)]
         yield from (Remainder("path", path) for path in held_paths)
         for path in self._list_own_files():

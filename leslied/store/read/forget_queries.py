@@ -124,6 +124,16 @@ class ForgetReader:
         return fetch_column(self._db, query)
 
     @translate_sqlite_errors
+    def list_rejected(self, session: SessionName) -> list[bytes]:
+        """Return the digests of rejected entries in the sources of a session."""
+        query = (
+            "SELECT digest FROM rejected WHERE source IN (SELECT p.source "
+            "FROM session s JOIN placement p ON p.session = s.id "
+            "WHERE s.agent = ? AND s.session_id = ?)"
+        )
+        return fetch_column(self._db, query, session)
+
+    @translate_sqlite_errors
     def find_entries_at(self, lines: LineRanges) -> set[bytes]:
         """Return the ids of entries that were read from these lines.
 

@@ -160,6 +160,10 @@ class Forgetter(SessionPruner):
             ("repository", "path, remote, linked_to"),
         ):
             execute(f"DELETE FROM {table} WHERE holds({columns})")
+        execute(
+            "DELETE FROM relations_file "
+            "WHERE folder NOT IN (SELECT folder FROM session)"
+        )
         for column in _SESSION_TEXTS:
             execute(f"UPDATE session SET {column} = '' WHERE holds({column})")
         execute("UPDATE source SET trouble = '' WHERE holds(trouble)")

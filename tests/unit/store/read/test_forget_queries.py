@@ -47,6 +47,8 @@ def test_rejected_entries_are_found(forked: ClaudeHome):
     with ForgetReader(forked.store_path) as reader:
         assert len(reader.find_rejected_with(LiteralText("no JSON"))) == 1
         assert reader.find_rejected_with(LiteralText("hello")) == []
+        assert len(reader.list_rejected(NAME)) == 1
+        assert reader.list_rejected(("claude-code", FORK)) == []
 
 
 def test_sessions_are_listed_with_their_share_of_entries(forked: ClaudeHome):
