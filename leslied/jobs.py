@@ -172,7 +172,9 @@ def prune(
 
 def plan_forget(app: App, request: ForgetRequest) -> ForgetAnswer:
     """Return what would be forgotten; change nothing."""
-    from leslied.pipeline.maintenance.forget import ForgetPlanner  # noqa: PLC0415
+    from leslied.pipeline.maintenance.forget_planner import (  # noqa: PLC0415
+        ForgetPlanner,
+    )
 
     with app.open_queries() as queries:
         return ForgetPlanner(queries, request).make_answer()

@@ -32,6 +32,15 @@ _IS_TITLE = (
 )
 
 
+class TitleUse(NamedTuple):
+    """An entry that gave a title to a session."""
+
+    title: str
+    entry_id: bytes
+    session: tuple[str, ...]
+    """Agent and session id."""
+
+
 class ReadSource(NamedTuple):
     """How far a source was read, and its file in the archive."""
 
@@ -103,11 +112,18 @@ class ForgetReader:
         return {title for (title,) in rows if title}
 
     @translate_sqlite_errors
-    def find_titling_entries(self, titles: Iterable[str]) -> set[bytes]:
-        """Return the ids of all entries that gave one of these titles to a session."""
-        query = f"SELECT entry_id FROM record WHERE {_IS_TITLE} AND content"
-        rows = select_in_batches(self._db, query, titles)
-        return {entry_id for (entry_id,) in rows}
+    def list_title_uses(self, titles: Iterable[str]) -> list[TitleUse]:
+        """Return all entries that gave one of these titles to a session."""
+        rows = select_in_batches(
+            self._db,
+            "SELECT r.content, r.entry_id, s.agent, s.session_id FROM record r "
+            "JOIN placement p ON p.entry = r.entry JOIN session s ON s.id = p.session "
+            f"WHERE {_IS_TITLE} AND r.content",
+            titles,
+        )
+        return [
+            TitleUse(title, entry_id, tuple(name)) for title, entry_id, *name in rows
+        ]
 
     @translate_sqlite_errors
     def find_entries_with(self, text: LiteralText) -> set[bytes]:

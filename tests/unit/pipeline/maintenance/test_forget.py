@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from leslied import jobs
 from leslied.errors import UserError
 from leslied.pipeline import RedecodeStage
-from leslied.queries.operations.forget_plan import ForgetRequest
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
-from tests.support.forget import NoProgress, forget, list_holders
+from tests.support.forget import forget, list_holders
 from tests.support.prune import (
     check_store,
     list_contents,
@@ -229,6 +227,17 @@ def test_a_title_does_not_come_back_with_a_fork(forget_home: ForgetHome):
     assert forget_home.holders() == []
 
 
+def test_a_title_that_another_session_has_stays(forget_home: ForgetHome):
+    for session_id in (OLD, NEW):
+        title = {"type": "ai-title", "aiTitle": "Same", "sessionId": session_id}
+        forget_home.write(session_id, title)
+    sync_and_archive(forget_home.claude)
+    forget(forget_home.claude, OLD)
+    forget_home.rebuild()
+
+    assert "Same" in list_contents(forget_home.claude)
+
+
 def test_the_state_of_a_decoder_is_emptied(forget_home: ForgetHome):
     with Store(forget_home.claude.store_path, forget_home.claude.clock) as store:
         state = json.dumps({"cwd": f"/{TEXT}", "nested": [{TEXT: 1}, TEXT], "n": 2})
@@ -248,31 +257,6 @@ def test_paths_of_logs_that_hold_the_text_are_reported(claude: ClaudeHome):
     answer = forget(claude, text=TEXT)
 
     assert ("path", str(log)) in answer.remainders
-
-
-def test_repositories_that_track_transcripts_are_reported(
-    claude: ClaudeHome, project: Path
-):
-    git = project / ".git"
-    git.mkdir(exist_ok=True)
-    (git / "index").write_bytes(b"DIRC .leslie/threads/thread-a/.meta/x.txt")
-    builder = ClaudeLogBuilder(OLD, str(project))
-    claude.write(builder.prompt("hello"), name=f"-app/{OLD}.jsonl")
-    app = make_app(claude)
-    (app.paths.config_file.parent).mkdir(parents=True, exist_ok=True)
-    app.paths.config_file.write_text('[output]\nbackfill = "project"\n')
-    jobs.sync(app, NoProgress(), stop_all=True)
-    answer = jobs.plan_forget(app, ForgetRequest(id=OLD))
-
-    assert ("git", str(project)) in answer.remainders
-
-
-def test_a_part_of_a_session_cannot_be_forgotten_by_id(forget_home: ForgetHome):
-    with StoreReader(forget_home.claude.store_path) as reader:
-        chat_id = reader.find_units_by_prefix("chat-")[0][2]
-
-    with pytest.raises(UserError, match="only a part"):
-        forget(forget_home.claude, chat_id)
 
 
 def test_too_little_free_space_is_reported_before_anything_is_deleted(

@@ -78,7 +78,7 @@ def test_titles_are_found_with_the_entries_that_gave_them(forked: ClaudeHome):
         titles = reader.list_titles(reader.list_entry_ids(NAME))
 
         assert titles == {"T"}
-        assert len(reader.find_titling_entries(titles)) == 1
+        assert [use.session for use in reader.list_title_uses(titles)] == [NAME]
 
 
 def test_folders_of_threads_are_listed(forked: ClaudeHome):
