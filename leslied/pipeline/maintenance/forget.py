@@ -9,12 +9,13 @@ entries in the store that the same command finds again.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied import archive
-from leslied.errors import UserError
+from leslied.errors import SinkError, UserError
 from leslied.failpoints import failpoint
 from leslied.fs import TEMPORARY_SUFFIX
 from leslied.hooks.cleanup import delete_learned_roots, delete_matching
@@ -137,7 +138,8 @@ class _Deletion:
         ):
             path.unlink()
         for folder in {thread.folder for thread in self.plan.threads}:
-            self._thread_files.refresh_backup(Path(os.fsdecode(folder)))
+            with suppress(SinkError):
+                self._thread_files.refresh_backup(Path(os.fsdecode(folder)))
         self.pruner.finish()
 
     def _add_tombstones(self) -> None:
@@ -169,22 +171,20 @@ class _Deletion:
                 archive.erase_lines(path, self.plan.text.is_in)
 
     def _remove_thread_files(self) -> None:
-        plan, files = self.plan, self._thread_files
+        plan, files, problems = (
+            self.plan,
+            self._thread_files,
+            self.pruner.report.problems,
+        )
         whole_sessions = plan.list_whole_sessions()
-        removed = [t for t in plan.threads if (t.agent, t.session_id) in whole_sessions]
-        kept_folders = {
-            thread.folder
-            for thread in (*plan.threads, *plan.other_threads)
-            if thread not in removed
-        }
-        for thread in removed:
-            files.remove(thread, is_last=thread.folder not in kept_folders)
-        changed = [thread for thread in plan.threads if thread not in removed]
-        for thread in changed:
-            files.remove_outputs(thread)
+        for thread in plan.threads:
+            if (thread.agent, thread.session_id) in whole_sessions:
+                problems.append(files.remove(thread))
+            else:
+                files.remove_transcripts(thread)
         if plan.text:
-            for thread in (*changed, *plan.other_threads):
-                files.remove_holders(thread, plan.text)
+            for thread in (*plan.threads, *plan.other_threads):
+                problems.append(files.remove_holders(thread, plan.text))
 
     def _remove_hook_files(self) -> None:
         data_dir, text = str(self.paths.data_dir), self.plan.text

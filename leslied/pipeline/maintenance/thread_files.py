@@ -24,6 +24,8 @@ from leslied.threads.operations import list_leslied_threads, remove_thread
 from leslied.threads.relations_file import LockBusyError, RelationsFile
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from leslied.clock import Clock
     from leslied.literal_text import LiteralText
     from leslied.store.read.forget_queries import ThreadFolder
@@ -40,65 +42,83 @@ class ThreadFiles:
     """The central tree."""
     clock: Clock
 
-    def remove(self, thread: ThreadFolder, *, is_last: bool) -> None:
+    def remove(self, thread: ThreadFolder) -> str:
         """Delete everything that leslied wrote about a thread.
 
-        What agents and people wrote into its folder stays. `is_last` says that no other
-        thread is in the same project; its index is deleted then, and otherwise written
-        again by the asset index stage.
+        The project's index is written again by the asset index stage. Return why the
+        relations file still has the thread, or "".
         """
         base = Path(os.fsdecode(thread.folder))
-        self.remove_relations(base, thread.thread_id)
-        if base.is_relative_to(self.central):
-            sinks.remove_central_thread(base, thread.thread_id)
-        else:
-            sinks.remove_thread(base, thread.thread_id)
-        if is_last:
-            for name in (INDEX_FILE, INDEX_PAGE):
-                sinks.remove_file(base, name)
+        reason = self.remove_relations(base, thread.thread_id)
+        self.remove_outputs(base, thread.thread_id)
+        for name in (INDEX_FILE, INDEX_PAGE):
+            sinks.remove_file(base, name)
+        return reason
 
-    def remove_outputs(self, thread: ThreadFolder) -> None:
+    def remove_outputs(
+        self, base: Path, thread_id: str, kept: Collection[str] = ()
+    ) -> None:
+        """Delete what leslied wrote to a thread's folder, except the files in `kept`.
+
+        What agents and people wrote into the folder stays.
+        """
+        if kept:
+            folder = f"{thread_folder(thread_id)}/{META_FOLDER}"
+            for name in sinks.list_files(base, folder):
+                if name not in kept:
+                    sinks.remove_file(base, name)
+        elif base.is_relative_to(self.central):
+            sinks.remove_central_thread(base, thread_id)
+        else:
+            sinks.remove_thread(base, thread_id)
+
+    def remove_transcripts(self, thread: ThreadFolder) -> None:
         """Delete the transcripts and exports of a thread, to be written again."""
         base, thread_id = Path(os.fsdecode(thread.folder)), thread.thread_id
-        outputs = (
+        for folder in (
             transcripts_folder(thread_id),
             transcripts_folder(thread_id, is_subagent=True),
             exports_folder(thread_id),
-        )
-        for name in sinks.list_files(base, f"{thread_folder(thread_id)}/{META_FOLDER}"):
-            if name.startswith(outputs):
+        ):
+            for name in sinks.list_files(base, folder):
                 sinks.remove_file(base, name)
 
-    def remove_holders(self, thread: ThreadFolder, text: LiteralText) -> None:
-        """Delete those files about a thread and its project that hold the text."""
+    def remove_holders(self, thread: ThreadFolder, text: LiteralText) -> str:
+        """Delete those files about a thread and its project that hold the text.
+
+        Return why the relations file still has the thread, or "".
+        """
         base, thread_id = Path(os.fsdecode(thread.folder)), thread.thread_id
         folder = f"{thread_folder(thread_id)}/{META_FOLDER}"
         for name in (*sinks.list_files(base, folder), INDEX_FILE, INDEX_PAGE):
             if has_text(base, name, text):
                 sinks.remove_file(base, name)
         if any(has_text(base, name, text) for name in _RELATIONS_FILES):
-            self.remove_relations(base, thread_id)
+            return self.remove_relations(base, thread_id)
+        return ""
 
-    def remove_relations(self, base: Path, thread_id: str) -> None:
+    def remove_relations(self, base: Path, thread_id: str) -> str:
         """Remove a thread from the relations file and from its backup.
 
-        Raise UserError if Leslie holds the lock of the file.
+        Return why that was impossible, or "". Raise UserError if Leslie holds the lock
+        of the file.
         """
         if sinks.read_file(base, RELATIONS_FILE) is None:
-            return
+            return ""
         file = RelationsFile(
             base=base, clock=self.clock, read=sinks.read_file, write=sinks.write_file
         )
         try:
             file.update(lambda data, _: _remove_own_thread(data, thread_id))
+            self.refresh_backup(base)
         except LockBusyError as error:
             raise UserError(
                 f"Another program holds the lock of {base / RELATIONS_FILE}.",
                 "Wait for it to end, then run the same command again.",
             ) from error
-        except SinkError:
-            return  # The file is not one that leslied can have written.
-        self.refresh_backup(base)
+        except SinkError as error:
+            return error.message
+        return ""
 
     def refresh_backup(self, base: Path) -> None:
         """Make the backup of the relations file, which is older, equal to the file."""

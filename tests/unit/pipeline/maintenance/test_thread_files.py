@@ -76,34 +76,41 @@ def tree(tmp_path: Path, clock: FakeClock) -> ThreadTree:
 
 
 def test_everything_about_a_thread_is_removed(tree: ThreadTree):
-    tree.files.remove(tree.thread("thread-a"), is_last=False)
+    tree.files.remove(tree.thread("thread-a"))
 
     assert not tree.exists("thread-a", ".meta")
     assert tree.exists("thread-a", "plan.md")
     assert tree.exists("thread-b", TRANSCRIPT)
     assert tree.related_threads(RELATIONS_FILE) == ["thread-b"]
     assert tree.related_threads(RELATIONS_BACKUP) == ["thread-b"]
-    assert (tree.base / INDEX_PAGE).exists()
+    assert not (tree.base / INDEX_PAGE).exists()
 
 
-def test_the_index_is_removed_with_the_last_thread(tree: ThreadTree):
+def test_an_empty_folder_of_a_thread_is_removed(tree: ThreadTree):
     (tree.base / thread_folder("thread-a") / "plan.md").unlink()
-    tree.files.remove(tree.thread("thread-a"), is_last=True)
+    tree.files.remove(tree.thread("thread-a"))
 
     assert not (tree.base / thread_folder("thread-a")).exists()
-    assert not (tree.base / INDEX_PAGE).exists()
+
+
+def test_files_to_keep_stay(tree: ThreadTree):
+    kept = f"{thread_folder('thread-a')}/{TRANSCRIPT}"
+    tree.files.remove_outputs(tree.base, "thread-a", [kept])
+
+    assert tree.exists("thread-a", TRANSCRIPT)
+    assert not tree.exists("thread-a", ".meta/assets.json")
 
 
 def test_a_thread_in_the_central_tree_is_removed(tmp_path: Path, clock: FakeClock):
     tree = ThreadTree(tmp_path / "central" / "app", clock)
-    tree.files.remove(tree.thread("thread-a"), is_last=False)
+    tree.files.remove(tree.thread("thread-a"))
 
     assert not tree.exists("thread-a", ".meta")
     assert tree.exists("thread-b", TRANSCRIPT)
 
 
-def test_only_outputs_are_removed_to_be_written_again(tree: ThreadTree):
-    tree.files.remove_outputs(tree.thread("thread-a"))
+def test_only_transcripts_are_removed_to_be_written_again(tree: ThreadTree):
+    tree.files.remove_transcripts(tree.thread("thread-a"))
 
     assert not tree.exists("thread-a", TRANSCRIPT)
     assert tree.exists("thread-a", ".meta/assets.json")
@@ -131,8 +138,9 @@ def test_threads_that_leslie_recorded_stay(tree: ThreadTree):
 def test_a_damaged_relations_file_is_left_alone(tree: ThreadTree):
     for name in (RELATIONS_FILE, RELATIONS_BACKUP):
         tree.write(name, "damaged")
-    tree.files.remove_relations(tree.base, "thread-a")
+    reason = tree.files.remove_relations(tree.base, "thread-a")
 
+    assert "cannot be read" in reason
     assert (tree.base / RELATIONS_FILE).read_text() == "damaged"
 
 
@@ -154,7 +162,7 @@ def test_links_are_not_followed(tree: ThreadTree, tmp_path: Path):
     (victim / ".meta" / "file").touch()
     folder = tree.base / thread_folder("thread-c")
     folder.symlink_to(victim)
-    tree.files.remove(tree.thread("thread-c"), is_last=False)
-    tree.files.remove_outputs(tree.thread("thread-c"))
+    tree.files.remove(tree.thread("thread-c"))
+    tree.files.remove_transcripts(tree.thread("thread-c"))
 
     assert (victim / ".meta" / "file").exists()
