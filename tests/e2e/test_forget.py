@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.claude import ClaudeHome, ClaudeLogBuilder, encode_json_lines
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.forget import list_holders
 from tests.support.golden import FIXTURES, copy_home
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.threat("S10")]
+pytestmark = pytest.mark.e2e
 
 SESSION_FAILPOINTS = (
     "forget.tombstones",
@@ -126,6 +126,7 @@ def test_without_yes_nothing_is_forgotten(home_to_forget: Forgettable):
     assert not (home_to_forget.data / "forgotten.json").exists()
 
 
+@pytest.mark.threat("S10")
 def test_no_file_contains_a_forgotten_session(home_to_forget: Forgettable):
     before = home_to_forget.holders("onlyold")
     result = home_to_forget.leslied("forget", OLD[:8], "--yes", "--json").json
@@ -139,6 +140,7 @@ def test_no_file_contains_a_forgotten_session(home_to_forget: Forgettable):
     assert home_to_forget.ids() == {NEW}
 
 
+@pytest.mark.threat("S10")
 def test_no_file_contains_a_forgotten_text(home_to_forget: Forgettable):
     before = home_to_forget.holders()
     result = home_to_forget.leslied("forget", "--text", TEXT, "--yes", "--json").json
@@ -176,6 +178,7 @@ def test_what_other_sessions_have_is_unchanged(home_to_forget: Forgettable):
     assert before == after_text == read_other()
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("args", [(OLD,), ("--text", TEXT)])
 def test_it_does_not_come_back(home_to_forget: Forgettable, args: tuple[str, ...]):
     home_to_forget.leslied("forget", *args, "--yes")
@@ -193,6 +196,7 @@ def test_it_does_not_come_back(home_to_forget: Forgettable, args: tuple[str, ...
     assert home_to_forget.holders() == []
 
 
+@pytest.mark.threat("S10")
 def test_it_does_not_come_back_in_a_new_store(home_to_forget: Forgettable):
     home_to_forget.leslied("forget", OLD, "--yes")
     for path in home_to_forget.data.glob("store.db*"):
@@ -204,6 +208,7 @@ def test_it_does_not_come_back_in_a_new_store(home_to_forget: Forgettable):
     assert home_to_forget.holders() == []
 
 
+@pytest.mark.threat("S10")
 def test_a_forgotten_session_that_goes_on_stays_forgotten(home_to_forget: Forgettable):
     home_to_forget.leslied("forget", OLD, "--yes")
     home_to_forget.write(OLD, home_to_forget.old.prompt(f"again {TEXT}"))
@@ -226,6 +231,7 @@ def test_new_entries_of_a_session_with_a_forgotten_text_are_read(
     assert home_to_forget.holders() == []
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("args", [(OLD,), ("--text", TEXT)])
 @pytest.mark.parametrize("is_older", [True, False])
 def test_a_fork_does_not_bring_it_back(
@@ -303,6 +309,7 @@ def test_forget_refuses_to_run_next_to_the_daemon(home_to_forget: Forgettable):
     assert home_to_forget.ids() == {OLD, NEW}
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("failpoint", SESSION_FAILPOINTS)
 def test_after_a_crash_a_second_run_forgets_the_session(
     home_to_forget: Forgettable, failpoint: str
@@ -317,6 +324,7 @@ def test_after_a_crash_a_second_run_forgets_the_session(
     assert home_to_forget.holders("onlyold") == []
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("failpoint", TEXT_FAILPOINTS)
 def test_after_a_crash_a_second_run_forgets_the_text(
     home_to_forget: Forgettable, failpoint: str
@@ -332,6 +340,7 @@ def test_after_a_crash_a_second_run_forgets_the_text(
     assert home_to_forget.holders() == []
 
 
+@pytest.mark.threat("S10")
 def test_hook_files_and_messages_are_forgotten(home_to_forget: Forgettable):
     hooks = home_to_forget.data / "hooks"
     (hooks / "given").mkdir(parents=True, exist_ok=True)
@@ -372,7 +381,3 @@ def test_files_of_agents_and_people_stay(home_to_forget: Forgettable):
         e["path"] for e in result["data"]["unreachable"] if e["kind"] == "asset"
     ]
     assert str(plan) in remaining
-
-
-def test_encoded_lines_have_the_text_escaped():
-    assert TEXT.encode() not in encode_json_lines({"text": TEXT})

@@ -171,11 +171,8 @@ class _Deletion:
                 archive.erase_lines(path, self.plan.text.is_in)
 
     def _remove_thread_files(self) -> None:
-        plan, files, problems = (
-            self.plan,
-            self._thread_files,
-            self.pruner.report.problems,
-        )
+        plan, files = self.plan, self._thread_files
+        problems = self.pruner.report.problems
         whole_sessions = plan.list_whole_sessions()
         for thread in plan.threads:
             if (thread.agent, thread.session_id) in whole_sessions:

@@ -20,8 +20,6 @@ from leslied.archive import erase as erase_module
 
 STAMP = [1, 2, 3, 4, 5]
 
-pytestmark = pytest.mark.threat("S10")
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -19,8 +19,6 @@ ITEMS = ForgottenItems(
     line_digests=[digest_line(b"a line\n")],
 )
 
-pytestmark = pytest.mark.threat("S10")
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
@@ -78,6 +76,7 @@ def test_nothing_is_forgotten_without_a_file(store: Path):
     assert not forgotten.has_line(b"a line")
 
 
+@pytest.mark.threat("S10")
 def test_the_file_contains_no_text_and_is_private(store: Path):
     Forgotten(store).add(ITEMS)
     (path,) = store.parent.iterdir()

@@ -26,8 +26,6 @@ from tests.support.queries import make_app
 OLD, NEW, FORK = (f"{letter * 8}-2222-4333-8444-555555555555" for letter in "abc")
 TEXT = "zanzibar"
 
-pytestmark = pytest.mark.threat("S10")
-
 
 class ForgetHome:
     """A home with two sessions; one entry of the older one has the text."""
@@ -78,6 +76,7 @@ def test_a_session_is_deleted_and_no_other(forget_home: ForgetHome):
     check_store(forget_home.claude)
 
 
+@pytest.mark.threat("S10")
 def test_only_entries_with_the_text_are_deleted(forget_home: ForgetHome):
     answer = forget(forget_home.claude, text=TEXT)
 
@@ -124,6 +123,7 @@ def test_a_rebuild_does_not_bring_it_back_and_loses_nothing(
     assert forget_home.holders() == []
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("arguments", [{"session_id": OLD}, {"text": TEXT}])
 def test_a_replaced_log_does_not_bring_it_back(
     forget_home: ForgetHome, arguments: dict[str, str]
@@ -140,6 +140,7 @@ def test_a_replaced_log_does_not_bring_it_back(
     assert forget_home.holders() == []
 
 
+@pytest.mark.threat("S10")
 @pytest.mark.parametrize("arguments", [{"session_id": OLD}, {"text": TEXT}])
 def test_decoding_again_does_not_bring_it_back(
     forget_home: ForgetHome, arguments: dict[str, str]
@@ -184,6 +185,7 @@ def test_entries_that_were_not_read_yet_are_forgotten_too(forget_home: ForgetHom
     assert forget_home.holders() == []
 
 
+@pytest.mark.threat("S10")
 def test_noise_with_the_text_is_erased_and_not_archived_again(forget_home: ForgetHome):
     forget_home.write(NEW, {"type": "api-request", "body": TEXT})
     sync_and_archive(forget_home.claude)
