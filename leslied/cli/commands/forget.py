@@ -138,7 +138,7 @@ def _format_lines(answer: ForgetAnswer, app: App) -> Iterator[str]:
     if answer.request.text:
         yield (
             "The agent may write the text again. To hide it in all output, add a rule "
-            "to redact.rules: leslied help config"
+            "to redact.rules in the file that `leslied config path` prints."
         )
 
 
