@@ -172,16 +172,17 @@ class _Deletion:
 
     def _remove_thread_files(self) -> None:
         plan, files = self.plan, self._thread_files
-        problems = self.pruner.report.problems
         whole_sessions = plan.list_whole_sessions()
+        problems = []
         for thread in plan.threads:
             if (thread.agent, thread.session_id) in whole_sessions:
                 problems.append(files.remove(thread))
             else:
                 files.remove_transcripts(thread)
         if plan.text:
-            for thread in (*plan.threads, *plan.other_threads):
-                problems.append(files.remove_holders(thread, plan.text))
+            threads = (*plan.threads, *plan.other_threads)
+            problems += [files.remove_holders(thread, plan.text) for thread in threads]
+        self.pruner.report.problems += filter(None, problems)
 
     def _remove_hook_files(self) -> None:
         data_dir, text = str(self.paths.data_dir), self.plan.text

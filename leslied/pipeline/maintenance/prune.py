@@ -109,7 +109,7 @@ class PruneReport:
     changed_transcripts: list[str] = field(default_factory=list)
     """Transcripts that were not deleted because somebody edited them."""
     problems: list[str] = field(default_factory=list)
-    """Why relations files still contain deleted threads; may contain ""."""
+    """Why relations files still contain pruned threads."""
     store_copies: int = 0
     """Number of deleted copies of the store, which contain the pruned sessions."""
     is_store_shrunk: bool = True
@@ -128,7 +128,7 @@ class PruneReport:
         """Yield what could not be deleted, and why."""
         for path in self.changed_transcripts:
             yield f"{path} was edited after it was written, so it was kept."
-        yield from filter(None, self.problems)
+        yield from self.problems
         if not self.is_store_shrunk:
             yield (
                 "The store's file could not shrink, because another program is reading "
