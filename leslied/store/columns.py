@@ -63,6 +63,12 @@ _get_digested_fields = attrgetter(*DIGESTED_FIELDS)
 _get_observed_time = lru_cache(maxsize=64)(from_us)
 
 
+def is_context(record: Record) -> bool:
+    """Return whether the record describes the session; see IS_CONTEXT."""
+    is_event = record.type == "system_event"
+    return is_event and record.metadata.get("kind") in _CONTEXT_KINDS
+
+
 def digest_record(record: Record) -> bytes:
     """Hash the content of a record, ignoring ids and times.
 

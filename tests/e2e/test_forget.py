@@ -255,6 +255,31 @@ def test_a_fork_does_not_bring_it_back(
     assert home_to_forget.holders() == []
 
 
+@pytest.mark.threat("S10")
+def test_a_fork_does_not_bring_back_what_a_forgotten_session_added(
+    home_to_forget: Forgettable,
+):
+    home_to_forget.leslied("forget", OLD, "--yes")
+    later = [home_to_forget.old.prompt(f"later {TEXT}")]
+    home_to_forget.write(OLD, *later)
+    home_to_forget.sync()
+    fork = ClaudeLogBuilder(FORK, str(home_to_forget.project))
+    copied = [
+        {**line, "sessionId": FORK} for line in (*home_to_forget.old_lines, *later)
+    ]
+    home_to_forget.write(FORK, *copied, fork.prompt("of the fork"))
+    home_to_forget.sync()
+    (session,) = [
+        session
+        for session in home_to_forget.leslied("list", "--json").json["data"]["sessions"]
+        if session["id"] == FORK
+    ]
+
+    assert session["project"] == str(home_to_forget.project)
+    assert session["title"] == "of the fork"
+    assert home_to_forget.holders() == []
+
+
 def test_the_text_can_be_read_from_standard_input(home_to_forget: Forgettable):
     process = home_to_forget.leslied.start(
         "forget", "--text", "-", "--yes", stdin=-1, stdout=-1, text=True

@@ -115,15 +115,13 @@ class ForgetPlanner:
         plan = plan or self.make_plan()
         sessions = []
         whole_sessions = plan.list_whole_sessions()
-        for part in plan.parts:
-            summary = load_session_summary(self.context.reader, *part.name)
-            sessions.append(
-                ForgottenSession(
-                    self.context.redact_summary(summary),
-                    part.entries,
-                    part.name in whole_sessions,
-                )
-            )
+        counts = dict.fromkeys(plan.sessions, 0)
+        counts |= {part.name: part.entries for part in plan.parts}
+        for name, count in counts.items():
+            summary = load_session_summary(self.context.reader, *name)
+            redacted = self.context.redact_summary(summary)
+            is_whole = name in whole_sessions
+            sessions.append(ForgottenSession(redacted, count, is_whole))
         return ForgetAnswer(
             request=self.request,
             sessions=tuple(sessions),

@@ -77,8 +77,9 @@ class ForgetAnswer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing holds the text."""
-        return not (self.entries or self.rejected or self.archive_files)
+        """Whether there is nothing to forget."""
+        counts = (len(self.sessions), self.entries, self.rejected, self.archive_files)
+        return not any(counts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

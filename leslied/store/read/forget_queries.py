@@ -96,11 +96,14 @@ class ForgetReader:
 
     @translate_sqlite_errors
     def list_entry_ids(self, session: SessionName) -> set[bytes]:
-        """Return the ids of all entries of a session and its subagents."""
+        """Return the ids of all entries of a session and its subagents.
+
+        Leave out the context of the session, which its forks need, too.
+        """
         query = (
             "SELECT DISTINCT r.entry_id FROM session s "
             "JOIN placement p ON p.session = s.id JOIN record r ON r.entry = p.entry "
-            "WHERE s.agent = ? AND s.session_id = ?"
+            f"WHERE s.agent = ? AND s.session_id = ? AND NOT {IS_CONTEXT}"
         )
         return set(fetch_column(self._db, query, session))
 

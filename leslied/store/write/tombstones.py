@@ -68,6 +68,10 @@ class Tombstones:
             )
         return entry_id[:_PREFIX_BYTES] in prefixes
 
+    def is_forgotten(self, key: SessionKey) -> bool:
+        """Return whether the whole session was forgotten."""
+        return bool(self._forgotten and self._forgotten.has_session(*key[:2]))
+
     def has_any_of(self, key: SessionKey) -> bool:
         """Return whether anything was deleted from the session or its subagents."""
         if self._forgotten and self._forgotten.has_part_of(*key[:2]):

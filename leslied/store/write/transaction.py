@@ -12,6 +12,7 @@ from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
 from leslied.sessions.rewinds import list_changed, list_rewound
+from leslied.store.columns import is_context
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.sql import make_insert, select_in_batches
 from leslied.store.write.record_versions import (
@@ -55,6 +56,8 @@ class Transaction:
         self._sessions = SessionRows(db)
         self._usage = UsageRows(db)
         self._tombstones = Tombstones(db, forgotten)
+        self.forgotten_ids: set[bytes] = set()
+        """Ids of entries that a forgotten session added; forks must not repeat them."""
         self._versions = RecordVersions(db, observed_us)
         self._pending: list[PendingRecord] = []
         self._placed_entries: set[tuple[int, int]] = set()
@@ -97,6 +100,12 @@ class Transaction:
             for item in pending
             if not self._tombstones.has_record(item.record, item.entry_id)
         ]
+        self.forgotten_ids.update(
+            item.entry_id
+            for item in pending
+            if self._tombstones.is_forgotten(item.record.session)
+            and not is_context(item.record)
+        )
         if len(remaining) < len(pending):
             first, *_ = pending
             noise = Noise(first.offset, first.length, PRUNED)

@@ -29,7 +29,7 @@ from leslied.store.cursors import (
     unpack_cursor,
     unpack_stamp,
 )
-from leslied.store.forgotten import Forgotten
+from leslied.store.forgotten import Forgotten, ForgottenItems
 from leslied.store.ledgers.archive import ArchiveLedger
 from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
@@ -160,6 +160,7 @@ class Store:
             transaction = Transaction(self._db, observed_us, self.forgotten)
             for chunk in chunks:
                 transaction.add(chunk)
+            self.forgotten.add(ForgottenItems(entry_ids=transaction.forgotten_ids))
             records, placements = transaction.finish()
             failpoint("commit.before")
         failpoint("commit.after")

@@ -44,7 +44,7 @@ def test_a_long_list_is_cut(many_sessions: ClaudeHome):
 def test_what_was_forgotten_is_counted(many_sessions: ClaudeHome):
     output = run(IDS[3], "--yes").output
 
-    assert "Forgot 2 entries in 1 session (1 as a whole)." in output
+    assert "Forgot 1 entry in 1 session (1 as a whole)." in output
     assert f"{IDS[3]}.jsonl" in output
     assert "redact.rules" not in output
     assert list_session_ids(many_sessions) == set(IDS) - {IDS[3]}

@@ -169,6 +169,19 @@ def test_new_entries_of_the_session_are_forgotten_with_it(forget_home: ForgetHom
     assert forget_home.holders() == []
 
 
+def test_a_session_without_entries_but_its_context_is_forgotten(claude: ClaudeHome):
+    log = claude.write(ClaudeLogBuilder(OLD).prompt(TEXT), name=f"-app/{OLD}.jsonl")
+    sync_and_archive(claude)
+    with Store(claude.store_path, claude.clock) as store:
+        prompts = "SELECT entry FROM record WHERE type = 'user_message'"
+        store._db.execute(f"DELETE FROM placement WHERE entry IN ({prompts})")
+    answer = forget(claude, OLD)
+
+    assert not answer.is_empty
+    assert list_session_ids(claude) == set()
+    assert log.exists()
+
+
 def test_entries_that_repeat_the_text_later_are_read(forget_home: ForgetHome):
     forget(forget_home.claude, text=TEXT)
     forget_home.write(OLD, forget_home.old.prompt(f"more {TEXT}"))
