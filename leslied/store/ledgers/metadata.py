@@ -377,13 +377,13 @@ class RebuildReader:
         return {key: entries_hash.digest() for key, entries_hash in hashes.items()}
 
     @translate_sqlite_errors
-    def load_entry_ids(self, session: SessionKey) -> set[bytes]:
-        """Return the ids of a session's entries, except those of its context.
-
-        The context is decoded with another line if the line that had it is forgotten.
-        """
+    def load_entry_ids(
+        self, session: SessionKey, *, with_context: bool = True
+    ) -> set[bytes]:
+        """Return the ids of a session's entries, with or without its context."""
         query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
-            f"WHERE p.session = ? AND NOT {IS_CONTEXT}"
+            f"WHERE p.session = ? AND (? OR NOT {IS_CONTEXT})"
         )
-        return set(fetch_column(self._db, query, (find_stream(self._db, session),)))
+        values = (find_stream(self._db, session), with_context)
+        return set(fetch_column(self._db, query, values))

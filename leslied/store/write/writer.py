@@ -346,8 +346,7 @@ class Store:
     def vacuum(self) -> bool:
         """Rewrite the file without deleted content; needs twice its size for a while.
 
-        Return False if another process still reads the old content. Raise StoreUnusable
-        on failure.
+        Return False if another process still reads it. Raise StoreUnusable on failure.
         """
         try:
             return vacuum(self._db)
