@@ -1,4 +1,4 @@
-"""Work that users request: sync, prune, rebuild, watch, and write files they name.
+"""Work that users request: sync, prune, forget, rebuild, watch, and write files.
 
 Each function builds what the work needs from the app, like the app does for the daemon.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leslied.pipeline import FlowReport, Stage
     from leslied.pipeline.maintenance.rebuild import RebuildReport
     from leslied.pipeline.progress import StageProgress
+    from leslied.queries.operations.forget_plan import ForgetAnswer, ForgetRequest
     from leslied.queries.operations.prune_plan import PruneAnswer, PruneRequest
     from leslied.queries.secret_files import SecretFiles
     from leslied.sessions.retention import PruneCandidate
@@ -173,6 +174,42 @@ def prune(
     return answer
 
 
+def plan_forget(app: App, request: ForgetRequest) -> ForgetAnswer:
+    """Return what would be forgotten; change nothing."""
+    from leslied.pipeline.maintenance.forget_planner import (  # noqa: PLC0415
+        ForgetPlanner,
+    )
+
+    with app.open_queries() as queries:
+        return ForgetPlanner(queries, request).make_answer()
+
+
+def forget(app: App, request: ForgetRequest, progress: StageProgress) -> ForgetAnswer:
+    """Forget a session, or all entries that hold a text; write outputs again.
+
+    First read new entries, so that none is missed, and complete an earlier deletion
+    that was interrupted. Raise AlreadyRunning if somebody else writes to the store.
+    """
+    from leslied.pipeline import Archiver, Budget, Ingest  # noqa: PLC0415
+    from leslied.pipeline.maintenance.forget import Forget  # noqa: PLC0415
+    from leslied.pipeline.maintenance.prune import Pruner  # noqa: PLC0415
+
+    with app.open_writer() as store:
+        with app.open_reader() as reader:
+            flow = app.make_flow(store, reader, on_progress=progress.update)
+            progress.start("Reading new entries", in_bytes=True)
+            flow.select(Ingest).run(Budget())
+        progress.start("Forgetting")
+        job = Forget(
+            pruner=Pruner(store=store, archiver=flow.get_stage(Archiver)),
+            paths=app.paths,
+            clock=app.clock,
+            open_queries=app.open_queries,
+            write_outputs=lambda: _write_outputs(app, store, progress).errors,
+        )
+        return job.run(request)
+
+
 class OutputsReport(NamedTuple):
     """What `write_outputs` wrote."""
 
@@ -182,6 +219,11 @@ class OutputsReport(NamedTuple):
 
 def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
     """Write missing or changed transcripts, relations and thread indexes."""
+    with app.open_writer() as store:
+        return _write_outputs(app, store, progress)
+
+
+def _write_outputs(app: App, store: Store, progress: StageProgress) -> OutputsReport:
     from leslied.pipeline import (  # noqa: PLC0415
         AssetIndex,
         Budget,
@@ -192,7 +234,7 @@ def write_outputs(app: App, progress: StageProgress) -> OutputsReport:
         TranscriptStage,
     )
 
-    with app.open_writer() as store, app.open_reader() as reader:
+    with app.open_reader() as reader:
         flow = app.make_flow(store, reader, on_progress=progress.update)
         flow = flow.select(
             ProjectStage, TranscriptStage, RelationsSync, MovedThreads, AssetIndex

@@ -7,6 +7,7 @@ opens a log itself; callers pass the bytes.
 
 from __future__ import annotations
 
+from leslied.archive.erase import Line, erase_lines, find_lines, is_erased, split_lines
 from leslied.archive.format import (
     ArchiveError,
     ArchiveFrame,
@@ -30,10 +31,15 @@ __all__ = [
     "ArchiveWriter",
     "FrameKind",
     "FrameSpec",
+    "Line",
     "Manifest",
+    "erase_lines",
+    "find_lines",
     "has_manifest",
+    "is_erased",
     "list_files",
     "load_manifest",
     "make_file_name",
     "save_manifest",
+    "split_lines",
 ]

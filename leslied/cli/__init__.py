@@ -68,6 +68,7 @@ SECTIONS = {
         "secrets": "Find the secrets that sessions contain, and clean files.",
         "disk": "Show disk usage and how to reduce it.",
         "prune": "Delete old sessions from the store and the archive.",
+        "forget": "Forget a session, or all entries that hold a text.",
         "rebuild": "Rebuild the store from archive and logs.",
         "config": "Show the settings and the path of the config file.",
         "completion": "Print or install shell completion scripts.",

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CONTEXT_KINDS = ("opened", "context")
+IS_CONTEXT = (
+    "(type = 'system_event' AND "
+    "ifnull(json_extract(nullif(metadata, ''), '$.kind'), '') IN "
+    f"({', '.join(map(repr, _CONTEXT_KINDS))}))"
+)
+"""Condition on a row of `record`: it describes the session, not what happened in it."""
 
 _COPIED_FIELDS = (
     "type",
@@ -55,6 +61,12 @@ _get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _get_digested_fields = attrgetter(*DIGESTED_FIELDS)
 # All records of a commit were observed at the same time.
 _get_observed_time = lru_cache(maxsize=64)(from_us)
+
+
+def is_context(record: Record) -> bool:
+    """Return whether the record describes the session; see IS_CONTEXT."""
+    is_event = record.type == "system_event"
+    return is_event and record.metadata.get("kind") in _CONTEXT_KINDS
 
 
 def digest_record(record: Record) -> bytes:

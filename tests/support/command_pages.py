@@ -16,6 +16,7 @@ DOC_PAGES = {
     "export": "outputs",
     "hooks": "hooks",
     "init": "guide",
+    "forget": "forget",
     "prune": "prune",
     "secrets": "redaction",
     "sql": "sql",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ from msgspec import structs
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, FrameKind
+from leslied.errors import SourceError
 from leslied.model.source import Cursor, FileStamp, Shape, SourceRef
 from leslied.pipeline.ingest.batch import IngestReport
+from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
     from leslied.model.source import Chunk, RawEntry
     from leslied.pipeline.ingest.stage import Ingest
+
+
+_CHUNK_BYTES = 1 << 20
 
 
 class ArchiveReplay:
@@ -68,6 +74,8 @@ class ArchiveReplay:
             last, is_undamaged = self._restore_generation(reader, frames)
             if last is None:
                 continue
+            if archive.is_erased(last):
+                self._restore_erased_lines(source.path)
             stamp = _parse_stamp(last) if is_undamaged else None
             for chunk in self._read_chunks(
                 source, generation, is_final=last.kind == FrameKind.TAIL
@@ -111,6 +119,31 @@ class ArchiveReplay:
                     return last, False
                 last = frame
         return last, not reader.damaged_offsets
+
+    def _restore_erased_lines(self, log: Path) -> None:
+        """Copy the log to the scratch file, if these differ only in erased lines.
+
+        Decoders depend on earlier lines. Tombstones prevent erased ones from returning.
+        """
+        size = self._scratch_file.stat().st_size
+        with suppress(SourceError), open_regular(log) as log_fd:
+            with self._scratch_file.open("rb") as scratch:
+                pairs = zip(
+                    archive.split_lines(iter_range(log_fd, 0, size, _CHUNK_BYTES)),
+                    archive.split_lines(scratch),
+                    strict=False,
+                )
+                end = 0
+                for line, archived_line in pairs:
+                    is_erased = not archived_line.data.strip()
+                    if line.end != archived_line.end or not (
+                        is_erased or line.data == archived_line.data
+                    ):
+                        return
+                    end = line.end
+            if end == size:
+                with self._scratch_file.open("wb") as scratch:
+                    scratch.writelines(iter_range(log_fd, 0, size, _CHUNK_BYTES))
 
 
 class _ArchivedSpills:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Cursor, Root, SourceRef
     from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
+    from leslied.store.forgotten import Forgotten
 
 _SQLITE_SUFFIXES = ("-wal", "-shm")
 """Suffixes of the files that SQLite creates beside a store."""
@@ -152,7 +153,7 @@ class Rebuild:
                 with store.metadata() as ledger:
                     ledger.restore_observed_times(old.iter_observed_times())
                 with RebuildReader(self._new_path) as new:
-                    _compare_stores(old, new, report)
+                    _compare_stores(old, new, report, store.forgotten)
 
     def _replay_archive(self, store: Store, report: RebuildReport) -> None:
         """Commit everything in the archive, in the order it was first read."""
@@ -337,11 +338,15 @@ def open_store(
 
 
 def _compare_stores(
-    old: RebuildReader, new: RebuildReader, report: RebuildReport
+    old: RebuildReader,
+    new: RebuildReader,
+    report: RebuildReport,
+    forgotten: Forgotten,
 ) -> None:
     """Count the same, changed, new and lost sessions and entries in the report.
 
-    A session with a subagent that changed has changed, too.
+    A session with a subagent that changed has changed, too. If the line that had the
+    context of a session was forgotten, another line may have it now.
     """
     before, after = _group_digests(old), _group_digests(new)
     report.new_sessions = len(after.keys() - before.keys())
@@ -350,8 +355,12 @@ def _compare_stores(
         if old_digests == new_digests:
             report.same_sessions += 1
             continue
+        with_context = not forgotten.has_part_of(*session)
         report.lost_entries += sum(
-            len(old.load_entry_ids(key) - new.load_entry_ids(key))
+            len(
+                old.load_entry_ids(key, with_context=with_context)
+                - new.load_entry_ids(key)
+            )
             for key, digest in old_digests.items()
             if digest != new_digests.get(key)
         )

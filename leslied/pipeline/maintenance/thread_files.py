@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied import sinks
 from leslied.errors import SinkError, UserError
 from leslied.layout import (
+    INDEX_FILE,
+    INDEX_PAGE,
     META_FOLDER,
     RELATIONS_BACKUP,
     RELATIONS_DAMAGED,
     RELATIONS_FILE,
+    exports_folder,
     meta_gitignore_file,
     thread_folder,
+    transcripts_folder,
 )
 from leslied.threads.operations import list_leslied_threads, remove_thread
 from leslied.threads.relations_file import LockBusyError, RelationsFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from leslied.clock import Clock
+    from leslied.literal_text import LiteralText
+    from leslied.store.read.forget_queries import ThreadFolder
     from leslied.threads.operations import RelationsData
+
+_RELATIONS_FILES = (RELATIONS_FILE, RELATIONS_BACKUP, RELATIONS_DAMAGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +42,19 @@ class ThreadFiles:
     central: Path
     """The central tree."""
     clock: Clock
+
+    def remove(self, thread: ThreadFolder) -> str:
+        """Delete everything that leslied wrote about a thread.
+
+        The project's index is written again by the asset index stage. Return why the
+        relations file still has the thread, or "".
+        """
+        base = Path(os.fsdecode(thread.folder))
+        reason = self.remove_relations(base, thread.thread_id)
+        self.remove_outputs(base, thread.thread_id)
+        for name in (INDEX_FILE, INDEX_PAGE):
+            sinks.remove_file(base, name)
+        return reason
 
     def remove_outputs(
         self, base: Path, thread_id: str, kept: Collection[str] = ()
@@ -51,6 +73,31 @@ class ThreadFiles:
         else:
             sinks.remove_thread(base, thread_id)
 
+    def remove_transcripts(self, thread: ThreadFolder) -> None:
+        """Delete the transcripts and exports of a thread, to be written again."""
+        base, thread_id = Path(os.fsdecode(thread.folder)), thread.thread_id
+        for folder in (
+            transcripts_folder(thread_id),
+            transcripts_folder(thread_id, is_subagent=True),
+            exports_folder(thread_id),
+        ):
+            for name in sinks.list_files(base, folder):
+                sinks.remove_file(base, name)
+
+    def remove_holders(self, thread: ThreadFolder, text: LiteralText) -> str:
+        """Delete those files about a thread and its project that hold the text.
+
+        Return why the relations file still has the thread, or "".
+        """
+        base, thread_id = Path(os.fsdecode(thread.folder)), thread.thread_id
+        folder = f"{thread_folder(thread_id)}/{META_FOLDER}"
+        for name in (*sinks.list_files(base, folder), INDEX_FILE, INDEX_PAGE):
+            if has_text(base, name, text):
+                sinks.remove_file(base, name)
+        if any(has_text(base, name, text) for name in _RELATIONS_FILES):
+            return self.remove_relations(base, thread_id)
+        return ""
+
     def remove_relations(self, base: Path, thread_id: str) -> str:
         """Remove a thread from the relations file and from its backup.
 
@@ -64,7 +111,7 @@ class ThreadFiles:
         )
         try:
             file.update(lambda data, _: _remove_own_thread(data, thread_id))
-            self._refresh_backup(base)
+            self.refresh_backup(base)
         except LockBusyError as error:
             raise UserError(
                 f"Another program holds the lock of {base / RELATIONS_FILE}.",
@@ -74,7 +121,7 @@ class ThreadFiles:
             return error.message
         return ""
 
-    def _refresh_backup(self, base: Path) -> None:
+    def refresh_backup(self, base: Path) -> None:
         """Make the backup of the relations file, which is older, equal to the file."""
         data = sinks.read_file(base, RELATIONS_FILE)
         if data is not None and sinks.read_file(base, RELATIONS_BACKUP) is not None:
@@ -86,3 +133,9 @@ def _remove_own_thread(data: RelationsData, thread_id: str) -> None:
     """Remove a thread, unless Leslie recorded it."""
     if thread_id in list_leslied_threads(data):
         remove_thread(data, thread_id)
+
+
+def has_text(base: Path, name: str, text: LiteralText) -> bool:
+    """Return whether a file below the base has the text in its name or content."""
+    data = sinks.read_file(base, name)
+    return data is not None and text.is_in_values(name, data)

@@ -29,13 +29,14 @@ from leslied.pipeline.stages.archive_frames import (
 from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store.ledgers.archive import ArchiveCursor
 from leslied.store.ledgers.metadata import ManifestRuns
+from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from leslied.clock import Clock
     from leslied.config import Settings
-    from leslied.model.source import Root
+    from leslied.model.source import Root, SourceRef
     from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
@@ -194,8 +195,10 @@ class Archiver(Stage):
             return None
         cursor, old = due.cursor, due.archive_cursor
         position = (cursor.generation, cursor.offset, cursor.finished_size)
+        is_forgotten = self._has_forgotten_lines(due, ref)
         with self.store.archive() as ledger:
-            if ref.shape in _UNARCHIVED_SHAPES or ledger.is_pruned(due.source):
+            is_pruned = is_forgotten or ledger.is_pruned(due.source)
+            if ref.shape in _UNARCHIVED_SHAPES or is_pruned:
                 # Record a cursor, so that the source is not due again at every run.
                 file, size = (old.file, old.size) if old else ("", -1)
                 return ArchiveCursor(
@@ -214,6 +217,16 @@ class Archiver(Stage):
         report.sources += 1
         report.bytes_written += max(size - old_size, 0)
         return ArchiveCursor(due.source, *position, generation, newest, file, size)
+
+    def _has_forgotten_lines(self, due: DueSource, ref: SourceRef) -> bool:
+        """Return whether the log contains a raw line that the user forgot."""
+        forgotten = self.store.forgotten
+        if not forgotten.has_lines or ref.shape is not Shape.APPEND_LOG:
+            return False
+        with open_regular(ref.path) as fd:
+            chunks = iter_range(fd, 0, due.cursor.offset, self.limits.chunk)
+            lines = archive.split_lines(chunks)
+            return any(forgotten.has_line(line.data) for line in lines)
 
     def _is_source_excluded(self, due: DueSource) -> bool:
         """Return whether the project is excluded now or was when its log was read."""

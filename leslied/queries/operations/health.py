@@ -19,6 +19,7 @@ from leslied.queries.preview import make_error_redact
 from leslied.queries.secret_files import count_secret_files
 from leslied.redact.session import redact_value
 from leslied.rendering.humanize import format_bytes, format_count, format_path
+from leslied.store.forgotten import Forgotten
 from leslied.tail import discover
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
         yield CheckResult("warn", "nothing has been read yet", "Run: leslied sync")
         return
     try:
+        # The store cannot be written without the list of what is forgotten.
+        Forgotten(path)
         health = _load_store_health(context)
     except LesliedError as error:
         yield CheckResult("fail", error.message, error.hint)

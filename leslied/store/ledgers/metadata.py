@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from leslied.errors import StoreUnusable
 from leslied.model.record import SessionKey
+from leslied.store.columns import IS_CONTEXT
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.read.project_queries import ProjectQueries
 from leslied.store.sql import fetch_column, fetch_value, list_columns, make_insert
@@ -376,10 +377,13 @@ class RebuildReader:
         return {key: entries_hash.digest() for key, entries_hash in hashes.items()}
 
     @translate_sqlite_errors
-    def load_entry_ids(self, session: SessionKey) -> set[bytes]:
-        """Return the ids of a session's entries."""
+    def load_entry_ids(
+        self, session: SessionKey, *, with_context: bool = True
+    ) -> set[bytes]:
+        """Return the ids of a session's entries, with or without its context."""
         query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
-            "WHERE p.session = ?"
+            f"WHERE p.session = ? AND (? OR NOT {IS_CONTEXT})"
         )
-        return set(fetch_column(self._db, query, (find_stream(self._db, session),)))
+        values = (find_stream(self._db, session), with_context)
+        return set(fetch_column(self._db, query, values))

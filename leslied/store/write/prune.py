@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leslied.failpoints import failpoint
-from leslied.model.record import SessionKey, make_record_id
-from leslied.store.columns import RECORD_COLUMNS, unpack_record
-from leslied.store.fts_text import extract_index_text
+from leslied.model.record import SessionKey
 from leslied.store.ledgers.archive import (
     PENDING_DELETION,
     UNKNOWN_SIZE,
     clamp_checkpoints,
 )
-from leslied.store.sql import list_columns
+from leslied.store.sql import fetch_column
+from leslied.store.write.record_removal import RecordRemoval
 from leslied.store.write.tombstones import PRUNED, Tombstones
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
-
-    from leslied.model.record import Record
+    from collections.abc import Iterable
 
 _UNSHARED_ENTRIES = (
     "SELECT DISTINCT p.entry FROM placement p WHERE p.session IN temp.pruned_session "
@@ -42,10 +39,6 @@ _SESSION_TABLES = (
 )
 """Tables whose rows each belong to one session."""
 _VACUUM_NEEDED_KEY = "prune_unfinished"
-_BATCH_SIZE = 200
-"""Number of entries whose records are in memory at once."""
-_NO_SESSION = SessionKey("", "")
-"""Key for unpacked records; their index text does not depend on the session."""
 
 
 class SessionPruner:
@@ -60,11 +53,23 @@ class SessionPruner:
         `sessions` has (agent, session id). Tombstones prevent the entries from being
         imported again.
         """
-        self._select_sessions(sessions)
-        self._mark_vacuum_needed()
+        self._select_streams("agent = ? AND session_id = ?", sessions)
         self._add_tombstones()
+        return self._remove_streams()
+
+    def remove_streams(self, streams: Iterable[int]) -> int:
+        """Like `remove`, but delete only these streams, not their subagents."""
+        self._select_streams("id = ?", [(stream,) for stream in streams])
+        self._add_tombstones()
+        return self._remove_streams()
+
+    def _remove_streams(self) -> int:
+        """Delete the selected streams; return the number of deleted records."""
+        self.mark_vacuum_needed()
         sources = self._find_sources()
-        entry_ids, removed_records = self._remove_records()
+        query = "SELECT DISTINCT agent FROM session WHERE id IN temp.pruned_session"
+        removal = RecordRemoval(self._db, fetch_column(self._db, query))
+        removal.remove(fetch_column(self._db, _UNSHARED_ENTRIES))
         self._remove_usage()
         self._mark_indexes_due()
         for table in _SESSION_TABLES:
@@ -74,10 +79,10 @@ class SessionPruner:
         self._db.execute("DELETE FROM session WHERE id IN temp.pruned_session")
         self._remove_projects()
         failpoint("prune.half")
-        self._delete_orphan_titles(entry_ids)
+        removal.delete_orphan_titles()
         self._mark_sources_pruned(sources)
         clamp_checkpoints(self._db)
-        return removed_records
+        return removal.count
 
     def needs_vacuum(self) -> bool:
         """Return whether the file may still contain bytes of deleted sessions."""
@@ -88,19 +93,22 @@ class SessionPruner:
         """Record that the file no longer contains bytes of deleted sessions."""
         self._db.execute("DELETE FROM meta WHERE key = ?", (_VACUUM_NEEDED_KEY,))
 
-    def _select_sessions(self, sessions: Iterable[tuple[str, str]]) -> None:
+    def _select_streams(
+        self, condition: str, values: Iterable[tuple[Any, ...]]
+    ) -> None:
         """Put the streams to delete into a temporary table of this connection."""
         self._db.execute(
             "CREATE TEMP TABLE IF NOT EXISTS pruned_session (id INTEGER PRIMARY KEY)"
         )
         self._db.execute("DELETE FROM temp.pruned_session")
         self._db.executemany(
-            "INSERT INTO temp.pruned_session SELECT id FROM session "
-            "WHERE agent = ? AND session_id = ?",
-            sessions,
+            "INSERT OR IGNORE INTO temp.pruned_session "
+            f"SELECT id FROM session WHERE {condition}",
+            values,
         )
 
-    def _mark_vacuum_needed(self) -> None:
+    def mark_vacuum_needed(self) -> None:
+        """Record that the file may contain bytes of deleted entries."""
         self._db.execute(
             "INSERT OR IGNORE INTO meta VALUES (?, '1')", (_VACUUM_NEEDED_KEY,)
         )
@@ -144,50 +152,6 @@ class SessionPruner:
         ]
         return sorted(placed_sources.union(copies))
 
-    def _remove_records(self) -> tuple[set[bytes], int]:
-        """Delete unshared records, also from the text index.
-
-        Return the ids of entries for which `leaf_title` may have a title, and the
-        number of deleted records.
-        """
-        query = "SELECT DISTINCT agent FROM session WHERE id IN temp.pruned_session"
-        agents = [agent for (agent,) in self._db.execute(query)]
-        entries = [entry for (entry,) in self._db.execute(_UNSHARED_ENTRIES)]
-        entry_ids: set[bytes] = set()
-        removed = 0
-        for start in range(0, len(entries), _BATCH_SIZE):
-            batch = entries[start : start + _BATCH_SIZE]
-            records = list(self._load_records(batch))
-            # The index has no copy of the text: a deletion must pass the same text.
-            self._db.executemany(
-                "INSERT INTO record_text (record_text, rowid, text) "
-                "VALUES ('delete', ?, ?)",
-                [
-                    (row_id, text)
-                    for row_id, _, record in records
-                    if (text := extract_index_text(record))
-                ],
-            )
-            for _, entry_id, record in records:
-                entry_ids.update([entry_id], _make_titled_entry_ids(record, agents))
-            self._db.executemany(
-                "DELETE FROM record WHERE entry = ?", [(entry,) for entry in batch]
-            )
-            removed += len(records)
-        return entry_ids, removed
-
-    def _load_records(self, entries: list[int]) -> Iterator[tuple[int, bytes, Record]]:
-        """Yield every version of the entries as (row id, entry id, record)."""
-        placeholders = ", ".join("?" * len(entries))
-        rows = self._db.execute(
-            f"SELECT id, entry_id, {list_columns(RECORD_COLUMNS)} FROM record "
-            f"WHERE entry IN ({placeholders})",
-            entries,
-        )
-        for row_id, entry_id, *values in rows:
-            record, _, _ = unpack_record(values, _NO_SESSION)
-            yield row_id, entry_id, record
-
     def _remove_usage(self) -> None:
         """Delete usage that belongs only to pruned sessions; reassign shared usage."""
         execute = self._db.execute
@@ -230,14 +194,6 @@ class SessionPruner:
             "WHERE path NOT IN (SELECT repository FROM project_folder)"
         )
 
-    def _delete_orphan_titles(self, entry_ids: set[bytes]) -> None:
-        """Delete the titles that logs gave to those of these entries that are gone."""
-        self._db.executemany(
-            "DELETE FROM leaf_title WHERE entry_id = ?1 "
-            "AND NOT EXISTS (SELECT 1 FROM record WHERE entry_id = ?1)",
-            [(entry_id,) for entry_id in entry_ids],
-        )
-
     def _mark_sources_pruned(self, sources: list[int]) -> None:
         """Exclude these sources from the archive; mark archive files for deletion.
 
@@ -251,26 +207,27 @@ class SessionPruner:
             self._db.executemany(
                 f"DELETE FROM {table} WHERE source = ?", unused_sources
             )
-        parameters = [(source,) for source in sources]
-        self._db.executemany(
-            "INSERT INTO noise SELECT id, generation, 0, offset, "
-            f"'{PRUNED}' FROM source WHERE id = ?",
-            parameters,
-        )
-        self._db.executemany(
-            "INSERT OR REPLACE INTO archived SELECT o.id, o.generation, o.offset, "
-            "o.finished, 0, 0, ifnull(a.file, ''), "
-            f"CASE WHEN ifnull(a.file, '') = '' THEN {UNKNOWN_SIZE} "
-            f"ELSE {PENDING_DELETION} END "
-            "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
-            parameters,
-        )
+        exclude_from_archive(self._db, sources, PENDING_DELETION)
 
 
-def _make_titled_entry_ids(record: Record, agents: list[str]) -> list[bytes]:
-    """Return the ids that the leaf of a title may have: one for each agent.
+def exclude_from_archive(
+    db: sqlite3.Connection, sources: Iterable[int], size: int
+) -> None:
+    """Record that entries of these sources were deleted: archive no more of them.
 
-    Return [] if the record is not a title with a leaf.
+    `size` is what becomes the size of their archive files, if they have any:
+    PENDING_DELETION, or UNKNOWN_SIZE to keep them.
     """
-    leaf = record.metadata.get("leaf")
-    return [make_record_id(agent, str(leaf), 0) for agent in agents] if leaf else []
+    parameters = [(source,) for source in sources]
+    db.executemany(
+        "INSERT INTO noise SELECT id, generation, 0, offset, "
+        f"'{PRUNED}' FROM source WHERE id = ?",
+        parameters,
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO archived SELECT o.id, o.generation, o.offset, "
+        "o.finished, 0, 0, ifnull(a.file, ''), "
+        f"CASE WHEN ifnull(a.file, '') = '' THEN {UNKNOWN_SIZE} ELSE {size} END "
+        "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
+        parameters,
+    )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.output import Transcript
+    from leslied.store.forgotten import Forgotten
     from leslied.store.write.record_versions import PendingRecord
 
 
@@ -39,7 +40,12 @@ class Redecode:
     """
 
     def __init__(
-        self, db: sqlite3.Connection, observed_us: int, source: int, version: int
+        self,
+        db: sqlite3.Connection,
+        observed_us: int,
+        source: int,
+        version: int,
+        forgotten: Forgotten | None = None,
     ) -> None:
         self._db = db
         self._observed_us = observed_us
@@ -49,7 +55,7 @@ class Redecode:
         self._sessions = SessionRows(db)
         self._versions = RevisedVersions(db, observed_us, version)
         self._usage = UsageRows(db)
-        self._tombstones = Tombstones(db)
+        self._tombstones = Tombstones(db, forgotten)
         self._was_pruned = ArchiveLedger(db).is_pruned(source)
         self._generation = 0
         self._decoded: dict[int, dict[int, DecodedPlacement]] = {}
@@ -78,9 +84,16 @@ class Redecode:
         ]
         self._versions.load({item.entry_id for item in pending})
         remaining = [item for item in pending if not self._is_pruned(item)]
-        if pending and not remaining:
+        is_all_pruned = bool(pending) and not remaining
+        discarded = [
+            each
+            for each in chunk.rejected
             # Rejected bytes between pruned entries belong to the pruned session too.
-            self._sources.discard_rejected(self._source, chunk)
+            if is_all_pruned or self._tombstones.has_rejected(self._source, each.digest)
+        ]
+        if discarded:
+            generation = chunk.cursor.generation
+            self._sources.discard_rejected(self._source, generation, discarded)
         for item in remaining:
             self._add_record(item)
         self._versions.flush()
@@ -135,7 +148,7 @@ class Redecode:
         if not self._tombstones:
             return False
         key = item.record.session
-        is_pruned = self._tombstones.has(key, item.entry_id) or (
+        is_pruned = self._tombstones.has_record(item.record, item.entry_id) or (
             self._tombstones.has_any_of(key) and not self._is_placed(item)
         )
         if is_pruned:

@@ -28,6 +28,7 @@ from leslied.store.write.session_fold import SessionFold
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Container
 
     from leslied.store.write.session_rows import SessionRow, SessionRows
 
@@ -121,6 +122,13 @@ class SessionRefold:
         self._replace_placements(old, new)
         self._refold(session, old, new, are_all_changed=has_new_copies)
         return True
+
+    def remove(self, session: int, entries: Container[int]) -> None:
+        """Update a stream from which these entries are deleted."""
+        old = self._load_placements(session)
+        new = [p for p in old if p.entry not in entries]
+        self._replace_placements(old, new)
+        self._refold(session, old, new, are_all_changed=False)
 
     def finish(self) -> None:
         """After all streams: removed entries without any placement are not current."""

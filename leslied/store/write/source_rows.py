@@ -14,9 +14,10 @@ from leslied.store.write.tombstones import PRUNED
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
-    from leslied.model.source import Cursor
+    from leslied.model.source import Cursor, Rejection
 
 _ASSIGNMENTS = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS)
 _VERSION_COLUMNS = ("decoder_version", "tried_version")
@@ -98,16 +99,19 @@ class SourceRows:
             _NoiseRow(source, generation, noise.offset, noise.length, noise.kind)
         )
 
-    def discard_rejected(self, source: int, chunk: DecodedChunk) -> None:
-        """Replace the chunk's rejections by noise, so that no content remains."""
-        location = (source, chunk.cursor.generation)
-        positions = {(*location, rejection.offset) for rejection in chunk.rejected}
+    def discard_rejected(
+        self, source: int, generation: int, rejected: Iterable[Rejection]
+    ) -> None:
+        """Replace these gathered rejections by noise, so that no content remains."""
+        location = (source, generation)
+        rejected = list(rejected)
+        positions = {(*location, rejection.offset) for rejection in rejected}
         self._rejected = [
             row
             for row in self._rejected
             if (row.source, row.generation, row.offset) not in positions
         ]
-        for rejection in chunk.rejected:
+        for rejection in rejected:
             self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:

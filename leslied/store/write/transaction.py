@@ -12,6 +12,7 @@ from leslied.failpoints import failpoint
 from leslied.model.source import Noise
 from leslied.model.times import to_us
 from leslied.sessions.rewinds import list_changed, list_rewound
+from leslied.store.columns import is_context
 from leslied.store.ledgers.transcripts import TranscriptLedger
 from leslied.store.sql import make_insert, select_in_batches
 from leslied.store.write.record_versions import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from leslied.model.decoded_chunk import DecodedChunk
+    from leslied.store.forgotten import Forgotten
     from leslied.store.write.record_versions import PendingRecord
     from leslied.store.write.session_rows import SessionRow
 
@@ -42,13 +44,20 @@ _INSERT_PLACEMENT = make_insert(
 class Transaction:
     """Gather decoded chunks, then write them; the caller begins and commits."""
 
-    def __init__(self, db: sqlite3.Connection, observed_us: int) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        observed_us: int,
+        forgotten: Forgotten | None = None,
+    ) -> None:
         self._db = db
         self._observed_us = observed_us
         self._sources = SourceRows(db)
         self._sessions = SessionRows(db)
         self._usage = UsageRows(db)
-        self._tombstones = Tombstones(db)
+        self._tombstones = Tombstones(db, forgotten)
+        self.forgotten_ids: set[bytes] = set()
+        """Ids of entries that a forgotten session added; forks must not repeat them."""
         self._versions = RecordVersions(db, observed_us)
         self._pending: list[PendingRecord] = []
         self._placed_entries: set[tuple[int, int]] = set()
@@ -72,21 +81,32 @@ class Transaction:
         is_all_pruned = len(self._pending) == pending_before and any(
             entry.records for entry in chunk.entries
         )
-        if is_all_pruned:
+        discarded = [
+            each
+            for each in chunk.rejected
             # Rejected bytes between pruned entries belong to the pruned session too.
-            self._sources.discard_rejected(source, chunk)
+            if is_all_pruned or self._tombstones.has_rejected(source, each.digest)
+        ]
+        if discarded:
+            self._sources.discard_rejected(source, chunk.cursor.generation, discarded)
 
     def _drop_pruned(self, pending: list[PendingRecord]) -> list[PendingRecord]:
-        """Return an entry's records that are not pruned; if none are left, add noise.
+        """Return an entry's records that are not deleted; if any is, add noise.
 
         All records in `pending` come from the same entry of a source.
         """
         remaining = [
             item
             for item in pending
-            if not self._tombstones.has(item.record.session, item.entry_id)
+            if not self._tombstones.has_record(item.record, item.entry_id)
         ]
-        if pending and not remaining:
+        self.forgotten_ids.update(
+            item.entry_id
+            for item in pending
+            if self._tombstones.is_forgotten(item.record.session)
+            and not is_context(item.record)
+        )
+        if len(remaining) < len(pending):
             first, *_ = pending
             noise = Noise(first.offset, first.length, PRUNED)
             self._sources.add_noise(first.source, first.generation, noise)

@@ -29,6 +29,7 @@ from leslied.store.cursors import (
     unpack_cursor,
     unpack_stamp,
 )
+from leslied.store.forgotten import Forgotten, ForgottenItems
 from leslied.store.ledgers.archive import ArchiveLedger
 from leslied.store.ledgers.assets import AssetLedger
 from leslied.store.ledgers.exports import ExportLedger
@@ -42,7 +43,7 @@ from leslied.store.read.agents import record_scan
 from leslied.store.sql import fetch_column, fetch_value, list_columns
 from leslied.store.streams import SELECT_UNREGISTERED
 from leslied.store.write.commits import CommitReport, Commits
-from leslied.store.write.prune import SessionPruner
+from leslied.store.write.forget import Forgetter
 from leslied.store.write.redecode import Redecode
 from leslied.store.write.sanitize import sanitize_chunk
 from leslied.store.write.transaction import Transaction
@@ -65,6 +66,7 @@ class Store:
         self._clock = clock
         self._lock = lock_store(path, clock)
         try:
+            self.forgotten = Forgotten(path)
             self._db = open_writer(path)
             self._commits = Commits(self._db, path)
             self._record_creation()
@@ -155,9 +157,10 @@ class Store:
     def _commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
         observed_us = to_us(self._clock.now())
         with self._commits.transaction():
-            transaction = Transaction(self._db, observed_us)
+            transaction = Transaction(self._db, observed_us, self.forgotten)
             for chunk in chunks:
                 transaction.add(chunk)
+            self.forgotten.add(ForgottenItems(entry_ids=transaction.forgotten_ids))
             records, placements = transaction.finish()
             failpoint("commit.before")
         failpoint("commit.after")
@@ -328,22 +331,22 @@ class Store:
     def redecode(self, source: int, version: int) -> Iterator[Redecode]:
         """Yield what replaces the entries of a source, in one transaction."""
         with self._commits.transaction():
-            yield Redecode(self._db, to_us(self._clock.now()), source, version)
+            now_us = to_us(self._clock.now())
+            yield Redecode(self._db, now_us, source, version, self.forgotten)
 
     @contextmanager
-    def pruner(self) -> Iterator[SessionPruner]:
-        """Yield the pruner of sessions, in one transaction."""
+    def pruner(self) -> Iterator[Forgetter]:
+        """Yield what deletes sessions and entries, in one transaction."""
         self.flush()
         # Overwrite deleted rows with zeros instead of leaving their bytes in the file.
         self._db.execute("PRAGMA secure_delete = ON")
         with self._commits.transaction():
-            yield SessionPruner(self._db)
+            yield Forgetter(self._db, to_us(self._clock.now()))
 
     def vacuum(self) -> bool:
-        """Rewrite the file without deleted content.
+        """Rewrite the file without deleted content; needs twice its size for a while.
 
-        This temporarily needs free space of twice the file's size. Return False if
-        another process still reads the old content. Raise StoreUnusable on failure.
+        Return False if another process still reads it. Raise StoreUnusable on failure.
         """
         try:
             return vacuum(self._db)
@@ -386,10 +389,8 @@ class Store:
         """Save the creation time of a new store; older sessions are not exported."""
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:
-            self._db.execute(
-                "INSERT INTO meta VALUES ('created_us', ?)",
-                (str(to_us(self._clock.now())),),
-            )
+            values = (str(to_us(self._clock.now())),)
+            self._db.execute("INSERT INTO meta VALUES ('created_us', ?)", values)
 
     @translate_sqlite_errors
     def is_new_agent(self, agent: str) -> bool:

@@ -61,6 +61,12 @@ def test_a_damaged_file_of_the_archive_fails(claude: ClaudeHome):
     assert str(file) in failure
 
 
+def test_a_damaged_list_of_what_is_forgotten_fails(app: App):
+    app.paths.store_file.with_name("forgotten.json").write_bytes(b"{")
+
+    assert any("forgotten.json" in failure for failure in list_failures(check(app)))
+
+
 def test_nothing_fails_before_the_first_sync(claude: ClaudeHome):
     report = check(make_app(claude))
 
