@@ -28,8 +28,8 @@ from leslied.threads.progress import parse_progress
 
 MAX_RATIO = 3.2
 """Twice the input may take this much longer; a quadratic function takes four times."""
-MIN_SECONDS = 0.05
-"""Shorter times are noise."""
+MIN_SECONDS = 0.3
+"""Shorter times are noise; what is quadratic takes seconds."""
 SIZE = 20_000
 PIECES = (
     *(
