@@ -21,10 +21,8 @@ _SUMMARY_TEXTS = (
     *("title", "cwd", "project", "worktree", "model", "spawn_call_id"),
     *("parent_agent", "agent_type", "description", "folder"),
 )
-_RECORD_TEXTS = (
-    *("content", "tool_name", "tool_call_id", "model", "tool_input", "spilled"),
-    *("native_id", "scope", "message_id", "parent_id"),
-)
+_RECORD_TEXTS = ("content", "tool_name", "model", "tool_input", "spilled")
+_RECORD_IDS = ("native_id", "scope", "message_id", "parent_id", "tool_call_id")
 
 
 def redact_session(session: Session, redact: Redact) -> Session:
@@ -79,9 +77,15 @@ def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
     """Return a copy of the record without recognized secrets."""
     record = placed.record
     texts = {name: redact(getattr(record, name)) for name in _RECORD_TEXTS}
+    session = record.session
+    # One search for all ids is faster, and almost never finds anything.
+    ids = "\n".join((*session, *(getattr(record, name) for name in _RECORD_IDS)))
+    if redact(ids) != ids:
+        session = redact_key(session, redact)
+        texts |= {name: redact(getattr(record, name)) for name in _RECORD_IDS}
     redacted = structs.replace(
         record,
-        session=redact_key(record.session, redact),
+        session=session,
         metadata=redact_value(record.metadata, redact),
         **texts,
     )
@@ -91,7 +95,8 @@ def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
 def iter_entry_texts(placed: PlacedRecord) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each field that may contain a secret."""
     record = placed.record
-    yield from ((name, getattr(record, name)) for name in _RECORD_TEXTS)
+    names = (*_RECORD_TEXTS, *_RECORD_IDS)
+    yield from ((name, getattr(record, name)) for name in names)
     yield from (("metadata", text) for text in _iter_texts(record.metadata))
     yield "path", placed.path
 

@@ -18,6 +18,7 @@ from leslied.threads.lint import lint_assets
 if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
     from leslied.queries.context import QueryContext
+    from leslied.threads.lint import LintFinding
 
 _MAX_INDEX_BYTES = 4 * 1024 * 1024
 _MAX_THREADS = 200
@@ -85,7 +86,10 @@ def lint_thread_assets(
             path=finding.path,
             rule=finding.rule,
             message=finding.message,
-            better=finding.suggestion or None,
+            # A name that is made from one with a secret has parts of the secret.
+            better=None
+            if _has_secret(finding, context)
+            else finding.suggestion or None,
         )
         for session in _select_sessions(context, thread_id, folder)
         for finding in lint_assets(
@@ -94,6 +98,10 @@ def lint_thread_assets(
         )
     ]
     return LintReport(context.redact_value(findings))
+
+
+def _has_secret(finding: LintFinding, context: QueryContext) -> bool:
+    return context.redact(finding.path) != finding.path
 
 
 def _select_sessions(
