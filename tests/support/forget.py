@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from leslied import jobs
+from leslied import deletion
 from leslied.archive import ArchiveReader
 from leslied.queries.operations.forget_plan import ForgetAnswer, ForgetRequest
 from tests.support.claude import ClaudeHome
@@ -41,7 +41,7 @@ def _read(path: Path) -> Iterator[bytes]:
 def forget(claude: ClaudeHome, session_id: str = "", text: str = "") -> ForgetAnswer:
     """Forget a session or a text."""
     request = ForgetRequest(id=session_id, text=text)
-    return jobs.forget(make_app(claude), request, NoProgress())
+    return deletion.forget(make_app(claude), request, NoProgress())
 
 
 class NoProgress:

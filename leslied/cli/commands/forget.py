@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leslied import jobs
+from leslied import deletion
 from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.help import LesliedCommand
@@ -77,7 +77,7 @@ def command(
     """
     app = get_app(ctx)
     request = _make_request(session, text)
-    answer = _forget(app, request) if yes else jobs.plan_forget(app, request)
+    answer = _forget(app, request) if yes else deletion.plan_forget(app, request)
     emit(
         answer.to_dict,
         lambda: _format_lines(answer, app),
@@ -107,7 +107,7 @@ def _make_request(session: str, text: str | None) -> ForgetRequest:
 def _forget(app: App, request: ForgetRequest) -> ForgetAnswer:
     try:
         with ProgressBar(app.clock) as bar:
-            return jobs.forget(app, request, bar)
+            return deletion.forget(app, request, bar)
     except AlreadyRunning as error:
         from leslied.service.manager import format_stop_hint  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leslied import jobs
+from leslied import deletion
 from leslied.app import get_app
 from leslied.cli.filters import (
     AGENT_PROJECT_NAMES,
@@ -106,7 +106,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     app = get_app(ctx)
     _check_options(options)
     request = _make_request(app, options)
-    answer = _delete(app, request) if options["yes"] else jobs.plan_prune(app, request)
+    answer = (
+        _delete(app, request) if options["yes"] else deletion.plan_prune(app, request)
+    )
     emit(
         answer.to_dict,
         lambda: (
@@ -151,7 +153,7 @@ def _delete(app: App, request: PruneRequest) -> PruneAnswer:
     try:
         with ProgressBar(app.clock) as bar:
             bar.start("Deleting sessions")
-            return jobs.prune(app, request, bar.track)
+            return deletion.prune(app, request, bar.track)
     except AlreadyRunning as error:
         from leslied.service.manager import format_stop_hint  # noqa: PLC0415
 

@@ -109,14 +109,14 @@ def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
 
     Git may still have older versions of a file that was committed.
     """
-    from leslied import jobs  # noqa: PLC0415 - not needed for --help
+    from leslied import deletion  # noqa: PLC0415 - not needed for --help
 
     app = get_app(ctx)
     if yes:
         with ProgressBar(app.clock) as bar:
-            result = jobs.clean_secrets(app, bar)
+            result = deletion.clean_secrets(app, bar)
     else:
-        result = jobs.plan_secrets_clean(app)
+        result = deletion.plan_secrets_clean(app)
     emit(
         result.to_dict,
         lambda: _clean_lines(result.to_dict(), str(app.home)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leslied import jobs
+from leslied import deletion, jobs
 from leslied.errors import UserError
 from leslied.queries.operations.forget_plan import ForgetAnswer, ForgetRequest
 from leslied.store import StoreReader
@@ -19,7 +19,7 @@ OLD = "aaaaaaaa-2222-4333-8444-555555555555"
 
 
 def plan(claude: ClaudeHome, **fields: str) -> ForgetAnswer:
-    return jobs.plan_forget(make_app(claude), ForgetRequest(**fields))
+    return deletion.plan_forget(make_app(claude), ForgetRequest(**fields))
 
 
 def test_a_session_is_planned_with_its_log(claude: ClaudeHome):
@@ -62,7 +62,7 @@ def test_repositories_that_track_transcripts_are_reported(
     (app.paths.config_file.parent).mkdir(parents=True, exist_ok=True)
     app.paths.config_file.write_text('[output]\nbackfill = "project"\n')
     jobs.sync(app, NoProgress(), stop_all=True)
-    answer = jobs.plan_forget(app, ForgetRequest(id=OLD))
+    answer = deletion.plan_forget(app, ForgetRequest(id=OLD))
 
     assert ("git", str(project)) in answer.remainders
 

@@ -1,0 +1,44 @@
+"""Deletion that users request."""
+
+from __future__ import annotations
+
+import pytest
+
+from leslied import deletion
+from leslied.app import App
+from leslied.errors import AlreadyRunning
+from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
+from tests.support.claude import ClaudeHome
+from tests.support.queries import make_home_with_session
+
+PRUNE_ALL = PruneRequest(policy=RetentionPolicy(keep_newest=0), include_failed=True)
+
+
+@pytest.fixture
+def app(claude: ClaudeHome) -> App:
+    return make_home_with_session(claude)
+
+
+def count_sessions(app: App) -> int:
+    with app.open_queries() as queries:
+        return queries.reader.count_rows()["sessions"]
+
+
+def test_a_plan_deletes_nothing(app: App):
+    answer = deletion.plan_prune(app, PRUNE_ALL)
+
+    assert len(answer.plan.candidates) == 1
+    assert count_sessions(app) == 1
+
+
+def test_pruning_deletes_the_planned_sessions(app: App):
+    answer = deletion.prune(app, PRUNE_ALL, iter)
+
+    assert answer.is_done
+    assert answer.to_dict()["records_removed"] > 0
+    assert count_sessions(app) == 0
+
+
+def test_pruning_fails_while_somebody_writes(app: App):
+    with app.open_writer(), pytest.raises(AlreadyRunning):
+        deletion.prune(app, PRUNE_ALL, iter)
