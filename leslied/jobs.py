@@ -309,5 +309,7 @@ def write_artifacts(
     sinks.make_folder(folder)
     with open_named_folder(folder) as output:
         for artifact in artifacts:
-            sinks.write_artifact(output, artifact)
+            output.write_file(artifact.path, artifact.body)
+            for name in artifact.replaces:
+                output.remove_file(name)
             yield folder / artifact.path, len(artifact.body)

@@ -44,6 +44,7 @@ COMMANDS = [
     *(("inbox",), ("init", "--yes"), ("hooks", "install"), ("hooks", "status")),
     *(("service", "status"), ("pause",), ("unpause",), ("demo", "--fast")),
     *(("status",), ("agents",), ("doctor",), ("secrets", "scan"), ("disk",)),
+    *(("secrets", "clean"), ("forget", "last")),
     *(("prune", "--older-than", "1d"), ("rebuild",), ("config",)),
     *(("completion", "bash"), ("help",)),
 ]

@@ -90,6 +90,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "secrets clean": [[], ["--yes"], ["--json"]],
     "disk": [[], ["--json"]],
     "prune": [["--older-than", "1d"], ["--keep", "1", "--json"]],
+    "forget": [["{thread}"], ["{thread}", "--json"], ["--text", "prompt"]],
     "rebuild": [["--json"]],
 }
 """The arguments with which each command is called."""

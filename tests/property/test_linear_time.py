@@ -11,7 +11,7 @@ import pytest
 from leslied.cli.render.markdown import render_markdown
 from leslied.cli.render.output import sanitize
 from leslied.cli.render.widths import measure_width, truncate_to_width
-from leslied.control_characters import clean_title, replace_control_characters
+from leslied.control_characters import format_one_line, replace_control_characters
 from leslied.graphemes import ellipsize
 from leslied.queries.search import fold_text
 from leslied.queries.search_query import parse_query
@@ -100,7 +100,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "terminal": lambda text: list(render_markdown(text[: SIZE // 2], 80) or ()),
     "redact": Redactor(b"k" * 32).redact,
     "title": lambda text: choose_title("", strip_attachment_marks(text), ""),
-    "clean title": clean_title,
+    "one line": format_one_line,
     "slug": make_slug,
     "ellipsize": lambda text: ellipsize(text, len(text) - 1),
     "width": measure_width,

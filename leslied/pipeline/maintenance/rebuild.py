@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from leslied.pipeline.progress import ProgressCallback
     from leslied.store.forgotten import Forgotten
 
+    DigestGroups = dict[tuple[str, str], dict[SessionKey, bytes]]
+
 _SQLITE_SUFFIXES = ("-wal", "-shm")
 """Suffixes of the files that SQLite creates beside a store."""
 
@@ -338,10 +340,7 @@ def open_store(
 
 
 def _compare_stores(
-    old: RebuildReader,
-    new: RebuildReader,
-    report: RebuildReport,
-    forgotten: Forgotten,
+    old: RebuildReader, new: RebuildReader, report: RebuildReport, forgotten: Forgotten
 ) -> None:
     """Count the same, changed, new and lost sessions and entries in the report.
 
@@ -371,11 +370,9 @@ def _compare_stores(
             report.lost_sessions.append(session_id)
 
 
-def _group_digests(
-    reader: RebuildReader,
-) -> dict[tuple[str, str], dict[SessionKey, bytes]]:
+def _group_digests(reader: RebuildReader) -> DigestGroups:
     """Return the digests of each session and its subagents, by agent and session id."""
-    groups: dict[tuple[str, str], dict[SessionKey, bytes]] = {}
+    groups: DigestGroups = {}
     for key, digest in reader.hash_sessions().items():
         groups.setdefault((key.agent, key.session_id), {})[key] = digest
     return groups

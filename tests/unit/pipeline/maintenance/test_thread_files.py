@@ -22,7 +22,7 @@ from leslied.store.read.forget_queries import ThreadFolder
 from leslied.threads.operations import upsert_threads
 from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support.clock import FakeClock
-from tests.support.git import git, make_repository
+from tests.support.git import git
 
 TIME = "2026-11-16T10:00:00.000Z"
 TRANSCRIPT = ".meta/transcripts/20261116-1000-task.txt"
@@ -178,7 +178,7 @@ def test_kept_files_stay_excluded_from_git(tree: ThreadTree):
 
 
 def test_relations_that_git_tracks_are_reported(tree: ThreadTree):
-    make_repository(tree.base)
+    git(tree.base, "init", "-q")
     git(tree.base, "add", "-A")
 
     reason = tree.files.remove_relations(tree.base, "thread-a")

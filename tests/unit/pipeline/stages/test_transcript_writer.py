@@ -81,7 +81,8 @@ def test_a_unit_and_its_subagents_cost_one_walk_to_their_folder(
     with PathRecorder() as recorder:
         writer.write_files()
 
-    walk, git_rules, transcripts = len(tmp_path.parts) + 1, 20, 2 * 6
+    walk, transcripts = len(tmp_path.parts) + 1, 2 * 6
+    git_rules = 12 + 2 * len(tmp_path.parts)
     assert writer.report.files_written == 2
     assert recorder.opens <= walk + git_rules + transcripts
 
