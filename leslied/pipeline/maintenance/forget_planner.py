@@ -128,7 +128,10 @@ class ForgetPlanner:
             entries=len(plan.entry_ids),
             rejected=len(plan.rejected),
             archive_files=len(plan.raw.archive_files),
-            remainders=tuple(_list_remainders(plan)),
+            remainders=tuple(
+                Remainder(each.kind, self.context.redact(each.path))
+                for each in _list_remainders(plan)
+            ),
             warnings=tuple(plan.raw.errors),
         )
 
