@@ -86,6 +86,7 @@ def list_exposed(folder: Path, existing: set[Path]) -> set[str]:
     }
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("open_umask")
 def test_every_file_is_private_with_an_open_umask(claude: ClaudeHome, home: Path):
     project = home / "app"

@@ -94,6 +94,7 @@ def test_the_list_of_commands_is_complete():
     assert {command[0] for command in COMMANDS} == names - {"run"}
 
 
+@pytest.mark.heavy
 @pytest.mark.threat("S9", "W1", "W2", "W3", "W5", "W6")
 def test_no_command_opens_a_socket(recorded: RecordedRunner):
     for command in COMMANDS:

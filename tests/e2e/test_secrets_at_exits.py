@@ -361,6 +361,7 @@ def test_every_kind_of_secret_is_somewhere(machine: Machine):
     assert len(kinds) >= 0.97 * len(SAMPLES)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", INVOCATIONS)
 def test_no_command_prints_a_secret(machine: Machine, name: str):
     leaks = []
