@@ -496,6 +496,7 @@ fuzz = settings(
 )
 
 
+@pytest.mark.heavy
 @over_adapters
 @fuzz
 @given(data=st.data())

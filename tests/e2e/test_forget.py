@@ -334,6 +334,7 @@ def test_forget_refuses_to_run_next_to_the_daemon(home_to_forget: Forgettable):
     assert home_to_forget.ids() == {OLD, NEW}
 
 
+@pytest.mark.heavy
 @pytest.mark.threat("S10")
 @pytest.mark.parametrize("failpoint", SESSION_FAILPOINTS)
 def test_after_a_crash_a_second_run_forgets_the_session(
@@ -349,6 +350,7 @@ def test_after_a_crash_a_second_run_forgets_the_session(
     assert home_to_forget.holders("onlyold") == []
 
 
+@pytest.mark.heavy
 @pytest.mark.threat("S10")
 @pytest.mark.parametrize("failpoint", TEXT_FAILPOINTS)
 def test_after_a_crash_a_second_run_forgets_the_text(

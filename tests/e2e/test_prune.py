@@ -161,6 +161,7 @@ def test_prune_refuses_to_run_next_to_another_writer(four_sessions: FourSessions
     assert four_sessions.ids() == set(SESSION_IDS)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("failpoint", FAILPOINTS)
 def test_after_a_crash_sessions_are_complete_or_gone_and_a_second_run_finishes(
     four_sessions: FourSessions, failpoint: str
