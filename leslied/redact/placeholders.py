@@ -21,7 +21,7 @@ _REFERENCE = re.compile(
     r"^(?:[A-Za-z_][\w-]*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$"
 )
 _RANDOM = re.compile(r"(?=.*[a-z])(?=.*[A-Z]).*\d$")
-"""A dotted value of letters of both cases that ends in a digit is no reference."""
+"""A dotted value of letters of both cases that ends in a digit is not a reference."""
 _EXAMPLE = re.compile(r"(?i)(?:\.{3}|…|example(?:key)?)$")
 _EMULATOR_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq"

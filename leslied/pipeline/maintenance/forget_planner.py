@@ -11,6 +11,7 @@ from leslied.errors import UserError
 from leslied.layout import LESLIE_FOLDER
 from leslied.literal_text import LiteralText
 from leslied.pipeline.maintenance.raw_search import RawMatches, RawSearch
+from leslied.projects.git_index import list_tracked_files
 from leslied.queries.operations.forget_plan import (
     ForgetAnswer,
     ForgottenSession,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
     from leslied.queries.operations.forget_plan import ForgetRequest
     from leslied.store.read.forget_queries import SessionName, SessionPart, ThreadFolder
-
-_MAX_GIT_INDEX_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,15 +158,5 @@ def _list_remainders(plan: ForgetPlan) -> Iterator[Remainder]:
     for log in plan.raw.logs:
         yield Remainder("log", log)
     for folder in sorted({os.fsdecode(thread.folder) for thread in plan.threads}):
-        if _has_tracked_files(Path(folder)):
+        if list_tracked_files(Path(folder), LESLIE_FOLDER):
             yield Remainder("git", folder)
-
-
-def _has_tracked_files(base: Path) -> bool:
-    """Return whether Git's index of the folder names files that leslied writes."""
-    index = base / ".git" / "index"
-    try:
-        with index.open("rb") as file:
-            return f"{LESLIE_FOLDER}/".encode() in file.read(_MAX_GIT_INDEX_BYTES)
-    except OSError:
-        return False

@@ -12,6 +12,7 @@ from leslied.queries.operations.forget_plan import ForgetAnswer, ForgetRequest
 from leslied.store import StoreReader
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.forget import NoProgress
+from tests.support.git import git
 from tests.support.prune import sync_and_archive
 from tests.support.queries import SECRET, make_app, write_session
 
@@ -53,15 +54,14 @@ def test_an_unknown_id_is_refused(claude: ClaudeHome):
 def test_repositories_that_track_transcripts_are_reported(
     claude: ClaudeHome, project: Path
 ):
-    git = project / ".git"
-    git.mkdir(exist_ok=True)
-    (git / "index").write_bytes(b"DIRC .leslie/threads/thread-a/.meta/x.txt")
     builder = ClaudeLogBuilder(OLD, str(project))
     claude.write(builder.prompt("hello"), name=f"-app/{OLD}.jsonl")
     app = make_app(claude)
     (app.paths.config_file.parent).mkdir(parents=True, exist_ok=True)
     app.paths.config_file.write_text('[output]\nbackfill = "project"\n')
     jobs.sync(app, NoProgress(), stop_all=True)
+    git(project, "init", "-q")
+    git(project, "add", "--force", ".leslie")
     answer = deletion.plan_forget(app, ForgetRequest(id=OLD))
 
     assert ("git", str(project)) in answer.remainders
