@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.failures import Failures
     from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
+    from leslied.redact import Redactor
     from leslied.store import Store, StoreReader
 
 UNLIMITED = 1_000_000
@@ -43,9 +44,7 @@ class StageContext:
     clock: Clock
     agents: Sequence[tuple[AgentAdapter, Sequence[Root]]]
     registries: Sequence[tuple[AgentAdapter, Sequence[ProcessRegistry]]]
-    redact: Callable[[str], str]
-    key_id: str
-    """Id of the redaction key."""
+    redactor: Redactor
     mask: Mask | None
     """Replaces secrets before anything is stored; None to store the logs' own text."""
     failures: Failures
@@ -54,6 +53,11 @@ class StageContext:
     """Whether every session counts as stopped and unfinished turns are settled."""
     is_daemon: bool = False
     """Whether to use less memory and to wait only briefly for locks, for the daemon."""
+
+    @property
+    def redact(self) -> Callable[[str], str]:
+        """Return the function that replaces the secrets in a text."""
+        return self.redactor.redact
 
     @property
     def zone(self) -> tzinfo | None:

@@ -95,6 +95,29 @@ def hides_letters(text: str) -> bool:
     return _OTHER_ESCAPE.search(text) is not None
 
 
+def decode_text(text: str) -> str:
+    """Return the text of `decode`, which takes longer."""
+    for _ in range(_MAX_DEPTH):
+        following = _replace_escapes(text)
+        if following == text:
+            break
+        text = following
+    return text
+
+
+def _replace_escapes(text: str) -> str:
+    parts: list[str] = []
+    position = 0
+    for sign in _SIGN.finditer(text):
+        start = sign.start()
+        if start < position or not (match := _ESCAPE.match(text, start)):
+            continue
+        parts += (text[position:start], _decode_escape(match))
+        position = match.end()
+    parts.append(text[position:])
+    return "".join(parts)
+
+
 def decode(text: str) -> DecodedText:
     """Return the text without any escapes, also nested ones."""
     current = DecodedText(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,13 +11,14 @@ from ahocorasick_rs import AhoCorasick
 
 from leslied.redact.decoded_text import (
     decode,
+    decode_text,
     flatten,
     has_escapes,
     hides_letters,
 )
 from leslied.redact.placeholders import is_example, is_placeholder
 from leslied.redact.rules import RULES
-from leslied.redact.rules._rule import MAX_SHORT_MATCH
+from leslied.redact.rules._rule import REACHES
 from leslied.redact.rules.key_blocks import has_key_line
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which the search for anchors does not accept."""
 _LONG_NAME = re.compile(r"[\w.-]{60}", re.ASCII)
 """A name that no rule knows a value of."""
-_LOOKAHEAD = 2 * MAX_SHORT_MATCH
-"""Number of characters after a prefix that decide what is secret in it, mostly."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
 _KINDS_WITHOUT_PLACEHOLDERS = ("password-hash", "mnemonic")
 
@@ -73,11 +73,8 @@ class SecretFinder:
             for number, rules in enumerate(self._rules)
             if all(rule.tier == "contextual" for rule in rules)
         )
-        self._long_anchors = frozenset(
-            number
-            for number, rules in enumerate(self._rules)
-            if any(rule.is_long for rule in rules)
-        )
+        self._reaches = [max(rule.reach for rule in rules) for rules in self._rules]
+        """How far the matches at each anchor reach."""
 
     def find(self, text: str) -> list[Secret]:
         """Return the secrets in a text, in order; they do not overlap."""
@@ -88,12 +85,19 @@ class SecretFinder:
 
         Look at few of the characters that follow, unless a secret may be long.
         """
-        window = text[: length + _LOOKAHEAD]
-        try:
-            secrets = self._find(window, length if len(window) < len(text) else 0)
-        except _WindowTooSmallError:
-            secrets = self.find(text)
-        return [secret for secret in secrets if secret.start < length]
+        for reach in REACHES:
+            end = length + reach
+            # What begins before `end` decides. It needs as many characters again, and
+            # with escapes twice as many.
+            window = text[: end + 2 * reach]
+            if len(window) == len(text):
+                break
+            with suppress(_WindowTooSmallError):
+                secrets = self._find(window, end)
+                starting = [secret for secret in secrets if secret.start < length]
+                if not starting or starting[-1].end <= end:
+                    return starting
+        return [secret for secret in self.find(text) if secret.start < length]
 
     def _find(self, text: str, length: int) -> list[Secret]:
         """Return the secrets in a text, which may be cut.
@@ -108,14 +112,22 @@ class SecretFinder:
         anchors = self._find_anchors(flat.text, length)
         secrets = list(self._find_at(anchors, flat.text))
         if hides_letters(text) or (anchors and "\\" in text):
-            decoded = decode(text)
-            for secret in self._find_written(decoded.text, length):
-                start, end = decoded.find_original(secret.start, secret.end)
-                secrets.append(secret._replace(start=start, end=end))
+            secrets += self._find_escaped(text, length)
         if secrets and "\\" in text:
             # A quote or a backslash may be part of the secret itself.
             secrets += self._find_written(text, length)
         return _merge(secrets)
+
+    def _find_escaped(self, text: str, length: int) -> Iterator[Secret]:
+        """Yield the secrets that are written with escapes."""
+        start = decode_text(text[:length])
+        written = self._find_written(start + decode_text(text[length:]), len(start))
+        # Where a part of the text comes from is only computed if there is a secret.
+        if any(True for _ in written):
+            decoded = decode(text)
+            for secret in self._find_written(decoded.text, 0):
+                first, last = decoded.find_original(secret.start, secret.end)
+                yield secret._replace(start=first, end=last)
 
     def _find_anchors(self, text: str, length: int) -> Anchors:
         """Return the number, start and end of every anchor in a text."""
@@ -132,12 +144,15 @@ class SecretFinder:
         return anchors
 
     def _needs_more(self, anchors: Anchors, text: str, length: int) -> bool:
-        """Return whether a long secret may begin in the first characters of a text."""
-        last = length + MAX_SHORT_MATCH
-        if len(text) < last or has_key_line(text, last):
+        """Return whether a secret may begin in the first characters and be cut."""
+        remaining = len(text) - length
+        if remaining >= REACHES[-1]:
+            return False
+        if remaining < REACHES[0] or has_key_line(text, length):
             return True
+        reaches = self._reaches
         return any(
-            number in self._long_anchors and start < last
+            start < length and reaches[number] > remaining
             for number, start, _ in anchors
         )
 

@@ -84,7 +84,7 @@ class Archiver(Stage):
             archive_dir=context.paths.archive_dir,
             roots=roots,
             clock=context.clock,
-            key_id=context.key_id,
+            key_id=context.redactor.key_id,
             is_excluded=_make_exclude_predicate(context.settings, roots),
             mask=context.mask,
             failures=context.failures,

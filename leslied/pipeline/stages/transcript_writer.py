@@ -17,11 +17,10 @@ from leslied.layout import transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
 from leslied.pipeline.stage import LogEvent, Report
-from leslied.redact.session import redact_session
 from leslied.sinks import leslie
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from leslied.folders import Folder
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 
 MAX_TRANSCRIPTS = 50
 """Transcript files per thread. Older ones are removed; the store keeps everything."""
+
+_NAMING_CHARACTERS = 10_000
+"""Start of a prompt from which a file name is made."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +74,7 @@ class TranscriptWriter:
     session: Session
     """The session with only this unit. It is redacted when it is rendered, because the
     ledger knows it by its own ids and folder."""
-    redact: Callable[[str], str]
+    redactor: leslie.TextRedactor
     report: SettleReport
     central: Path
     """The central tree; its folders are created."""
@@ -129,15 +131,9 @@ class TranscriptWriter:
 
     def write_files(self) -> None:
         """Write the files that changed, those of subagents first."""
-        redacted = redact_session(self.session, self.redact)
         units = [u for u in _iter_units(self.session.units) if u.transcript]
-        shown_units = [u for u in _iter_units(redacted.units) if u.transcript]
-        zones = {
-            (shown.summary.key, shown.number): self._get_zone(unit)
-            for unit, shown in zip(units, shown_units, strict=True)
-        }
         artifacts = leslie.render(
-            redacted, self.limits, lambda unit: zones[unit.summary.key, unit.number]
+            self.session, self.limits, self._get_zone, self.redactor
         )
         pairs = list(zip(units, artifacts, strict=True))
         with ExitStack() as stack:
@@ -183,7 +179,7 @@ class TranscriptWriter:
             self.session.summary.thread_id, is_subagent=unit.summary.is_subagent
         )
         started = (unit.started_at or EPOCH).astimezone(zone)
-        prompt = self.redact(unit.prompt)
+        prompt = self.redactor.redact_prefix(unit.prompt, _NAMING_CHARACTERS)
         number = 1
         while True:
             name = f"{folder}/{leslie.make_file_name(started, prompt, number)}"

@@ -35,7 +35,7 @@ from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime, tzinfo
 
     from leslied.clock import Clock
@@ -54,7 +54,7 @@ class TranscriptStage(Stage):
     store: Store
     reader: StoreReader
     policy: sinks.OutputPolicy
-    redact: Callable[[str], str]
+    redactor: leslie.TextRedactor
     clock: Clock
     zone: tzinfo | None = None
     """Time zone of file names and headers; None means the machine's own."""
@@ -91,7 +91,7 @@ class TranscriptStage(Stage):
             store=context.store,
             reader=context.reader,
             policy=policy,
-            redact=context.redact,
+            redactor=context.redactor,
             clock=context.clock,
             zone=context.zone,
             limits=leslie.TranscriptLimits(include_thinking=output.thinking),
@@ -211,7 +211,7 @@ class TranscriptStage(Stage):
             session = self._load_session(main, number, children)
             writer = TranscriptWriter(
                 session=session,
-                redact=self.redact,
+                redactor=self.redactor,
                 report=report,
                 central=self.policy.central,
                 limits=self.limits,

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Tier = Literal["definite", "contextual"]
 
-MAX_SHORT_MATCH = 800
-"""Number of characters that most matches have at most."""
+REACHES = (250, 800, 25_000)
+"""Lengths of matches: of most tokens, of most secrets, and of all."""
 WORD_START = r"(?<![A-Za-z0-9])"
 """Matches where no letter or digit precedes; `_` and `*` may be Markdown."""
 WORD_END = r"(?![A-Za-z0-9])"
@@ -46,9 +46,9 @@ class Rule:
     tier: Tier = "definite"
 
     @property
-    def is_long(self) -> bool:
-        """Whether matches may be so long that a part of the text does not suffice."""
-        return self.find_end is not None or self.before + self.after > MAX_SHORT_MATCH
+    def reach(self) -> int:
+        """Maximum length of a match."""
+        return REACHES[-1] if self.find_end else self.before + self.after
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

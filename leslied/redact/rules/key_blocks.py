@@ -21,6 +21,10 @@ _RUN = re.compile(
     rf"[A-Za-z0-9+/]{{{_MIN_LINE_LENGTH},}}={{0,3}}|(?<![,\w])[0-9a-f]{{32}}(?!\w)"
 )
 """A line of base64, or of an OpenVPN key."""
+_RUN_START = re.compile(
+    rf"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{{{_MIN_LINE_LENGTH}}}|[0-9a-f]{{32}}(?!\w))"
+)
+"""Like `_RUN`, but faster to find."""
 _LAST_LINE = re.compile(r"(?:^|[\W_]|\d\W)(?P<run>[A-Za-z0-9+/]{4,39}={0,3})\W*$")
 
 _MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8}")
@@ -31,7 +35,7 @@ def has_key_line(text: str, end: int) -> bool:
 
     The last line of the key, which may follow far below, would tell.
     """
-    return _RUN.search(text, 0, end + _MIN_LINE_LENGTH) is not None
+    return _RUN_START.search(text, 0, end + _MIN_LINE_LENGTH) is not None
 
 
 def _find_end(text: str, start: int) -> int:

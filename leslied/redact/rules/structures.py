@@ -44,9 +44,9 @@ _TOKENS = (
     Rule("new-relic-license", ("nral",), f"NRAL{WORD_END}", lead="[a-f0-9]{36}"),
     Rule(
         "jwk",
-        ('"d', "'d", '"k', "'k"),
+        ('"d"', '"d "', "'d'", "'d '", '"k"', '"k "', "'k'", "'k '"),
         r"[\"'][dk]\s?[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{40,700})",
-        after=800,
+        after=750,
     ),
     Rule(
         "kubernetes-key",
@@ -137,11 +137,13 @@ _UNPREFIXED_TOKENS = (
         (".g", ".x", ".y", ".z"),
         rf"\.[GXYZ][\w-]{{5}}\.[\w-]{{27,40}}{WORD_END}",
         lead=rf"{WORD_START}[MNO][\w-]{{22,26}}",
+        after=100,
     ),
     Rule(
         "bitwarden-token",
         ("0.",),
         rf"{WORD_START}0\.{UUID}\.[A-Za-z0-9]{{30}}:[A-Za-z0-9+/]{{22}}==",
+        after=150,
     ),
     Rule(
         "kubeadm-token",

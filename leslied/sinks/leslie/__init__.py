@@ -19,14 +19,12 @@ from leslied.sinks.leslie.document import (
     TranscriptDocument,
     UserBlock,
 )
+from leslied.sinks.leslie.drafts import TranscriptLimits, TranscriptOptions
 from leslied.sinks.leslie.names import make_file_name, make_slug
-from leslied.sinks.leslie.shape import (
-    TranscriptLimits,
-    TranscriptOptions,
-    shape_document,
-)
+from leslied.sinks.leslie.shape import shape_document
 from leslied.sinks.leslie.sink import SINK, render
 from leslied.sinks.leslie.text import parse_document, serialize_document
+from leslied.sinks.leslie.truncate import NoRedaction, TextRedactor
 
 __all__ = [
     "SINK",
@@ -35,9 +33,11 @@ __all__ = [
     "CompactedBlock",
     "CutBlock",
     "ErrorBlock",
+    "NoRedaction",
     "NotificationBlock",
     "ResultBlock",
     "SubagentBlock",
+    "TextRedactor",
     "TranscriptDocument",
     "TranscriptLimits",
     "TranscriptOptions",

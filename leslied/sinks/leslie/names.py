@@ -39,10 +39,13 @@ def make_slug(text: str) -> str:
     visible = replace_control_characters(text[:_MAX_EXAMINED_CHARACTERS], " ")
     start = unicodedata.normalize("NFC", visible)
     for cluster in iter_graphemes(start):
-        if all(map(_is_allowed, cluster)):
+        is_leading = not clusters and cluster in _SEPARATORS
+        if all(map(_is_allowed, cluster)) and not is_leading:
             clusters.append(cluster)
         elif clusters and clusters[-1] != "-":
             clusters.append("-")
+        if len(clusters) > _MAX_SLUG_CHARACTERS:
+            break
     slug = "".join(clusters).strip(_SEPARATORS)
     return _truncate(slug).strip(_SEPARATORS) or "task"
 

@@ -10,35 +10,37 @@ from leslied.model.output import Artifact
 from leslied.model.times import EPOCH
 from leslied.sinks._contract import Sink
 from leslied.sinks._names import make_safe_name
+from leslied.sinks.leslie.drafts import TranscriptLimits, TranscriptOptions
 from leslied.sinks.leslie.names import make_file_name
-from leslied.sinks.leslie.shape import (
-    TranscriptLimits,
-    TranscriptOptions,
-    shape_document,
-)
+from leslied.sinks.leslie.shape import shape_document
 from leslied.sinks.leslie.text import serialize_document
+from leslied.sinks.leslie.truncate import NoRedaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
     from leslied.model.session import Session, Unit
+    from leslied.sinks.leslie.truncate import TextRedactor
 
 
 def render(
     session: Session,
     limits: TranscriptLimits | None = None,
     get_zone: Callable[[Unit], tzinfo] | None = None,
+    redactor: TextRedactor | None = None,
 ) -> tuple[Artifact, ...]:
     """Render one file for each unit, followed by those of its subagents.
 
     A unit that names its transcript keeps the name. `get_zone` returns the time zone of
-    a unit; without it, that of the session is used.
+    a unit; without it, that of the session is used. Without a `redactor`, the session
+    must be redacted.
     """
     renderer = _ThreadRenderer(
         session,
         limits or TranscriptLimits(),
         get_zone or (lambda _: session.zone),
+        redactor or NoRedaction(),
     )
     return tuple(renderer.render())
 
@@ -50,6 +52,7 @@ class _ThreadRenderer:
     _session: Session
     _limits: TranscriptLimits
     _get_zone: Callable[[Unit], tzinfo]
+    _redactor: TextRedactor
     _used_paths: set[str] = field(default_factory=set)
     _subagent_files: dict[str, str] = field(default_factory=dict)
 
@@ -74,6 +77,7 @@ class _ThreadRenderer:
             thread_id=self._session.summary.thread_id,
             zone=self._get_zone(unit),
             limits=self._limits,
+            redactor=self._redactor,
             parent_chat_id=parent_chat_id,
             subagent_files=self._subagent_files,
         )
@@ -88,7 +92,7 @@ class _ThreadRenderer:
         """
         thread = make_safe_name(self._session.summary.thread_id or "unknown")
         folder = transcripts_folder(thread, is_subagent=unit.summary.is_subagent)
-        existing_name = unit.transcript.rpartition("/")[2]
+        existing_name = self._redactor.redact(unit.transcript).rpartition("/")[2]
         started_at = (unit.started_at or EPOCH).astimezone(self._get_zone(unit))
         number = 1
         while True:

@@ -1,52 +1,133 @@
-"""Shortening text without splitting grapheme clusters."""
+"""Excerpts of texts: redacted, cleaned and shortened to what a transcript shows.
+
+Only the part of a text that is shown is redacted. No grapheme cluster is split.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from leslied.control_characters import replace_control_characters
 from leslied.graphemes import iter_graphemes, take_characters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MARGIN_CHARACTERS = 64
 """Characters examined before a limit, because finding clusters is slow."""
+_WINDOW_FACTOR = 2
+"""How much more of a text is redacted than shown: cleaning may make it shorter."""
+MAX_WHOLE_CHARACTERS = 1_000_000
+"""Longest text of which the end is shown, too; all of it must be redacted for that."""
 
 
-def truncate_characters(text: str, limit: int, command: str) -> str:
+class TextRedactor(Protocol):
+    """Replaces the secrets in texts."""
+
+    def redact(self, text: str) -> str:
+        """Return the text without secrets."""
+        ...
+
+    def redact_prefix(self, text: str, length: int) -> str:
+        """Return the first `length` characters of the redacted text."""
+        ...
+
+
+class NoRedaction:
+    """Leaves texts as they are, for sessions that have been redacted already."""
+
+    def redact(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def redact_prefix(self, text: str, length: int) -> str:
+        """Return the first `length` characters of the text."""
+        return text[:length]
+
+
+class Excerpt(NamedTuple):
+    """The redacted start of a text, or all of it."""
+
+    text: str
+    original: str
+    """The whole text, before it was redacted."""
+    is_complete: bool
+
+
+def clean(text: str) -> str:
+    """Replace control characters, and remove line ends around the text."""
+    return replace_control_characters(text.replace("\r\n", "\n").strip("\n"))
+
+
+def take_start(
+    text: str,
+    limit: int,
+    redactor: TextRedactor,
+    clean: Callable[[str], str] = clean,
+) -> Excerpt:
+    """Return more than `limit` characters of a text if it has them."""
+    window = limit * _WINDOW_FACTOR
+    if len(text) <= window:
+        return Excerpt(clean(redactor.redact(text)), text, is_complete=True)
+    start = clean(redactor.redact_prefix(text, window))
+    return Excerpt(start, text, is_complete=False)
+
+
+def take_whole(text: str, redactor: TextRedactor) -> Excerpt:
+    """Return all of a text, or its start if it is extremely long."""
+    return take_start(text, MAX_WHOLE_CHARACTERS // _WINDOW_FACTOR, redactor)
+
+
+def truncate_characters(excerpt: Excerpt, limit: int, command: str) -> str:
     """Shorten the text to `limit` characters.
 
     They include a note of its length and of the command that shows all of it.
     """
-    if len(text) <= limit:
-        return text
-    note = f"… [{len(text)} characters: {command}]"
-    return take_characters(text, limit - len(note)).rstrip() + note
+    if excerpt.is_complete and len(excerpt.text) <= limit:
+        return excerpt.text
+    note = f"… [{len(excerpt.original)} characters: {command}]"
+    return take_characters(excerpt.text, limit - len(note)).rstrip() + note
 
 
-def truncate_bytes(text: str, limit: int, command: str) -> str:
+def truncate_bytes(excerpt: Excerpt, limit: int, command: str) -> str:
     """Shorten the text to `limit` bytes: its start, a note, and its end.
 
     The note has its size and the command that shows all of it.
     """
-    size = len(text.encode())
-    if size <= limit:
+    text = excerpt.text
+    if excerpt.is_complete and count_bytes(text) <= limit:
         return text
-    note = f"\n… [{size} bytes in all: {command}] …\n"
+    note = f"\n… [{count_bytes(excerpt.original)} bytes in all: {command}] …\n"
     free_bytes = max(limit - len(note.encode()), 0)
-    head = _take_head_bytes(text, free_bytes * 2 // 3)
+    head_bytes = free_bytes * 2 // 3 if excerpt.is_complete else free_bytes
+    head = _take_head_bytes(text, head_bytes)
     tail = _take_tail_bytes(text, free_bytes - len(head.encode()))
-    return head + note + tail
+    return head + note + (tail if excerpt.is_complete else "")
+
+
+def count_bytes(text: str) -> int:
+    """Return the size of a text in a file, without a copy of a large one."""
+    if text.isascii():
+        return len(text)
+    step = 1 << 16
+    starts = range(0, len(text), step)
+    return sum(len(text[n : n + step].encode(errors="surrogatepass")) for n in starts)
 
 
 def _take_head_bytes(text: str, limit: int) -> str:
-    head = text.encode()[: max(limit, 0)].decode(errors="ignore")
-    return take_characters(text, len(head))
+    start = text[: max(limit, 0)].encode()[: max(limit, 0)]
+    return take_characters(text, len(start.decode(errors="ignore")))
 
 
 def _take_tail_bytes(text: str, limit: int) -> str:
     if limit <= 0:
         return ""
-    longest_tail = text.encode()[-limit:].decode(errors="ignore")
+    longest_tail = text[-limit:].encode()[-limit:].decode(errors="ignore")
     clusters = list(iter_graphemes(text[-len(longest_tail) - _MARGIN_CHARACTERS :]))
-    tail = ""
+    tail_bytes = tail_characters = 0
     for cluster in reversed(clusters):
-        if len((cluster + tail).encode()) > limit or len(tail) >= len(longest_tail):
+        tail_bytes += len(cluster.encode())
+        if tail_bytes > limit or tail_characters >= len(longest_tail):
             break
-        tail = cluster + tail
-    return tail
+        tail_characters += len(cluster)
+    return text[len(text) - tail_characters :]

@@ -34,7 +34,11 @@ from leslied.sinks.leslie import (
     serialize_document,
     shape_document,
 )
-from leslied.sinks.leslie.truncate import truncate_bytes, truncate_characters
+from leslied.sinks.leslie.truncate import (
+    Excerpt,
+    truncate_bytes,
+    truncate_characters,
+)
 from tests.support.hostile_units import PIECES, find_spoof
 from tests.support.records import make_event, make_key, make_prompt, make_record
 from tests.support.units import (
@@ -467,15 +471,21 @@ def test_a_file_is_named_by_what_its_prompt_is_about():
     assert make_file_name(at, prompt) == "20260208-1430-Fix-the-login.txt"
 
 
+def make_excerpt(text: str) -> Excerpt:
+    return Excerpt(text, text, is_complete=True)
+
+
 def test_a_truncated_text_ends_with_its_size_and_the_command_that_shows_it():
-    truncated = truncate_characters("x" * 1234, 200, "leslied show 1a2b")
+    truncated = truncate_characters(make_excerpt("x" * 1234), 200, "leslied show 1a2b")
 
     assert len(truncated) == 200
     assert truncated.endswith("x… [1234 characters: leslied show 1a2b]")
 
 
 def test_a_text_is_not_cut_after_blank_lines():
-    truncated = truncate_characters("x" + "\n" * 100 + "y" * 200, 80, "show")
+    truncated = truncate_characters(
+        make_excerpt("x" + "\n" * 100 + "y" * 200), 80, "show"
+    )
 
     assert truncated == "x… [301 characters: show]"
 
@@ -483,7 +493,7 @@ def test_a_text_is_not_cut_after_blank_lines():
 @pytest.mark.parametrize("limit", range(20, 60))
 def test_truncation_does_not_split_graphemes(limit: int):
     family = "👩‍👩‍👧‍👦"
-    truncated = truncate_characters(family * 40, limit, "show")
+    truncated = truncate_characters(make_excerpt(family * 40), limit, "show")
 
     assert truncated.split("…")[0].replace(family, "") == ""
 
@@ -493,7 +503,7 @@ def test_truncation_does_not_split_graphemes(limit: int):
 def test_truncation_by_bytes_removes_the_middle(limit: int):
     text = "head " + "日本語🎉" * 500 + " tail"
 
-    truncated = truncate_bytes(text, limit, "show")
+    truncated = truncate_bytes(make_excerpt(text), limit, "show")
 
     assert len(truncated.encode()) <= limit
     assert truncated.startswith("head")

@@ -74,7 +74,7 @@ class AssetIndexHarness:
             store=store,
             reader=reader,
             policy=policy,
-            redact=Redactor(b"key").redact,
+            redactor=Redactor(b"key"),
             clock=self.claude.clock,
             backfill="project",
             is_final=True,

@@ -19,7 +19,7 @@ from tests.support.exports import DevflowRun, read_session
 
 SECRET = "ghp_" + "A1b2" * 9
 EXPORTS = ".leslie/threads/thread-11111111/.meta/exports"
-REDACT = Redactor(b"key").redact
+REDACTOR = Redactor(b"key")
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def run_exports(
         store.mark_live("claude-code", [SESSION] if is_live else [])
         shared = {"store": store, "reader": reader, "clock": claude.clock}
         TranscriptStage(
-            policy=policy, redact=REDACT, zone=UTC, is_final=True, **shared
+            policy=policy, redactor=REDACTOR, zone=UTC, is_final=True, **shared
         ).run()
-        return Exports(redact=REDACT, formats=formats, **shared).run()
+        return Exports(redact=REDACTOR.redact, formats=formats, **shared).run()
 
 
 def list_exports(project: Path) -> list[str]:
@@ -93,7 +93,7 @@ def test_an_exported_file_equals_that_of_the_export_command(
 ):
     run_exports(claude, "json")
 
-    session = redact_session(read_session(claude.store_path, clock), REDACT)
+    session = redact_session(read_session(claude.store_path, clock), REDACTOR.redact)
     (artifact,) = load_sinks()["json"].render(session)
     assert (project / EXPORTS / artifact.path).read_bytes() == artifact.body
 

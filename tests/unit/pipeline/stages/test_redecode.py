@@ -17,7 +17,7 @@ from leslied.model.record import MAIN, Record, SessionKey
 from leslied.pipeline import Budget, SettleReport, TranscriptStage
 from leslied.queries.search import search_entries
 from leslied.queries.search_query import parse_query
-from leslied.sinks import OutputPolicy
+from leslied.sinks import OutputPolicy, leslie
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.prune import list_session_ids, prune_sessions, sync_and_archive
@@ -58,7 +58,7 @@ def settle(claude: ClaudeHome) -> SettleReport:
             store=store,
             reader=reader,
             policy=policy,
-            redact=str,
+            redactor=leslie.NoRedaction(),
             clock=claude.clock,
             zone=UTC,
             is_final=True,

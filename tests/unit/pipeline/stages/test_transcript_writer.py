@@ -34,7 +34,7 @@ def writer(tmp_path: Path) -> TranscriptWriter:
     unit = make_turn_unit("fix it", summary=summary, subagents=(child,))
     return TranscriptWriter(
         session=Session(summary=summary, units=(unit,), status="stopped"),
-        redact=str,
+        redactor=leslie.NoRedaction(),
         report=SettleReport(),
         central=tmp_path / "central",
         limits=leslie.TranscriptLimits(),

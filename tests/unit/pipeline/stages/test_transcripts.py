@@ -55,7 +55,7 @@ class SettleHarness:
                     store=store,
                     reader=reader,
                     policy=options.pop("policy", policy),
-                    redact=Redactor(b"key").redact,
+                    redactor=Redactor(b"key"),
                     clock=claude.clock,
                     backfill=options.pop("backfill", "project"),
                     is_final=is_final,
