@@ -50,11 +50,14 @@ class Failures:
         name: str,
         work: Callable[[], object],
         errors: dict[str, str],
+        *,
+        is_last: bool = True,
     ) -> bool:
         """Run `work` unless it is paused; return whether it succeeded.
 
         An exception is recorded and added to `errors` under `name`. Only StoreUnusable
-        is raised again, because no work can continue without the store.
+        is raised again, because no work can continue without the store. Success ends an
+        earlier failure, unless the work is not the last of that name.
         """
         if self.is_paused(scope, name):
             return False
@@ -65,7 +68,8 @@ class Failures:
         except Exception as error:  # noqa: BLE001 - any bug ends this work only
             errors[name] = self.record(scope, name, describe_error(error))
             return False
-        self.clear(scope, name)
+        if is_last:
+            self.clear(scope, name)
         return True
 
     def is_paused(self, scope: str, name: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from leslied import folders
 from leslied.errors import SinkError
-from leslied.folders import LinkInPathError, open_folder, trust_folder
+from leslied.folders import FileBatch, LinkInPathError, open_folder, trust_folder
 from tests.support.path_recorder import PathRecorder
 from tests.support.waiting import MAX_WAIT_SECONDS
 
@@ -213,3 +213,78 @@ def test_every_descriptor_is_closed_after_errors_too(base: Path, tmp_path: Path)
 
     # Descriptors of earlier tests may be closed meanwhile.
     assert len(list(Path("/dev/fd").iterdir())) <= before
+
+
+def write_batch(base: Path, *names: str) -> None:
+    with open_folder(base) as folder, FileBatch() as batch:
+        for name in names:
+            batch.add(folder, name, name.encode())
+
+
+def test_no_file_of_a_batch_appears_before_all_are_written(base: Path):
+    with open_folder(base) as folder, FileBatch() as batch:
+        batch.add(folder, "a/1", b"one")
+        batch.add(folder, "b/2", b"two")
+        names_before = {path.name for path in list_files(base)}
+
+    assert names_before == {".leslied-new"}
+    assert {path.name for path in list_files(base)} == {"1", "2"}
+
+
+def test_a_batch_that_fails_leaves_the_old_files_and_nothing_else(base: Path):
+    write_batch(base, "a", "b")
+    (base / "c").mkdir()
+
+    with pytest.raises(SinkError, match="cannot be written"):
+        write_batch(base, "a", "c")
+
+    assert sorted(path.name for path in list_files(base)) == ["a", "b"]
+
+
+def test_an_error_in_the_block_of_a_batch_writes_nothing(base: Path):
+    with (  # noqa: PT012
+        pytest.raises(ZeroDivisionError),
+        open_folder(base) as folder,
+        FileBatch() as batch,
+    ):
+        batch.add(folder, "a", b"new")
+        raise ZeroDivisionError
+
+    assert list_files(base) == []
+
+
+def test_the_next_batch_deletes_what_a_crash_left_of_a_batch(base: Path):
+    for name in (".leslied-new", ".leslied-new-1", ".leslied-new-2"):
+        (base / name).write_text("half")
+
+    write_batch(base, "a")
+
+    assert [path.name for path in list_files(base)] == ["a"]
+
+
+def test_a_crash_while_files_get_their_names_leaves_the_first_temporary_name(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+):
+    left: list[set[str]] = []
+
+    def record_names(_: str) -> None:
+        left.append({path.name for path in list_files(base)})
+
+    monkeypatch.setattr(folders, "failpoint", record_names)
+    write_batch(base, "a", "b", "c")
+
+    temporary_names = [
+        {name for name in names if name.startswith(".leslied-new")} for names in left
+    ]
+    assert all(".leslied-new" in names for names in temporary_names if names)
+    assert temporary_names[-1] == set()
+
+
+def test_a_batch_syncs_each_folder_once(base: Path, monkeypatch: pytest.MonkeyPatch):
+    synced: list[int] = []
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(fd) or fsync(fd))
+
+    write_batch(base, *(f"folder/{number}" for number in range(10)))
+
+    assert len(synced) == 10 + 1

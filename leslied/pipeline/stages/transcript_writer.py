@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from leslied import sinks
-from leslied.layout import transcripts_folder
+from leslied.layout import split_thread_path, transcripts_folder
 from leslied.model.output import Transcript
 from leslied.model.times import EPOCH, to_us
 from leslied.pipeline.stage import LogEvent, Report
@@ -21,9 +20,10 @@ from leslied.sinks import leslie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import ExitStack
     from datetime import tzinfo
 
-    from leslied.folders import Folder
+    from leslied.folders import FileBatch, Folder
     from leslied.model.record import SessionKey
     from leslied.model.session import Session, Unit
     from leslied.store import TranscriptLedger
@@ -67,6 +67,30 @@ class SettleReport(Report):
             yield LogEvent("thread.folder", fields, is_warning=False)
 
 
+@dataclass(slots=True)
+class OutputFolders:
+    """The folders with `.leslie` that are written to, held open until the end."""
+
+    central: Path
+    """The central tree; its folders are created."""
+    stack: ExitStack
+    _folders: dict[Path, Folder] = field(default_factory=dict)
+    _threads: set[tuple[Path, str]] = field(default_factory=set)
+    """The threads whose files Git ignores, by base."""
+
+    def open(self, base: Path, file: str) -> Folder:
+        """Hold the base open, once Git ignores the thread's files, such as this one."""
+        if base not in self._folders:
+            if base.is_relative_to(self.central):
+                sinks.make_folder(base)
+            self._folders[base] = self.stack.enter_context(sinks.open_output(base))
+        folder, (thread, _) = self._folders[base], split_thread_path(file)
+        if (base, thread) not in self._threads:
+            sinks.exclude_from_git(folder, file)
+            self._threads.add((base, thread))
+        return folder
+
+
 @dataclass(slots=True, kw_only=True)
 class TranscriptWriter:
     """Writer of the transcripts of one unit and its subagents."""
@@ -76,8 +100,6 @@ class TranscriptWriter:
     ledger knows it by its own ids and folder."""
     redactor: leslie.TextRedactor
     report: SettleReport
-    central: Path
-    """The central tree; its folders are created."""
     limits: leslie.TranscriptLimits
     zone: tzinfo | None
     """Time zone of new files; None means the machine's own."""
@@ -91,13 +113,30 @@ class TranscriptWriter:
         """Return the output folder, which contains `.leslie`."""
         return Path(self.session.summary.folder)
 
-    def reserve_names(self, ledger: TranscriptLedger) -> bool:
-        """Find or choose the name of each file; return whether names were saved."""
+    @property
+    def session_key(self) -> SessionKey:
+        """Return the key of the session."""
+        return self.session.summary.key
+
+    @property
+    def has_new_names(self) -> bool:
+        """Whether the names of some files were reserved for the first time."""
+        return any(not transcript.newest for transcript in self.reserved.values())
+
+    def count_characters(self) -> int:
+        """Return the length of the texts of all entries."""
+        return sum(
+            len(placed.record.content) + len(placed.record.tool_input)
+            for unit in _iter_units(self.session.units)
+            for placed in unit.entries
+        )
+
+    def reserve_names(self, ledger: TranscriptLedger) -> None:
+        """Find or choose the name of each file."""
         self.session = structs.replace(
             self.session,
             units=tuple(self._reserve_name(u, ledger) for u in self.session.units),
         )
-        return any(not transcript.newest for transcript in self.reserved.values())
 
     def _reserve_name(self, unit: Unit, ledger: TranscriptLedger) -> Unit:
         """Return the unit with the names of its file and those of its subagents.
@@ -129,49 +168,36 @@ class TranscriptWriter:
             digest=b"",
         )
 
-    def write_files(self) -> None:
-        """Write the files that changed, those of subagents first."""
+    def write_files(self, outputs: OutputFolders, batch: FileBatch) -> None:
+        """Add the files that changed to the batch, those of subagents first."""
         units = [u for u in _iter_units(self.session.units) if u.transcript]
         artifacts = leslie.render(
             self.session, self.limits, self._get_zone, self.redactor
         )
-        pairs = list(zip(units, artifacts, strict=True))
-        with ExitStack() as stack:
-            output: Folder | None = None
-            for unit, artifact in reversed(pairs):
-                transcript = self._get_reserved(unit)
-                digest = hashlib.sha256(artifact.body).digest()[:16]
-                if transcript.digest != digest:
-                    output = output or stack.enter_context(
-                        self._open_output(transcript.file)
-                    )
-                    output.write_file(transcript.file, artifact.body)
-                    self.report.files_written += 1
-                newest = max(placed.read_order for placed in unit.entries)
-                self.current.append(replace(transcript, newest=newest, digest=digest))
+        self.current = []
+        for unit, artifact in reversed([*zip(units, artifacts, strict=True)]):
+            transcript = self._get_reserved(unit)
+            digest = hashlib.sha256(artifact.body).digest()[:16]
+            if transcript.digest != digest:
+                output = outputs.open(self._base, transcript.file)
+                batch.add(output, transcript.file, artifact.body)
+            newest = max(placed.read_order for placed in unit.entries)
+            self.current.append(replace(transcript, newest=newest, digest=digest))
 
     def save(self, ledger: TranscriptLedger) -> None:
         """Record which files were written."""
         for transcript in self.current:
+            previous = self.reserved[transcript.session, transcript.unit]
+            self.report.files_written += previous.digest != transcript.digest
             ledger.save(transcript)
 
     def remove_surplus(self, ledger: TranscriptLedger) -> None:
         """Remove the oldest transcripts beyond the limit; only files in the ledger."""
-        key = self.session.summary.key
-        for transcript in ledger.list_surplus(key, MAX_TRANSCRIPTS):
+        for transcript in ledger.list_surplus(self.session_key, MAX_TRANSCRIPTS):
             folder = Path(os.fsdecode(transcript.folder))
             sinks.remove_file(folder, transcript.file)
             ledger.mark_removed(transcript)
             self.report.files_removed += 1
-
-    @contextmanager
-    def _open_output(self, file: str) -> Iterator[Folder]:
-        """Hold the base open, once Git ignores the thread's files, such as this one."""
-        if self._base.is_relative_to(self.central):
-            sinks.make_folder(self._base)
-        with sinks.open_output(self._base) as output:
-            sinks.exclude_from_git(output, file)
-            yield output
 
     def _choose_name(self, unit: Unit, zone: tzinfo, ledger: TranscriptLedger) -> str:
         """Return a path below the base that is unused in the store and on disk."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,9 +16,10 @@ from leslied.errors import SinkError
 from leslied.model.record import SessionKey
 from leslied.model.session import Session
 from leslied.model.times import to_us
-from leslied.pipeline.failures import Failures
+from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Stage
+from leslied.pipeline.stages.transcript_group import TranscriptGroup
 from leslied.pipeline.stages.transcript_writer import (
     MAX_TRANSCRIPTS,
     SettleReport,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from leslied.store import Store, StoreReader, TranscriptLedger
 
 Backfill = Literal["central", "project", "none"]
+_SCOPE = "transcript"
+"""Scope of the failures of sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,20 +116,36 @@ class TranscriptStage(Stage):
             if self.backfill == "none":
                 ledger.mark_old_settled()
             # Sessions that failed stay due; they must not crowd out the others.
-            failed_count = len(self.failures.list_names("transcript"))
+            failed_count = len(self.failures.list_names(_SCOPE))
             due = ledger.list_due(since_us, budget.max_sessions + failed_count)
+        group = self._make_group(report)
         for number, (agent, session_id) in enumerate(due, 1):
-            work = partial(self._try_settle, SessionKey(agent, session_id), report)
-            self.failures.attempt("transcript", session_id, work, report.errors)
+            work = partial(self._plan_session, SessionKey(agent, session_id), group)
+            self.failures.attempt(
+                _SCOPE, session_id, partial(work, report), report.errors, is_last=False
+            )
             self.on_progress(number, len(due))
+        group.write()
         return report
 
-    def _try_settle(self, key: SessionKey, report: SettleReport) -> None:
-        """Settle a session; if a file cannot be written, try the central tree."""
-        try:
-            self._settle_session(key, report)
-        except SinkError as error:
-            self._settle_in_central_tree(key, report, error)
+    def _make_group(self, report: SettleReport) -> TranscriptGroup:
+        """Return an empty group that reports what cannot be written."""
+
+        def handle_error(key: SessionKey, error: Exception) -> None:
+            if isinstance(error, SinkError):
+                self._settle_in_central_tree(key, report, error)
+            else:
+                reason = describe_error(error)
+                report.errors[key.session_id] = self.failures.record(
+                    _SCOPE, key.session_id, reason
+                )
+
+        return TranscriptGroup(
+            self.store,
+            self.policy.central,
+            handle_error,
+            lambda key: self.failures.clear(_SCOPE, key.session_id),
+        )
 
     def _settle_in_central_tree(
         self, key: SessionKey, report: SettleReport, error: SinkError
@@ -141,15 +160,20 @@ class TranscriptStage(Stage):
                 if not ledger.has_files(key):
                     folder = self.policy.choose_central(_get_output_cwd(main)).folder
                     ledger.move_unwritten_thread(key, os.fsencode(folder))
-        try:
-            self._settle_session(key, report)
-        except SinkError:
+
+        def report_error(key: SessionKey, _: Exception) -> None:
             report.errors[key.session_id] = error.message
 
-    def _settle_session(self, key: SessionKey, report: SettleReport) -> None:
-        """Write the finished units that are due.
+        group = replace(self._make_group(report), on_error=report_error)
+        self._plan_session(key, group, report)
+        group.write()
 
-        If no other units are due, mark the session as settled.
+    def _plan_session(
+        self, key: SessionKey, group: TranscriptGroup, report: SettleReport
+    ) -> None:
+        """Add the finished units that are due to the group.
+
+        If no other units are due, the session is settled when they are written.
         """
         main = self.reader.find_session(key)
         if main is None:
@@ -167,17 +191,42 @@ class TranscriptStage(Stage):
                 unit_by_child[c.key] for c in children if _has_new_entries(c, ledger)
             }
             due = {number for number in due if number > last_surplus}
-        has_unfinished_units = False
-        for number in sorted(due):
-            if self.is_final or self._is_finished(main, number, report):
-                report.units += 1
+        finished = [
+            number
+            for number in sorted(due)
+            if self.is_final or self._is_finished(main, number, report)
+        ]
+        main = self._prepare_folder(main) if finished else main
+        for number in finished:
+            report.units += 1
+            if main.folder:
                 unit_children = [c for c in children if unit_by_child[c.key] == number]
-                self._write_unit(main, number, unit_children, report)
-            else:
-                has_unfinished_units = True
-        if not has_unfinished_units:
-            with self.store.transcripts() as ledger:
-                ledger.mark_settled(*key[:2])
+                group.add(self._make_writer(main, number, unit_children, report))
+        if len(finished) == len(due):
+            group.complete(key)
+
+    def _prepare_folder(self, main: SessionSummary) -> SessionSummary:
+        """Return the session with its output folder, "" if no files are written."""
+        # Reload: the thread may have moved.
+        main = self.reader.find_session(main.key) or main
+        with self.store.transcripts() as ledger:
+            return self._choose_folder(main, ledger)
+
+    def _make_writer(
+        self,
+        main: SessionSummary,
+        number: int,
+        children: list[SessionSummary],
+        report: SettleReport,
+    ) -> TranscriptWriter:
+        """Return the writer of a unit and its subagents."""
+        return TranscriptWriter(
+            session=self._load_session(main, number, children),
+            redactor=self.redactor,
+            report=report,
+            limits=self.limits,
+            zone=self.zone,
+        )
 
     def _is_finished(
         self, main: SessionSummary, number: int, report: SettleReport
@@ -193,41 +242,6 @@ class TranscriptStage(Stage):
         if settle_at is not None and settle_at > now:
             report.due_times.add(settle_at)
         return settle_at is not None and settle_at <= now
-
-    def _write_unit(
-        self,
-        main: SessionSummary,
-        number: int,
-        children: list[SessionSummary],
-        report: SettleReport,
-    ) -> None:
-        """Write the transcripts of a unit and its subagents; remove surplus ones."""
-        # Reload: the unit before this one may have given the thread another id.
-        main = self.reader.find_session(main.key) or main
-        with self.store.transcripts() as ledger:
-            main = self._choose_folder(main, ledger)
-            if not main.folder:
-                return
-            session = self._load_session(main, number, children)
-            writer = TranscriptWriter(
-                session=session,
-                redactor=self.redactor,
-                report=report,
-                central=self.policy.central,
-                limits=self.limits,
-                zone=self.zone,
-            )
-            has_new_names = writer.reserve_names(ledger)
-        if has_new_names:
-            # After a crash, no file may exist whose name is not reserved.
-            self.store.flush()
-        try:
-            writer.write_files()
-        finally:
-            with self.store.transcripts() as ledger:
-                writer.save(ledger)
-        with self.store.transcripts() as ledger:
-            writer.remove_surplus(ledger)
 
     def _choose_folder(
         self, main: SessionSummary, ledger: TranscriptLedger

@@ -62,16 +62,20 @@ class RelationsHarness:
             central=claude.store_path.parent / "central",
             user=os.getuid(),
         )
-        data = {
-            "store": store,
-            "reader": reader,
-            "redact": Redactor(b"key").redact,
-            "clock": claude.clock,
-        }
+        data = {"store": store, "reader": reader, "clock": claude.clock}
+        redactor = Redactor(b"key")
         transcripts = TranscriptStage(
-            **data, policy=policy, backfill="project", is_final=True, zone=UTC
+            **data,
+            redactor=redactor,
+            policy=policy,
+            backfill="project",
+            is_final=True,
+            zone=UTC,
         )
-        return transcripts, RelationsSync(**data, retry_delays=(), **options)
+        relations_sync = RelationsSync(
+            **data, redact=redactor.redact, retry_delays=(), **options
+        )
+        return transcripts, relations_sync
 
 
 @pytest.fixture

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from leslied.folders import FileBatch
 from leslied.model.session import Session
-from leslied.pipeline.stages.transcript_writer import SettleReport, TranscriptWriter
+from leslied.pipeline.stages.transcript_writer import (
+    OutputFolders,
+    SettleReport,
+    TranscriptWriter,
+)
 from leslied.sinks import leslie
 from leslied.store import Store
 from tests.support.clock import FakeClock
@@ -36,10 +42,15 @@ def writer(tmp_path: Path) -> TranscriptWriter:
         session=Session(summary=summary, units=(unit,), status="stopped"),
         redactor=leslie.NoRedaction(),
         report=SettleReport(),
-        central=tmp_path / "central",
         limits=leslie.TranscriptLimits(),
         zone=UTC,
     )
+
+
+def write_files(writer: TranscriptWriter, central: Path) -> None:
+    with ExitStack() as stack:
+        outputs = OutputFolders(central, stack)
+        writer.write_files(outputs, stack.enter_context(FileBatch()))
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -63,7 +74,7 @@ def test_files_equal_those_of_the_export(
 ):
     with store.transcripts() as ledger:
         writer.reserve_names(ledger)
-    writer.write_files()
+    write_files(writer, tmp_path / "central")
 
     artifacts = leslie.SINK.render(writer.session)
     assert {str(path.relative_to(tmp_path)) for path in list_files(tmp_path)} == {
@@ -79,21 +90,21 @@ def test_a_unit_and_its_subagents_cost_one_walk_to_their_folder(
     with store.transcripts() as ledger:
         writer.reserve_names(ledger)
     with PathRecorder() as recorder:
-        writer.write_files()
+        write_files(writer, tmp_path / "central")
 
     walk, transcripts = len(tmp_path.parts) + 1, 2 * 6
     git_rules = 12 + 2 * len(tmp_path.parts)
-    assert writer.report.files_written == 2
+    assert len(list_files(tmp_path)) == 2
     assert recorder.opens <= walk + git_rules + transcripts
 
 
 def test_a_file_with_the_right_content_is_not_written_again(
-    writer: TranscriptWriter, store: Store
+    writer: TranscriptWriter, store: Store, tmp_path: Path
 ):
     for _ in range(2):
         with store.transcripts() as ledger:
             writer.reserve_names(ledger)
-        writer.write_files()
+        write_files(writer, tmp_path / "central")
         with store.transcripts() as ledger:
             writer.save(ledger)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from leslied.model.record import SessionKey
 from leslied.pipeline import SettleReport, TranscriptStage
+from leslied.pipeline.stages.transcript_writer import TranscriptWriter
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
 from leslied.sinks.leslie import (
@@ -776,7 +776,9 @@ def test_long_results_are_cut_and_show_their_length(
     assert result.name == "Bash"
 
 
+@pytest.mark.parametrize("work", ["_load_session", "write_files"])
 def test_a_session_that_fails_unexpectedly_does_not_stop_the_others(
+    work: str,
     claude: ClaudeHome,
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
@@ -791,17 +793,17 @@ def test_a_session_that_fails_unexpectedly_does_not_stop_the_others(
         other_builder.prompt("good"),
         name=f"-home-dev-app/{other_builder.session_id}.jsonl",
     )
-    settle_session = TranscriptStage._settle_session
+    owner = TranscriptStage if work == "_load_session" else TranscriptWriter
+    succeed = getattr(owner, work)
 
-    def fail_for_session(
-        self: TranscriptStage, key: SessionKey, report: SettleReport
-    ) -> None:
+    def fail_for_session(self: Any, *args: Any) -> Any:
+        key = args[0].key if owner is TranscriptStage else self.session_key
         if key.session_id == SESSION:
             raise ZeroDivisionError
-        settle_session(self, key, report)
+        return succeed(self, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(TranscriptStage, "_settle_session", fail_for_session)
+        patch.setattr(owner, work, fail_for_session)
         report = settle()
 
     assert report.files_written == 1
