@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 
 from leslied.errors import StoreUnusable
 from leslied.folders import FileBatch
-from leslied.pipeline.stages.transcript_writer import OutputFolders
+from leslied.pipeline.forked import can_fork, map_in_two_processes
+from leslied.pipeline.stages.transcript_writer import OutputFolders, TranscriptWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from leslied.model.record import SessionKey
-    from leslied.pipeline.stages.transcript_writer import TranscriptWriter
     from leslied.store import Store, TranscriptLedger
 
 _MAX_UNITS = 32
 _MAX_CHARACTERS = 4_000_000
 """Characters of all entries of a group, which are in memory together."""
+_MIN_FORKED_UNITS = 8
+"""Number of units below which starting a process costs more than it saves."""
 
 
 @dataclass(slots=True)
@@ -88,11 +90,12 @@ class TranscriptGroup:
         if any(writer.has_new_names for writer in writers):
             # After a crash, no file may exist whose name is not reserved.
             self.store.flush()
+        contents = _render(writers)
         with ExitStack() as stack:
             outputs = OutputFolders(self.central, stack)
             batch = stack.enter_context(FileBatch())
-            for writer in writers:
-                writer.write_files(outputs, batch)
+            for writer, files in zip(writers, contents, strict=True):
+                writer.write_files(files, outputs, batch)
         with self.store.transcripts() as ledger:
             self._save(writers, complete, ledger)
         for key in complete:
@@ -110,3 +113,10 @@ class TranscriptGroup:
             writer.remove_surplus(ledger)
         for key in complete:
             ledger.mark_settled(key.agent, key.session_id)
+
+
+def _render(writers: Sequence[TranscriptWriter]) -> list[list[bytes]]:
+    """Return the contents of each unit's files."""
+    if len(writers) >= _MIN_FORKED_UNITS and can_fork():
+        return map_in_two_processes(TranscriptWriter.render, writers)
+    return [writer.render() for writer in writers]

@@ -168,19 +168,25 @@ class TranscriptWriter:
             digest=b"",
         )
 
-    def write_files(self, outputs: OutputFolders, batch: FileBatch) -> None:
-        """Add the files that changed to the batch, those of subagents first."""
-        units = [u for u in _iter_units(self.session.units) if u.transcript]
+    def render(self) -> list[bytes]:
+        """Return the contents of all files."""
         artifacts = leslie.render(
             self.session, self.limits, self._get_zone, self.redactor
         )
+        return [artifact.body for artifact in artifacts]
+
+    def write_files(
+        self, contents: list[bytes], outputs: OutputFolders, batch: FileBatch
+    ) -> None:
+        """Add the files that changed to the batch, those of subagents first."""
+        units = [u for u in _iter_units(self.session.units) if u.transcript]
         self.current = []
-        for unit, artifact in reversed([*zip(units, artifacts, strict=True)]):
+        for unit, content in reversed([*zip(units, contents, strict=True)]):
             transcript = self._get_reserved(unit)
-            digest = hashlib.sha256(artifact.body).digest()[:16]
+            digest = hashlib.sha256(content).digest()[:16]
             if transcript.digest != digest:
                 output = outputs.open(self._base, transcript.file)
-                batch.add(output, transcript.file, artifact.body)
+                batch.add(output, transcript.file, content)
             newest = max(placed.read_order for placed in unit.entries)
             self.current.append(replace(transcript, newest=newest, digest=digest))
 

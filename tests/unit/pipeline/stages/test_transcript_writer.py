@@ -50,7 +50,7 @@ def writer(tmp_path: Path) -> TranscriptWriter:
 def write_files(writer: TranscriptWriter, central: Path) -> None:
     with ExitStack() as stack:
         outputs = OutputFolders(central, stack)
-        writer.write_files(outputs, stack.enter_context(FileBatch()))
+        writer.write_files(writer.render(), outputs, stack.enter_context(FileBatch()))
 
 
 def list_files(folder: Path) -> list[Path]:
