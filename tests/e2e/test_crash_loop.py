@@ -21,8 +21,7 @@ from pathlib import Path
 import pytest
 
 from leslied.pipeline.stages.transcripts import MAX_TRANSCRIPTS
-from leslied.sinks.leslie import parse_document
-from leslied.sinks.leslie.shape import TranscriptLimits
+from leslied.sinks.leslie import TranscriptLimits, parse_document
 from leslied.store import StoreReader
 from tests.support.claude import (
     AFTER_STORE_CREATION,
