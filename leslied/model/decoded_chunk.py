@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from leslied.model.record import Record  # noqa: TC001 - a field's type
+
 if TYPE_CHECKING:
-    from leslied.model.record import Record
     from leslied.model.source import Cursor, Noise, Rejection, SourceRef
 
 
-class PreparedRecord(Struct, frozen=True):
+class PreparedRecord(Struct, frozen=True, array_like=True):
     """Values derived from a record, computed in advance for a short transaction."""
 
     digest: bytes
     """The content digest, which tells versions of an entry apart."""
-    search_text: str
-    """The text for the full-text index."""
+    created_us: int | None
+    utc_offset: int
+    """Minutes."""
+    usage: str
+    metadata: str
+    search_text: str | None
+    """The text for the full-text index; None if it is the record's content."""
 
 
-class DecodedEntry(Struct, frozen=True):
+class DecodedEntry(Struct, frozen=True, array_like=True):
     """Records of one entry, and the entry's position in its source."""
 
     offset: int

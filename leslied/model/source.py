@@ -186,7 +186,7 @@ class RawEntry(Struct, frozen=True):
         return len(self.data)
 
 
-class Rejection(Struct, frozen=True):
+class Rejection(Struct, frozen=True, array_like=True):
     """Bytes that could not be decoded, and why.
 
     If there are many, one rejection stands for several entries: its bytes are those
@@ -204,7 +204,7 @@ class Rejection(Struct, frozen=True):
     """Number of rejected entries."""
 
 
-class Noise(Struct, frozen=True):
+class Noise(Struct, frozen=True, array_like=True):
     """Kind and position of an entry that is recognized but not worth a record."""
 
     offset: int

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from leslied.model.decoded_chunk import PreparedRecord
+
 _CONTEXT_KINDS = ("opened", "context")
 IS_CONTEXT = (
     "(type = 'system_event' AND "
@@ -57,6 +59,7 @@ _CONVERTED_COLUMNS = ("created_us", "utc_offset", "usage", "metadata")
 _OBSERVATION_COLUMNS = ("observed_us", "decoder_version")
 RECORD_COLUMNS = (*_CONVERTED_COLUMNS, *_OBSERVATION_COLUMNS, *_COPIED_FIELDS)
 """Columns of a record's content, in the order of `pack_record`."""
+_get_converted_fields = attrgetter(*_CONVERTED_COLUMNS)
 _get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _get_digested_fields = attrgetter(*DIGESTED_FIELDS)
 # All records of a commit were observed at the same time.
@@ -84,10 +87,8 @@ def digest_record(record: Record) -> bytes:
     return hashlib.blake2b(text, digest_size=12).digest()
 
 
-def pack_record(
-    record: Record, observed_us: int, decoder_version: int
-) -> tuple[Any, ...]:
-    """Return the values of RECORD_COLUMNS for a record."""
+def convert_fields(record: Record) -> tuple[int | None, int, str, str]:
+    """Return the values of _CONVERTED_COLUMNS for a record."""
     created = record.created_at
     offset = created.utcoffset() if created else None
     usage = record.usage
@@ -96,6 +97,15 @@ def pack_record(
         int(offset.total_seconds() // 60) if offset else 0,
         pack_usage(usage) if usage else "",
         _to_json(record.metadata) if record.metadata else "",
+    )
+
+
+def pack_record(
+    record: Record, prepared: PreparedRecord, observed_us: int, decoder_version: int
+) -> tuple[Any, ...]:
+    """Return the values of RECORD_COLUMNS for a record."""
+    return (
+        *_get_converted_fields(prepared),
         observed_us,
         decoder_version,
         *_get_copied_fields(record),

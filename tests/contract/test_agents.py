@@ -16,6 +16,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -129,6 +130,17 @@ def check_record(record: Record) -> None:
 
 def check_state(state: dict[str, Any]) -> None:
     assert len(json.dumps(state, ensure_ascii=False).encode()) <= MAX_STATE_BYTES
+
+
+@over_cases
+def test_records_can_be_sent_to_another_process(adapter: AgentAdapter, case: Path):
+    for _, _, decoded in decode_all(adapter, case / "home"):
+        # Numbers and texts that MessagePack does not have are sent in another form.
+        with contextlib.suppress(OverflowError, UnicodeEncodeError):
+            sent = msgspec.msgpack.encode(decoded.records)
+
+            received = msgspec.msgpack.decode(sent, type=tuple[Record, ...])
+            assert received == decoded.records
 
 
 @over_cases

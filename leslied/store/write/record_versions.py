@@ -6,12 +6,11 @@ import hashlib
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import structs
-
 from leslied.model.decoded_chunk import PreparedRecord
 from leslied.model.record import Usage, make_record_id
 from leslied.store.columns import (
     RECORD_COLUMNS,
+    convert_fields,
     digest_record,
     pack_record,
     pack_usage,
@@ -44,6 +43,12 @@ class PendingRecord(NamedTuple):
     offset: int
     length: int
     decoder_version: int
+
+    @property
+    def search_text(self) -> str:
+        """The text for the full-text index."""
+        text = self.prepared.search_text
+        return self.record.content if text is None else text
 
 
 class _EntryVersions(NamedTuple):
@@ -150,15 +155,17 @@ class RecordVersions:
             self._usage_by_record[record_id] = self._usage_updates[record_id] = largest
 
     def _queue(self, item: PendingRecord, record_id: int, entry_number: int) -> None:
-        packed = pack_record(item.record, self._observed_us, item.decoder_version)
-        digest, index_text = structs.astuple(item.prepared)
+        prepared = item.prepared
+        packed = pack_record(
+            item.record, prepared, self._observed_us, item.decoder_version
+        )
         if item.record.usage:
             self._usage_by_record[record_id] = item.record.usage
         self._record_rows.append(
-            (record_id, entry_number, item.entry_id, digest, *packed)
+            (record_id, entry_number, item.entry_id, prepared.digest, *packed)
         )
-        if index_text:
-            self._text_rows.append((record_id, index_text))
+        if text := item.search_text:
+            self._text_rows.append((record_id, text))
 
     def write(self) -> None:
         """Insert new versions, and update the marks of current ones and the usage."""
@@ -204,8 +211,13 @@ def make_pending_records(
 
 
 def prepare_record(record: Record) -> PreparedRecord:
-    """Compute what depends on the record alone: its digest and its index text."""
-    return PreparedRecord(digest_record(record), extract_index_text(record))
+    """Compute what depends on the record alone."""
+    text = extract_index_text(record)
+    return PreparedRecord(
+        digest_record(record),
+        *convert_fields(record),
+        None if text == record.content else text,
+    )
 
 
 def _make_entry_id(record: Record, entry: DecodedEntry, occurrence: int) -> bytes:

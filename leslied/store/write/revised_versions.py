@@ -93,12 +93,14 @@ class RevisedVersions(RecordVersions):
             if record_id in self._usage_updates:
                 self._revised_entries.add(number)
             return
-        values = pack_record(item.record, self._observed_us, self._decoder_version)
+        values = pack_record(
+            item.record, item.prepared, self._observed_us, self._decoder_version
+        )
         new = dict(zip(RECORD_COLUMNS, values, strict=True))
         # The agent may have deleted the file since.
         new["spilled"] = new["spilled"] or old["spilled"]
         self._usage_by_record[record_id] = item.record.usage or Usage()
-        self._update(record_id, old, new, item.prepared.search_text)
+        self._update(record_id, old, new, item.search_text)
         old["decoder_version"] = new["decoder_version"]
         if any(old[name] != new[name] for name in _REVISED_COLUMNS):
             self._revised_entries.add(number)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.failpoints import failpoint
 from leslied.model.source import Noise
-from leslied.model.times import to_us
 from leslied.sessions.rewinds import list_changed, list_rewound
 from leslied.store.columns import is_context
 from leslied.store.ledgers.transcripts import TranscriptLedger
@@ -149,9 +148,9 @@ class Transaction:
         self, item: PendingRecord, row: SessionRow, entry_number: int
     ) -> None:
         placement = next(self._placement_ids)
-        created = item.record.created_at
-        created_us = to_us(created) if created else None
-        unit, moved_from = self._get_fold(row).add(item.record, created_us, placement)
+        unit, moved_from = self._get_fold(row).add(
+            item.record, item.prepared.created_us, placement
+        )
         row.is_dirty = 1
         if moved_from:
             self._placement_moves.append((row.units, row.id, moved_from, placement))

@@ -16,6 +16,7 @@ from leslied.model.record import Record, Usage
 from leslied.model.source import Cursor, FileStamp
 from leslied.model.times import from_us, to_us
 from leslied.store import columns, cursors
+from leslied.store.write.record_versions import prepare_record
 from leslied.store.write.sanitize import replace_surrogates
 from tests.support.records import (
     make_event,
@@ -39,8 +40,12 @@ CHANGED_FIELDS = {
 }
 
 
+def pack(record: Record, observed_us: int = 0, version: int = 1) -> tuple[Any, ...]:
+    return columns.pack_record(record, prepare_record(record), observed_us, version)
+
+
 def pack_by_name(record: Record) -> dict[str, Any]:
-    values = columns.pack_record(record, 0, 1)
+    values = pack(record)
     return dict(zip(columns.RECORD_COLUMNS, values, strict=True))
 
 
@@ -70,13 +75,13 @@ def test_a_record_is_restored_unchanged():
         spilled="s",
     )
 
-    packed = columns.pack_record(record, to_us(time_at(5)), 7)
+    packed = pack(record, to_us(time_at(5)), 7)
 
     assert columns.unpack_record(packed, make_key()) == (record, time_at(5), 7)
 
 
 def test_an_empty_record_is_restored_unchanged():
-    packed = columns.pack_record(make_record(), 0, 1)
+    packed = pack(make_record())
 
     record, _, _ = columns.unpack_record(packed, make_key())
 
@@ -104,7 +109,7 @@ def test_a_cursor_is_restored_unchanged(cursor: Cursor):
 
 
 def test_there_is_a_value_for_every_column():
-    record_values = columns.pack_record(make_record(), 0, 1)
+    record_values = pack(make_record())
     cursor_values = cursors.pack_cursor(Cursor())
 
     assert len(record_values) == len(columns.RECORD_COLUMNS)

@@ -37,7 +37,8 @@ def prefetching_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def read_store(path: Path) -> list[object]:
     with StoreReader(path) as reader:
         return [
-            (session.title, session.usage, list(reader.list_records(session.key)))
+            # Equal times may have different zones, which only their text shows.
+            (session.title, session.usage, str(list(reader.list_records(session.key))))
             for session in reader.list_sessions()
         ]
 
@@ -50,7 +51,7 @@ def test_prefetching_stores_the_same_as_one_process(
         builder.prompt("hello 日本"),
         builder.call("Bash", {"command": "ls"}, "toolu_1"),
         builder.result("toolu_1", "a.txt"),
-        builder.answer("lone \ud800 half"),
+        builder.answer("one") | {"timestamp": "2026-11-16T10:00:00+02:00"},
         {"type": "custom-title", "customTitle": "One", "sessionId": "x"},
     )
     with claude.log().open("ab") as log:
@@ -70,6 +71,20 @@ def test_prefetching_stores_the_same_as_one_process(
         report_without_prefetch,
         read_store(claude.store_path),
     )
+
+
+@pytest.mark.parametrize("text", ["lone \ud800 half", "too large"])
+def test_what_messagepack_cannot_encode_is_prefetched(
+    claude: ClaudeHome, prefetching_pids: list[int], text: str
+):
+    answer = ClaudeLogBuilder().answer(text, usage={"input_tokens": 2**70})
+    claude.write(answer)
+
+    report = claude.sync()
+
+    assert prefetching_pids
+    assert report.added.records == 2
+    assert not report.failures
 
 
 def test_a_source_that_cannot_be_read_is_reported(
