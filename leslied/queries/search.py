@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
     from leslied.store import Match, Queries
 
+_INDEX_IS_INCOMPLETE = (
+    "The first sync is not finished: entries are missing. Search again after it, or "
+    "use --substring."
+)
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
 _MAX_FOLDED_CHARACTERS = 200_000
 _CUT_CHARACTERS = 64 * 1024
@@ -141,6 +145,8 @@ def search_entries(
     list_matches = search.list_best if mode == "rank" else search.list_newest
     # One more match than is returned shows whether there are more.
     matches = list_matches(limit + 1)
+    if mode != "substring" and search.is_index_incomplete:
+        notes.append(_INDEX_IS_INCOMPLETE)
     if mode == "rank" and search.is_truncated:
         notes.append(f"Only the newest {MAX_RANKED:,} hits were ranked.")
     hits = tuple(_make_hit(match, query.terms, redact) for match in matches[:limit])

@@ -49,9 +49,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """Open the store for writing; create it or migrate it to the newest schema."""
     try:
         make_private_dir(path.parent)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        path.chmod(0o600)
-        connection = sqlite3.connect(path, isolation_level=None)
+        create_private_file(path)
+        connection = connect(path)
     except (OSError, sqlite3.Error) as error:
         raise make_unusable_error(path, error) from error
     try:
@@ -65,6 +64,17 @@ def open_writer(path: Path) -> sqlite3.Connection:
             raise make_unusable_error(path, error) from error
         raise
     return connection
+
+
+def create_private_file(path: Path) -> None:
+    """Create a file that only its owner can access, unless it exists."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    path.chmod(0o600)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a database with SQLite's own settings."""
+    return sqlite3.connect(path, isolation_level=None)
 
 
 def open_reader(path: Path) -> sqlite3.Connection:

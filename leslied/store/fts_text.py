@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_RESULT_CHARACTERS = 10_000
 """Characters of a tool result that are indexed; the store has the whole text."""
+UNINDEXED_FROM = "unindexed_from"
+"""Key in `meta` of the first record that is not indexed yet; missing if all are."""
 
 _CJK_CHARACTER = re.compile(
     "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"

@@ -236,6 +236,10 @@ class SearchProtocol(Protocol):
     is_truncated: bool
     """Whether there were too many matches to rank all of them."""
 
+    @property
+    def is_index_incomplete(self) -> bool:
+        """Whether a first sync has not indexed its records yet."""
+
     def list_newest(self, limit: int) -> list[Match]:
         """Return the latest matching records."""
 

@@ -11,7 +11,12 @@ from leslied.model.query import AllOf, AnyOf, Term
 from leslied.model.record import MAIN, SessionKey
 from leslied.model.times import from_us
 from leslied.store.connection import translate_sqlite_errors
-from leslied.store.fts_text import INDEXED_TYPES, extract_strings, space_cjk
+from leslied.store.fts_text import (
+    INDEXED_TYPES,
+    UNINDEXED_FROM,
+    extract_strings,
+    space_cjk,
+)
 from leslied.store.read.filter_sql import (
     ALWAYS_TRUE,
     compile_entry_filters,
@@ -22,6 +27,7 @@ from leslied.store.read.filter_sql import (
 )
 from leslied.store.read.record_query import IS_VISIBLE
 from leslied.store.read.unit_ids import find_chat_id
+from leslied.store.sql import fetch_value
 from leslied.store.write.sanitize import replace_surrogates
 
 if TYPE_CHECKING:
@@ -147,6 +153,12 @@ class Search:
         )
         self.is_truncated = False
         """Whether there were too many matches to rank all of them."""
+
+    @property
+    def is_index_incomplete(self) -> bool:
+        """Whether a first sync has not indexed its records yet."""
+        query = "SELECT 1 FROM meta WHERE key = ?"
+        return fetch_value(self._db, query, (UNINDEXED_FROM,)) is not None
 
     @translate_sqlite_errors
     def list_newest(self, limit: int) -> list[Match]:

@@ -18,6 +18,7 @@ from leslied.store.columns import (
 )
 from leslied.store.fts_text import extract_index_text
 from leslied.store.sql import make_insert, select_in_batches
+from leslied.store.write.text_indexer import INSERT_TEXT
 
 if TYPE_CHECKING:
     import sqlite3
@@ -63,8 +64,12 @@ class _EntryVersions(NamedTuple):
 class RecordVersions:
     """Add records as versions of their entries; `write` inserts what was queued."""
 
-    def __init__(self, db: sqlite3.Connection, observed_us: int) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, observed_us: int, *, has_indexer: bool = False
+    ) -> None:
+        """Index texts with `write`, unless another process does that."""
         self._db = db
+        self._has_indexer = has_indexer
         self._observed_us = observed_us
         self._new_ids = iter_free_ids(db, "record")
         self._entries_by_id: dict[bytes, _EntryVersions] = {}
@@ -73,7 +78,8 @@ class RecordVersions:
         self._usage_by_record: dict[int, Usage] = {}
         self._usage_updates: dict[int, Usage] = {}
         self._record_rows: list[tuple[Any, ...]] = []
-        self._text_rows: list[tuple[int, str]] = []
+        self.text_rows: list[tuple[int, str]] = []
+        """Record ids and texts for the index."""
         self.changes: dict[int, int] = {}
         """Record id of the new current version, by number of the changed entry."""
 
@@ -165,15 +171,14 @@ class RecordVersions:
             (record_id, entry_number, item.entry_id, prepared.digest, *packed)
         )
         if text := item.search_text:
-            self._text_rows.append((record_id, text))
+            self.text_rows.append((record_id, text))
 
     def write(self) -> None:
         """Insert new versions, and update the marks of current ones and the usage."""
         executemany = self._db.executemany
         executemany(_INSERT_RECORD, self._record_rows)
-        executemany(
-            "INSERT INTO record_text (rowid, text) VALUES (?, ?)", self._text_rows
-        )
+        if not self._has_indexer:
+            executemany(INSERT_TEXT, self.text_rows)
         executemany(
             "UPDATE record SET is_current = (id = ?) WHERE entry = ?",
             [(record_id, number) for number, record_id in self.changes.items()],

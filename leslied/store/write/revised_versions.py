@@ -57,7 +57,7 @@ class RevisedVersions(RecordVersions):
         """Write what was queued, and forget everything that the store has."""
         self.write()
         self._new_versions |= self.changes
-        for queue in (self._record_rows, self._text_rows):
+        for queue in (self._record_rows, self.text_rows):
             queue.clear()
         for cache in (self._entries_by_id, self._current_versions, self.changes):
             cache.clear()
@@ -123,7 +123,7 @@ class RevisedVersions(RecordVersions):
                 (record_id, old_text),
             )
         if text:
-            self._text_rows.append((record_id, text))
+            self.text_rows.append((record_id, text))
 
     def _load(self, record_id: int) -> dict[str, Any]:
         """Return the columns of a stored record, by name."""

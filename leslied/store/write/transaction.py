@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from leslied.store.forgotten import Forgotten
     from leslied.store.write.record_versions import PendingRecord
     from leslied.store.write.session_rows import SessionRow
+    from leslied.store.write.text_indexer import TextIndexer
 
 
 _LOCATION_COLUMNS = ("source", "generation", "offset", "length")
@@ -48,7 +49,9 @@ class Transaction:
         db: sqlite3.Connection,
         observed_us: int,
         forgotten: Forgotten | None = None,
+        indexer: TextIndexer | None = None,
     ) -> None:
+        """Index texts with `finish`, or if there is an indexer, with `send_texts`."""
         self._db = db
         self._observed_us = observed_us
         self._sources = SourceRows(db)
@@ -57,7 +60,8 @@ class Transaction:
         self._tombstones = Tombstones(db, forgotten)
         self.forgotten_ids: set[bytes] = set()
         """Ids of entries that a forgotten session added; forks must not repeat them."""
-        self._versions = RecordVersions(db, observed_us)
+        self._indexer = indexer
+        self._versions = RecordVersions(db, observed_us, has_indexer=bool(indexer))
         self._pending: list[PendingRecord] = []
         self._placed_entries: set[tuple[int, int]] = set()
         """(entry number, session) of placements, stored or added here."""
@@ -122,6 +126,11 @@ class Transaction:
             self._place(item, row, entry_number, is_changed=is_changed)
         self._write()
         return self._versions.new_count, len(self._placement_rows)
+
+    def send_texts(self) -> None:
+        """Send the texts of new records to the indexer, after the commit."""
+        if self._indexer:
+            self._indexer.add(self._versions.text_rows)
 
     def _place(
         self,

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from leslied.errors import StoreUnusable
 from leslied.failpoints import failpoint
@@ -46,16 +46,20 @@ from leslied.store.write.commits import CommitReport, Commits
 from leslied.store.write.forget import Forgetter
 from leslied.store.write.redecode import Redecode
 from leslied.store.write.sanitize import sanitize_chunk
+from leslied.store.write.text_indexer import index_missing_texts, run_indexer
 from leslied.store.write.transaction import Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from leslied.clock import Clock
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Cursor, FileStamp
+    from leslied.store.write.text_indexer import TextIndexer
+
+T = TypeVar("T")
 
 
 class Store:
@@ -64,12 +68,13 @@ class Store:
     def __init__(self, path: Path, clock: Clock) -> None:
         self.path = path
         self._clock = clock
+        self._indexer: TextIndexer | None = None
         self._lock = lock_store(path, clock)
         try:
             self.forgotten = Forgotten(path)
             self._db = open_writer(path)
             self._commits = Commits(self._db, path)
-            self._record_creation()
+            self._complete()
         except BaseException:
             os.close(self._lock)
             raise
@@ -155,26 +160,26 @@ class Store:
             return self._commit([sanitize_chunk(chunk) for chunk in chunks])
 
     def _commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
-        observed_us = to_us(self._clock.now())
+        now_us = to_us(self._clock.now())
         with self._commits.transaction():
-            transaction = Transaction(self._db, observed_us, self.forgotten)
+            transaction = Transaction(self._db, now_us, self.forgotten, self._indexer)
             for chunk in chunks:
                 transaction.add(chunk)
             self.forgotten.add(ForgottenItems(entry_ids=transaction.forgotten_ids))
             records, placements = transaction.finish()
             failpoint("commit.before")
         failpoint("commit.after")
+        transaction.send_texts()
         return CommitReport(records, placements)
 
     def record_source_error(self, agent: str, path: Path, reason: str) -> None:
         """Save why a source could not be read. Its records are not affected."""
-        values = (agent, pack_path(path), reason)
         with self._commits.transaction():
             self._db.execute(
                 "INSERT INTO source (agent, path, trouble) VALUES (?, ?, ?) "
                 "ON CONFLICT DO UPDATE SET trouble = excluded.trouble "
                 "WHERE trouble <> excluded.trouble",
-                values,
+                (agent, pack_path(path), reason),
             )
 
     @contextmanager
@@ -226,10 +231,13 @@ class Store:
             )
 
     @contextmanager
-    def transcripts(self) -> Iterator[TranscriptLedger]:
-        """Yield the ledger of transcripts, in one transaction."""
+    def _open(self, ledger: Callable[[sqlite3.Connection], T]) -> Iterator[T]:
         with self._commits.postponable():
-            yield TranscriptLedger(self._db)
+            yield ledger(self._db)
+
+    def transcripts(self) -> AbstractContextManager[TranscriptLedger]:
+        """Return the ledger of transcripts, in one transaction."""
+        return self._open(TranscriptLedger)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
         """Mark sessions and subagents as stopped; return how many were newly marked."""
@@ -279,53 +287,37 @@ class Store:
                     changed_rows,
                 )
 
-    @contextmanager
-    def archive(self) -> Iterator[ArchiveLedger]:
-        """Yield the ledger of the archive, in one transaction."""
-        with self._commits.postponable():
-            yield ArchiveLedger(self._db)
+    def archive(self) -> AbstractContextManager[ArchiveLedger]:
+        """Return the ledger of the archive, in one transaction."""
+        return self._open(ArchiveLedger)
 
-    @contextmanager
-    def relations(self) -> Iterator[RelationsLedger]:
-        """Yield the ledger of relations, in one transaction."""
-        with self._commits.postponable():
-            yield RelationsLedger(self._db)
+    def relations(self) -> AbstractContextManager[RelationsLedger]:
+        """Return the ledger of relations, in one transaction."""
+        return self._open(RelationsLedger)
 
-    @contextmanager
-    def assets(self) -> Iterator[AssetLedger]:
-        """Yield the ledger of the asset index, in one transaction."""
-        with self._commits.postponable():
-            yield AssetLedger(self._db)
+    def assets(self) -> AbstractContextManager[AssetLedger]:
+        """Return the ledger of the asset index, in one transaction."""
+        return self._open(AssetLedger)
 
-    @contextmanager
-    def exports(self) -> Iterator[ExportLedger]:
-        """Yield the ledger of exports, in one transaction."""
-        with self._commits.postponable():
-            yield ExportLedger(self._db)
+    def exports(self) -> AbstractContextManager[ExportLedger]:
+        """Return the ledger of exports, in one transaction."""
+        return self._open(ExportLedger)
 
-    @contextmanager
-    def projects(self) -> Iterator[ProjectLedger]:
-        """Yield the ledger of projects, in one transaction."""
-        with self._commits.postponable():
-            yield ProjectLedger(self._db)
+    def projects(self) -> AbstractContextManager[ProjectLedger]:
+        """Return the ledger of projects, in one transaction."""
+        return self._open(ProjectLedger)
 
-    @contextmanager
-    def failures(self) -> Iterator[FailureLedger]:
-        """Yield the ledger of failed work, in one transaction."""
-        with self._commits.postponable():
-            yield FailureLedger(self._db)
+    def failures(self) -> AbstractContextManager[FailureLedger]:
+        """Return the ledger of failed work, in one transaction."""
+        return self._open(FailureLedger)
 
-    @contextmanager
-    def metadata(self) -> Iterator[MetadataLedger]:
-        """Yield the ledger of session metadata, in one transaction."""
-        with self._commits.postponable():
-            yield MetadataLedger(self._db)
+    def metadata(self) -> AbstractContextManager[MetadataLedger]:
+        """Return the ledger of session metadata, in one transaction."""
+        return self._open(MetadataLedger)
 
-    @contextmanager
-    def decoder_versions(self) -> Iterator[RedecodeLedger]:
-        """Yield the ledger of decoder versions, in one transaction."""
-        with self._commits.postponable():
-            yield RedecodeLedger(self._db)
+    def decoder_versions(self) -> AbstractContextManager[RedecodeLedger]:
+        """Return the ledger of decoder versions, in one transaction."""
+        return self._open(RedecodeLedger)
 
     @contextmanager
     def redecode(self, source: int, version: int) -> Iterator[Redecode]:
@@ -368,10 +360,13 @@ class Store:
         return result.rowcount
 
     @contextmanager
-    def bulk_load(self, *, is_enabled: bool = True) -> Iterator[None]:
+    def bulk_load(
+        self, *, is_enabled: bool = True, is_large: bool = False
+    ) -> Iterator[None]:
         """Make commits fast during a large import, and durable again afterwards.
 
-        Commits that a power loss destroys are read again from the logs.
+        Commits that a power loss destroys are read again from the logs. A second
+        process builds the index of a large first import.
         """
         if not is_enabled:
             yield
@@ -379,14 +374,17 @@ class Store:
         self.flush()
         begin_bulk_load(self._db)
         try:
-            yield
+            with run_indexer(self._db, self.path, is_enabled=is_large) as self._indexer:
+                yield
         finally:
+            self._indexer = None
             self.flush()
             end_bulk_load(self._db)
 
     @translate_sqlite_errors
-    def _record_creation(self) -> None:
-        """Save the creation time of a new store; older sessions are not exported."""
+    def _complete(self) -> None:
+        """Finish the index of a killed sync; save when a new store was created."""
+        index_missing_texts(self._db, self.path)
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:
             values = (str(to_us(self._clock.now())),)
