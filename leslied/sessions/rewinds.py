@@ -74,9 +74,11 @@ def update_forks(forks: str, units: int, record: Record, lookup: EntryLookup) ->
     """
     if not units or forks in (UNKNOWN_FORKS, _PARALLEL):
         return forks
+    if not forks and record.type in _OUTPUT_TYPES:
+        return forks
     branches = _Branches.parse(forks, units)
     if record.type in _OUTPUT_TYPES:
-        is_parallel = forks and branches.is_parallel_output(record, lookup)
+        is_parallel = branches.is_parallel_output(record, lookup)
         return _PARALLEL if is_parallel else forks
     if record.metadata.get("kind") == "rewound":
         branches.add_event(record, lookup)

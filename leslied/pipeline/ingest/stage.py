@@ -119,14 +119,14 @@ class Ingest(Stage):
         stamps = self.store.load_stamps(agent, is_final=self.is_final)
         were_gone = {path for path in self.store.list_gone(agent) if path in stamps}
         discovery = tail.discover(agent, self.roots, stamps)
-        newest, others = self._take_newest(
-            discovery.sources, lambda source: source.stamp.mtime_ns
-        )
-        sources = sorted(newest, key=_is_side_file)
         with self.store.bulk_load(
-            is_enabled=is_first and bool(sources),
-            is_large=can_prefetch(sources),
+            is_enabled=is_first and bool(discovery.sources),
+            is_large=can_prefetch(discovery.sources),
         ):
+            newest, others = self._take_newest(
+                discovery.sources, lambda source: source.stamp.mtime_ns
+            )
+            sources = sorted(newest, key=_is_side_file)
             read = self._read_all if is_first else self._read_new
             total = sum(source.stamp.size for source in sources) if is_first else 0
             report = self.commit(read(sources), total)
