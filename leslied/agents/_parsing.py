@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, cast
 
@@ -16,6 +17,9 @@ _MAX_INTEGER_DIGITS = 4000
 """Python refuses to convert text of more than 4300 digits to an integer."""
 _MAX_LENIENT_BYTES = 4 * 1024 * 1024
 """Lenient parsing builds every value: a larger line would cost too much memory."""
+_LARGE_INTEGER = re.compile(rb"[0-9]{19}")
+"""An integer that may exceed 64 bits."""
+_OBJECT_DECODER = msgspec.json.Decoder(dict[str, Any])
 _MIN_EPOCH_MILLISECONDS = 100_000_000_000
 """A larger number is milliseconds; as seconds, it would be after the year 5000."""
 _FAILED_EXIT_LINE = re.compile(
@@ -34,11 +38,15 @@ _SHELL_OUTPUT = re.compile(
 def parse_object(data: bytes) -> dict[str, Any]:
     """Return the JSON object in `data`, or raise DecodeError.
 
-    The parser is slower and more lenient than msgspec. All values can be encoded again:
-    lone surrogates are replaced, and NaN and numbers that are too large become text.
+    What msgspec rejects is parsed in a slower and more lenient way. All values can be
+    encoded again: lone surrogates are replaced, and NaN and numbers that are too large
+    become text.
     """
     if len(data) > _MAX_LENIENT_BYTES:
         raise DecodeError(f"damaged and too large to repair: {len(data)} bytes")
+    if not _LARGE_INTEGER.search(data):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return _OBJECT_DECODER.decode(data)
     text = data.decode("utf-8-sig", errors="replace")
     try:
         value = json.loads(

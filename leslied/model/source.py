@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -144,7 +145,13 @@ class SourceRef:
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts of the path relative to the root."""
-        return self.path.relative_to(self.root).parts
+        return _split_path(self.path, self.root)
+
+
+@lru_cache(maxsize=16)
+def _split_path(path: Path, root: Path) -> tuple[str, ...]:
+    # Adapters ask for every entry, and pathlib takes longer than decoding most of them.
+    return path.relative_to(root).parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
