@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -75,14 +76,10 @@ def _receive(receiver: Connection) -> Iterator[Batch]:
         while (batch := receiver.recv()) is not None:
             if isinstance(batch, BaseException):
                 raise batch
-            if items := receiver.recv_bytes():
-                batch.chunks = [
-                    replace(chunk, entries=entries, noise=noise, rejected=rejected)
-                    for chunk, (entries, noise, rejected) in zip(
-                        batch.chunks, decoder.decode(items), strict=True
-                    )
-                ]
+            _add_items(batch, receiver.recv_bytes(), decoder)
             yield batch
+            # Free the memory before the next batch needs as much.
+            batch.chunks = []
     except EOFError as error:
         raise LesliedError(
             "The process that reads the logs ended unexpectedly.",
@@ -90,14 +87,29 @@ def _receive(receiver: Connection) -> Iterator[Batch]:
         ) from error
 
 
+def _add_items(
+    batch: Batch, data: bytes, decoder: msgspec.msgpack.Decoder[list[_Items]]
+) -> None:
+    """Add to each chunk what `_send_batch` sent separately."""
+    if data:
+        batch.chunks = [
+            replace(chunk, entries=entries, noise=noise, rejected=rejected)
+            for chunk, (entries, noise, rejected) in zip(
+                batch.chunks, decoder.decode(data), strict=True
+            )
+        ]
+
+
 def _send(batches: Iterable[Batch], sender: Connection) -> None:
     """Send every batch, then None or the error that ended the reading."""
     # Close the inherited descriptors, so that the store's lock ends with the parent.
     # Ignore Ctrl-C: the parent closes the pipe, which ends this process.
-    fcntl.fcntl(sender, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     os.closerange(3, sender.fileno())
     os.closerange(sender.fileno() + 1, _MAX_FILE_DESCRIPTORS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The system limits how much memory a user's pipes take.
+    with suppress(OSError):
+        fcntl.fcntl(sender, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     try:
         try:
             for batch in batches:

@@ -7,7 +7,6 @@ indexed; whoever opens a marked store for writing indexes its records first.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import sqlite3
@@ -38,7 +37,6 @@ _INDEX_OPTIONS = {"automerge": 0, "hashsize": 32_000_000}
 """Options of the second process: few large segments, never merged."""
 _SET_OPTION = "INSERT INTO record_text (record_text, rank) VALUES (?, ?)"
 _RECORDS_PER_COMMIT = 2000
-_PIPE_BYTES = 1024 * 1024
 _MAX_FILE_DESCRIPTORS = 65536
 _NO_SESSION = SessionKey("", "")
 """Key for unpacked records; their index text does not depend on the session."""
@@ -165,7 +163,6 @@ def _index_received(path: Path, create_table: str, receiver: Connection) -> None
     os.closerange(receiver.fileno() + 1, _MAX_FILE_DESCRIPTORS)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    fcntl.fcntl(receiver, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     create_private_file(path)
     with closing(connect(path)) as db:
         # Nothing needs this file after a crash.
