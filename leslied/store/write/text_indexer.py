@@ -19,7 +19,7 @@ from leslied.failpoints import failpoint
 from leslied.fs import TEMPORARY_SUFFIX
 from leslied.model.record import SessionKey
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
-from leslied.store.connection import connect, create_private_file
+from leslied.store.connection import connect, create_private_file, make_unusable_error
 from leslied.store.fts_text import UNINDEXED_FROM, extract_index_text
 from leslied.store.sql import fetch_value, list_columns
 
@@ -74,9 +74,8 @@ class TextIndexer:
 
         If that fails, the store stays marked.
         """
-        with suppress(OSError):
+        with suppress(OSError), closing(self._sender):
             self._sender.send_bytes(b"")
-        self._sender.close()
         self._process.join()
         failpoint("index.before")
         if self._process.exitcode == 0:
@@ -87,7 +86,7 @@ class TextIndexer:
     def _copy_index(self) -> None:
         # FTS5 caches its tables, and notices only what other connections change.
         with closing(connect(self._path)) as db:
-            db.execute("ATTACH ? AS side", (os.fsencode(self._index_path).decode(),))
+            db.execute("ATTACH ? AS side", (os.fsencode(self._index_path),))
             db.execute("BEGIN IMMEDIATE")
             for table in _INDEX_TABLES:
                 db.execute(f"DELETE FROM main.{table}")
@@ -114,11 +113,24 @@ def run_indexer(
         yield indexer
     finally:
         indexer.finish()
-    index_missing_texts(db, path)
+        # No later commit may find the store marked: it would index by itself.
+        index_missing_texts(db, path)
 
 
 def index_missing_texts(db: sqlite3.Connection, path: Path) -> None:
-    """Index the records that a killed first sync has left without index."""
+    """Index the records that a killed first sync has left without index.
+
+    Raise StoreUnusable if that fails.
+    """
+    try:
+        _index_missing_texts(db, path)
+    except sqlite3.Error as error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise make_unusable_error(path, error) from error
+
+
+def _index_missing_texts(db: sqlite3.Connection, path: Path) -> None:
     query = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?"
     start = fetch_value(db, query, (UNINDEXED_FROM,))
     if start is not None:

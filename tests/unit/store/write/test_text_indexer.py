@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from leslied.errors import StoreUnusable
 from leslied.model.query import AllOf, Query, Term
 from leslied.queries.search import SearchResult, search_entries
 from leslied.store import Store, StoreReader
@@ -116,6 +117,22 @@ def test_what_was_read_before_an_error_is_indexed(harness: StoreHarness):
 def test_records_of_a_killed_sync_are_indexed_when_the_store_is_opened(
     harness: StoreHarness, clock: FakeClock
 ):
+    harness.commit(make_prompt("apple", "1"))
+    harness.execute("INSERT INTO record_text (record_text) VALUES ('delete-all')")
+    harness.execute("INSERT INTO meta VALUES (?, '1')", UNINDEXED_FROM)
+    harness.path.with_name("store.db.index-7").touch()
+    harness.store.close()
+
+    harness.store = Store(harness.path, clock)
+
+    assert find_records(harness, "apple") == [1]
+    assert not is_marked(harness)
+    assert list_files(harness) == []
+
+
+def test_records_are_indexed_if_the_load_and_the_second_process_fail(
+    harness: StoreHarness,
+):
     with (
         suppress(KeyboardInterrupt),
         harness.store.bulk_load(is_large=True),
@@ -123,14 +140,23 @@ def test_records_of_a_killed_sync_are_indexed_when_the_store_is_opened(
         harness.commit(make_prompt("apple", "1"))
         kill_indexer(harness)
         raise KeyboardInterrupt
-    was_marked = is_marked(harness)
-    harness.store.close()
 
-    harness.store = Store(harness.path, clock)
+    harness.commit(make_prompt("apple", "2"))
 
-    assert was_marked
-    assert find_records(harness, "apple") == [1]
+    assert find_records(harness, "apple") == [1, 2]
     assert not is_marked(harness)
+
+
+def test_a_store_whose_index_cannot_be_completed_is_unusable(harness: StoreHarness):
+    harness.commit(make_prompt("apple", "1"))
+    harness.execute("INSERT INTO meta VALUES (?, '1')", UNINDEXED_FROM)
+    harness.execute("DROP TABLE record_text")
+    harness.execute("CREATE VIEW record_text AS SELECT 1")
+
+    with pytest.raises(StoreUnusable):
+        text_indexer.index_missing_texts(harness.store._db, harness.path)
+
+    assert not harness.store._db.in_transaction
 
 
 def test_a_search_during_a_first_sync_says_that_entries_are_missing(
