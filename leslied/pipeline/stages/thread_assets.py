@@ -132,7 +132,11 @@ class ThreadAssets:
             histories=parse_histories(old_text, self.session.thread_id),
         )
         index = redact_value(thread_index_to_dict(thread), self.redact)
-        self._write_if_changed(name, render_json(index), old_text)
+        # A new index has nothing that could not be written again; if a power loss takes
+        # it, its stamp differs. One that exists has the histories of files.
+        self._write_if_changed(
+            name, render_json(index), old_text, is_synced=old_text is not None
+        )
         stamp = compute_thread_stamp(self.roots, self.session.thread_id)
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
         return ThreadAssetsReport(index, stamp, fingerprints, self._files_changed)
@@ -313,9 +317,11 @@ class ThreadAssets:
                         return parse_progress(self.redact(text))
         return None
 
-    def _write_if_changed(self, name: str, data: bytes, old_text: str | None) -> None:
+    def _write_if_changed(
+        self, name: str, data: bytes, old_text: str | None, *, is_synced: bool = True
+    ) -> None:
         if old_text is None or old_text.encode(errors="replace") != data:
-            sinks.write_file(self.roots[0], name, data)
+            sinks.write_file(self.roots[0], name, data, is_synced=is_synced)
             self._files_changed += 1
 
 

@@ -92,10 +92,14 @@ class AssetLedger:
         return [SessionKey(*key) for key in rows]
 
     def list_unfinished(self) -> list[tuple[SessionKey, str]]:
-        """List (session, status) of sessions that were not stopped when indexed."""
+        """List (session, status) of sessions that were not stopped when indexed.
+
+        Threads that are due for indexing anyway are omitted.
+        """
         rows = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, c.status FROM collected c "
-            "JOIN session s ON s.id = c.session WHERE c.status <> 'stopped'"
+            "JOIN session s ON s.id = c.session "
+            "WHERE c.status <> 'stopped' AND NOT c.is_due"
         )
         return [(SessionKey(*key), status) for *key, status in rows]
 
