@@ -147,15 +147,24 @@ class ThreadAssets:
         Mark as due all threads whose files were changed; return their sessions.
         """
         due: set[SessionKey] = set()
-        for session in (self.session, *self.reader.list_subagents(self.session.key)):
+        with self.store.assets() as ledger:
+            unsearched = ledger.list_unsearched_subagents(self.session.key)
+        subagents = self.reader.list_subagents(self.session.key) if unsearched else []
+        for session in (
+            self.session,
+            *(child for child in subagents if child.key in unsearched),
+        ):
             with self.store.assets() as ledger:
-                for unit in ledger.list_unsearched_units(session.key):
+                newest_by_unit = ledger.list_unsearched_units(session.key)
+                for unit in newest_by_unit:
                     folder = ledger.find_cwd_before(session.key, unit) or session.cwd
                     changes = self._find_unit_changes(session, unit, folder)
                     ledger.replace_file_changes(session.key, unit, changes)
                     thread_ids = {split_thread_path(c.path)[0] for c in changes}
                     due.update(ledger.list_indexed(thread_ids))
-                ledger.mark_searched(session.key)
+                if newest_by_unit:
+                    newest = max(newest_by_unit.values())
+                    ledger.mark_searched(session.key, newest)
                 ledger.mark_due(due, is_due=True)
         return due
 
