@@ -26,6 +26,7 @@ from leslied.pipeline import (
     IngestReport,
     TranscriptStage,
 )
+from leslied.pipeline.stages.transcript_writer import MAX_TRANSCRIPTS
 from tests.support.claude import (
     AFTER_STORE_CREATION,
     ClaudeHome,
@@ -138,11 +139,17 @@ def add_calls(home: Home, count: int) -> None:
     home.write(*lines, home.probe.answer("Done."))
 
 
-def add_subagents(home: Home, count: int) -> None:
+def add_asking_units(home: Home, count: int) -> None:
+    """Add units of which each calls a subagent."""
+    for number in range(count):
+        add_subagents(home, 1, number)
+
+
+def add_subagents(home: Home, count: int, first: int = 0) -> None:
     """Add subagents that one unit calls."""
     spawn = {"description": "look", "prompt": "look", "subagent_type": "Explore"}
     home.write(home.probe.prompt("ask"))
-    for number in range(count):
+    for number in range(first, first + count):
         agent_id = f"a{number:07x}"
         home.write(
             home.probe.call("Task", spawn, f"toolu_{number}"),
@@ -243,6 +250,19 @@ def test_an_appended_line_costs_the_same_in_a_large_home(
     assert works[0].transactions == 1
     assert reads[0] == reads[1]
     assert reads[0][1] == 1
+
+
+def test_subagents_of_units_without_a_transcript_do_not_slow_an_appended_line(
+    homes: MakeHomes,
+):
+    statements = []
+    for home in homes(add_asking_units, MAX_TRANSCRIPTS + 5):
+        with home.open_flow() as counter:
+            home.write(home.probe.prompt("go on"))
+            work = counter.run(Budget(changed_paths=[home.log]))
+        statements.append(work.statements)
+
+    assert statements[1] == statements[0]
 
 
 @GROWTHS

@@ -87,13 +87,17 @@ class TranscriptLedger:
         return StoredSpawnLookup(self._db, main)
 
     def list_outdated_subagents(self, session: SessionKey) -> set[SessionKey]:
-        """List the subagents with entries that their transcripts do not include."""
+        """List the subagents with entries that their transcripts do not include.
+
+        A subagent without a transcript is listed only until its session is settled: it
+        may belong to a unit that is too old for one.
+        """
         # All entries of a subagent are in its unit 0.
         rows = self._db.execute(
             "SELECT c.agent, c.session_id, c.source FROM session c "
             "LEFT JOIN transcript t ON t.session = c.id AND t.unit = 0 "
             "WHERE c.agent = ? AND c.session_id = ? AND c.source <> 'main' "
-            "AND (t.newest IS NULL OR t.newest < "
+            "AND (c.is_dirty AND t.newest IS NULL OR t.newest < "
             "(SELECT max(id) FROM placement WHERE session = c.id AND unit = 0))",
             (session.agent, session.session_id),
         )
