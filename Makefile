@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy security coverage check lint types imports format fmt golden docs picture prices new-agent bench bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
+.PHONY: help setup run demo test test-heavy security coverage check lint types imports format fmt golden docs picture prices new-agent bench bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -76,6 +76,9 @@ new-agent: setup ## create the skeleton of an agent's adapter: make new-agent NA
 
 bench: setup ## time a first and a second sync (docs/performance.md)
 	$(BIN)/python tests/bench/sync.py
+
+bench-growth: setup ## print what operations cost in growing stores
+	$(BIN)/python tests/bench/growth.py
 
 bench-spoofs: setup ## try to imitate the structure of transcripts, 100,000 times
 	$(BIN)/python tests/bench/round_trips.py

@@ -49,14 +49,17 @@ class Folder:
     owner: int | None = None
     """User who must own the folders below this one; None if anybody may."""
 
-    def write_file(self, name: str, data: bytes) -> None:
+    def write_file(self, name: str, data: bytes, *, is_synced: bool = True) -> None:
         """Replace the file atomically, mode 0600; create missing folders.
 
-        Raise SinkError if that fails.
+        Without `is_synced`, the file may be empty after a power loss. Raise SinkError
+        if it cannot be written.
         """
         with (
             self.open_parent(name, create=True) as (fd, file),
-            fs.AtomicFile(file, dir_fd=fd, temporary=_TEMPORARY_NAME) as new_file,
+            fs.AtomicFile(
+                file, dir_fd=fd, temporary=_TEMPORARY_NAME, is_synced=is_synced
+            ) as new_file,
         ):
             _write_chunks(new_file, data)
             failpoint("write.before")

@@ -10,6 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import msgspec
+
 from leslied.control_characters import escape_control_characters, format_one_line
 from leslied.graphemes import ellipsize
 from leslied.layout import LESLIE_FOLDER
@@ -50,9 +52,13 @@ class IndexPageOptions:
 
 def render_json(value: Mapping[str, Any]) -> bytes:
     """Encode the value as indented JSON; equal values give equal bytes."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    # An escaped lone surrogate would make the file unreadable for strict parsers.
-    text = text.encode(errors="replace").decode()
+    try:
+        # Ten times faster than `json`, whose encoder for indented text is in Python.
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:
+        # An escaped lone surrogate would make the file unreadable for strict parsers.
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+        text = text.encode(errors="replace").decode()
     return escape_control_characters(text).encode() + b"\n"
 
 

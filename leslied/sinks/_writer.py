@@ -40,16 +40,18 @@ _CENTRAL_FILES = (*SHARED_FILES, GITIGNORE_FILE)
 """Files in a folder of the central tree that list its threads."""
 
 
-def write_file(base: Path | Folder, name: str, data: bytes) -> None:
+def write_file(
+    base: Path | Folder, name: str, data: bytes, *, is_synced: bool = True
+) -> None:
     """Replace `base/name` with a file of these bytes, mode 0600; `base` must exist.
 
-    A file below `.leslie` is first excluded from Git. Raise SinkError if that or the
-    writing fails.
+    A file below `.leslie` is first excluded from Git. Without `is_synced`, the file may
+    be lost in a power loss. Raise SinkError if the exclusion or the writing fails.
     """
     with open_output(base) as folder:
         if name.startswith(f"{LESLIE_FOLDER}/"):
             exclude_from_git(folder, name)
-        folder.write_file(name, data)
+        folder.write_file(name, data, is_synced=is_synced)
 
 
 def exclude_from_git(base: Path | Folder, name: str = "") -> None:

@@ -28,6 +28,23 @@ SELECT_UNREGISTERED = (
 """Selects the ids of sessions for `Store.list_unregistered`. How a session was started
 is a fact of its first lines."""
 
+UNIT_ENDS = (
+    "WITH RECURSIVE number (unit) AS (SELECT min(unit) FROM placement "
+    "WHERE session = :stream AND unit > :after UNION ALL "
+    "SELECT (SELECT min(unit) FROM placement "
+    "WHERE session = :stream AND unit > number.unit) FROM number "
+    "WHERE unit IS NOT NULL), "
+    "unit_end (unit, newest) AS (SELECT unit, (SELECT max(id) FROM placement "
+    "WHERE session = :stream AND unit = number.unit) FROM number "
+    "WHERE unit IS NOT NULL)"
+)
+"""Table `unit_end` of the units of a stream after `:after`, with their last placements.
+
+It costs two lookups for each unit, however many entries a unit has.
+"""
+ALL_UNITS = -1
+"""Value of `:after` for all units, also the first, which is 0."""
+
 
 def find_stream(db: sqlite3.Connection, key: SessionKey) -> int:
     """Return the row id of a stream; 0, which no row has, if it does not exist."""

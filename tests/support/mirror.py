@@ -26,6 +26,7 @@ REPOSITORY_TESTS = {
     "tests/unit/test_mirror.py": "checks tests/unit itself",
     "tests/unit/test_supply_chain.py": "checks lock, build hook and workflows",
     "tests/unit/test_threats.py": "checks the threat table",
+    "tests/unit/test_work_counts.py": "counts the work of whole runs",
 }
 """Test modules that do not belong to a single module, and why."""
 

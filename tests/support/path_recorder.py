@@ -35,6 +35,8 @@ class PathRecorder:
         self.written: set[str] = set()
         self.opens = 0
         """Number of opened files and folders."""
+        self.replaced = 0
+        """Number of files that were renamed or removed."""
 
     def __enter__(self) -> Self:
         _install()
@@ -59,6 +61,7 @@ class PathRecorder:
             is_write = isinstance(flags, int) and flags & _WRITE_FLAGS
             if is_write and not isinstance(path, int) and os.fsdecode(path)[:1] == "/":
                 self.written.add(resolve("/", path))
+        self.replaced += event in ("os.rename", "os.remove")
         for path_at, fd_at in _EVENTS.get(event, ()):
             if not isinstance(args[path_at], int):
                 fd = -1 if fd_at is None else args[fd_at]

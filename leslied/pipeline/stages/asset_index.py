@@ -85,6 +85,8 @@ class AssetIndex(Stage):
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
     """Called twice for a thread: when its changes are saved and when it is indexed."""
+    _roots: dict[tuple[str, str], list[Path]] = field(default_factory=dict)
+    """Results of `_find_roots` in this run: many threads work in the same folder."""
 
     name = "asset index"
     activity = "Indexing threads"
@@ -116,6 +118,7 @@ class AssetIndex(Stage):
 
         A full scan first finds threads whose assets or status changed.
         """
+        self._roots.clear()
         if budget.is_scan:
             self._mark_changed_threads(budget)
         return self._index_due_threads(budget.max_sessions)
@@ -132,7 +135,7 @@ class AssetIndex(Stage):
             unfinished = ledger.list_unfinished()
         for folder in {thread.folder for thread in watched}:
             _restore_git_rules(Path(folder))
-        due = [thread.session for thread in watched if _has_changed(thread)]
+        due = [thread.session for thread in watched if self._has_changed(thread)]
         for key, status in unfinished:
             session = self.reader.find_session(key)
             if session and self._compute_status(session) != status:
@@ -241,11 +244,30 @@ class AssetIndex(Stage):
             store=self.store,
             reader=self.reader,
             session=session,
-            roots=_find_roots(session.folder, session.cwd),
+            roots=self._find_roots(session.folder, session.cwd),
             redact=self.redact,
             is_plan_file=self.is_plan_file,
             read_plan=self._read_plan,
         )
+
+    def _has_changed(self, watched: WatchedThread) -> bool:
+        """Return whether assets changed since they were indexed.
+
+        A thread without a folder has not changed.
+        """
+        if not has_thread_folder(Path(watched.folder), watched.thread_id):
+            return False
+        roots = self._find_roots(watched.folder, watched.cwd)
+        return compute_thread_stamp(roots, watched.thread_id) != watched.stamp
+
+    def _find_roots(self, folder: str, cwd: str) -> list[Path]:
+        """Return the thread's output folder and, if different, the project's folder."""
+        roots = self._roots.get((folder, cwd))
+        if roots is None:
+            base, project = Path(folder), sinks.find_project(cwd)
+            roots = [base] if project in (None, base) else [base, project]
+            self._roots[folder, cwd] = roots
+        return roots
 
     def _save(self, thread: IndexedThread) -> None:
         with self.store.assets() as ledger:
@@ -298,20 +320,6 @@ def _restore_git_rules(base: Path) -> None:
     if (base / INDEX_FILE).is_file():
         with suppress(SinkError):
             sinks.exclude_from_git(base)
-
-
-def _has_changed(watched: WatchedThread) -> bool:
-    """Return whether assets changed since they were indexed; False without a folder."""
-    if not has_thread_folder(Path(watched.folder), watched.thread_id):
-        return False
-    roots = _find_roots(watched.folder, watched.cwd)
-    return compute_thread_stamp(roots, watched.thread_id) != watched.stamp
-
-
-def _find_roots(folder: str, cwd: str) -> list[Path]:
-    """Return the thread's output folder and, if different, the project's folder."""
-    base, project = Path(folder), sinks.find_project(cwd)
-    return [base] if project in (None, base) else [base, project]
 
 
 def _summarize_thread(

@@ -132,7 +132,11 @@ class ThreadAssets:
             histories=parse_histories(old_text, self.session.thread_id),
         )
         index = redact_value(thread_index_to_dict(thread), self.redact)
-        self._write_if_changed(name, render_json(index), old_text)
+        # A new index has nothing that could not be written again; if a power loss takes
+        # it, its stamp differs. One that exists has the histories of files.
+        self._write_if_changed(
+            name, render_json(index), old_text, is_synced=old_text is not None
+        )
         stamp = compute_thread_stamp(self.roots, self.session.thread_id)
         fingerprints = msgspec.json.encode(self._fingerprints).decode()
         return ThreadAssetsReport(index, stamp, fingerprints, self._files_changed)
@@ -143,15 +147,24 @@ class ThreadAssets:
         Mark as due all threads whose files were changed; return their sessions.
         """
         due: set[SessionKey] = set()
-        for session in (self.session, *self.reader.list_subagents(self.session.key)):
+        with self.store.assets() as ledger:
+            unsearched = ledger.list_unsearched_subagents(self.session.key)
+        subagents = self.reader.list_subagents(self.session.key) if unsearched else []
+        for session in (
+            self.session,
+            *(child for child in subagents if child.key in unsearched),
+        ):
             with self.store.assets() as ledger:
-                for unit in ledger.list_unsearched_units(session.key):
+                newest_by_unit = ledger.list_unsearched_units(session.key)
+                for unit in newest_by_unit:
                     folder = ledger.find_cwd_before(session.key, unit) or session.cwd
                     changes = self._find_unit_changes(session, unit, folder)
                     ledger.replace_file_changes(session.key, unit, changes)
                     thread_ids = {split_thread_path(c.path)[0] for c in changes}
                     due.update(ledger.list_indexed(thread_ids))
-                ledger.mark_searched(session.key)
+                if newest_by_unit:
+                    newest = max(newest_by_unit.values())
+                    ledger.mark_searched(session.key, newest)
                 ledger.mark_due(due, is_due=True)
         return due
 
@@ -313,9 +326,11 @@ class ThreadAssets:
                         return parse_progress(self.redact(text))
         return None
 
-    def _write_if_changed(self, name: str, data: bytes, old_text: str | None) -> None:
+    def _write_if_changed(
+        self, name: str, data: bytes, old_text: str | None, *, is_synced: bool = True
+    ) -> None:
         if old_text is None or old_text.encode(errors="replace") != data:
-            sinks.write_file(self.roots[0], name, data)
+            sinks.write_file(self.roots[0], name, data, is_synced=is_synced)
             self._files_changed += 1
 
 

@@ -178,23 +178,24 @@ class TranscriptStage(Stage):
         main = self.reader.find_session(key)
         if main is None:
             return
-        children = [
-            child for child in self.reader.list_subagents(key) if not child.is_hidden
-        ]
+        # Do not write files that would be removed at once as surplus.
+        last_surplus = main.units - MAX_TRANSCRIPTS
         with self.store.transcripts() as ledger:
             self._move_thread(main, ledger, report)
-            unit_by_child = _find_parent_units(main, children, ledger)
-            # Do not write files that would be removed at once as surplus.
-            last_surplus = main.units - MAX_TRANSCRIPTS
             due = set(ledger.list_due_units(key, last_surplus))
-            due |= {
-                unit_by_child[c.key] for c in children if _has_new_entries(c, ledger)
-            }
-            due = {number for number in due if number > last_surplus}
+            outdated = ledger.list_outdated_subagents(key)
+        children: list[SessionSummary] = []
+        unit_by_child: dict[SessionKey, int] = {}
+        # Most runs write nothing; they need not load the subagents.
+        if outdated or any(self._can_settle(main, unit, report) for unit in due):
+            subagents = self.reader.list_subagents(key)
+            children = [child for child in subagents if not child.is_hidden]
+            with self.store.transcripts() as ledger:
+                unit_by_child = _find_parent_units(main, children, ledger)
+            due |= {unit_by_child[c.key] for c in children if c.key in outdated}
+        due = {number for number in due if number > last_surplus}
         finished = [
-            number
-            for number in sorted(due)
-            if self.is_final or self._is_finished(main, number, report)
+            number for number in sorted(due) if self._can_settle(main, number, report)
         ]
         main = self._prepare_folder(main) if finished else main
         for number in finished:
@@ -228,15 +229,17 @@ class TranscriptStage(Stage):
             zone=self.zone,
         )
 
-    def _is_finished(
+    def _can_settle(
         self, main: SessionSummary, number: int, report: SettleReport
     ) -> bool:
         """Return whether the unit can be settled; report when it can be, if later."""
+        if self.is_final:
+            return True
         now = self.clock.now()
         settle_after = SETTLE_AFTER
         announced_at = self.announced_ends.get(main.key)
         if announced_at and main.has_turn_ended:
-            entries = self.reader.list_records(main.key, number)
+            entries = self.reader.list_records(main.key, number, with_sequence=False)
             settle_after = compute_settle_delay(entries, announced_at)
         settle_at = find_settle_time(main, number, now, settle_after)
         if settle_at is not None and settle_at > now:
@@ -299,7 +302,8 @@ class TranscriptStage(Stage):
         self, main: SessionSummary, number: int, children: list[SessionSummary]
     ) -> Session:
         """Return a session with only one unit and its subagents."""
-        stream = RecordStream(main, tuple(self.reader.list_records(main.key, number)))
+        records = self.reader.list_records(main.key, number, with_sequence=False)
+        stream = RecordStream(main, tuple(records))
         child_streams = [
             RecordStream(c, tuple(self.reader.list_records(c.key))) for c in children
         ]
@@ -338,11 +342,3 @@ def _find_parent_units(
     return {
         child.key: get_main_unit(child.key, main.key, parents) for child in children
     }
-
-
-def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
-    """Return whether the subagent has entries that its transcript does not include."""
-    transcript = ledger.find_transcript(child.key, 0)
-    if transcript is None:
-        return True
-    return transcript.newest < ledger.get_newest_read_order(child.key)

@@ -18,7 +18,12 @@ from leslied.store.sql import (
     make_insert,
     select_in_batches,
 )
-from leslied.store.streams import find_stream, list_streams
+from leslied.store.streams import (
+    ALL_UNITS,
+    UNIT_ENDS,
+    find_stream,
+    list_streams,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,6 +54,10 @@ _SELECT_WATCHED = (
     "c.stamp, s.thread_id, s.folder, s.cwd FROM collected c "
     "JOIN session s ON s.id = c.session WHERE NOT c.is_due AND s.folder <> x''"
 )
+
+_MAX_NEW_PLACEMENTS = 1000
+"""If the store has at most so many new placements, they are read in place of the last
+placements of all units of a session."""
 
 
 class WatchedThread(Struct, frozen=True):
@@ -92,10 +101,14 @@ class AssetLedger:
         return [SessionKey(*key) for key in rows]
 
     def list_unfinished(self) -> list[tuple[SessionKey, str]]:
-        """List (session, status) of sessions that were not stopped when indexed."""
+        """List (session, status) of sessions that were not stopped when indexed.
+
+        Threads that are due for indexing anyway are omitted.
+        """
         rows = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, c.status FROM collected c "
-            "JOIN session s ON s.id = c.session WHERE c.status <> 'stopped'"
+            "JOIN session s ON s.id = c.session "
+            "WHERE c.status <> 'stopped' AND NOT c.is_due"
         )
         return [(SessionKey(*key), status) for *key, status in rows]
 
@@ -192,14 +205,40 @@ class AssetLedger:
         )
         return int(fetch_value(self._db, query, (folder,)))
 
-    def list_unsearched_units(self, session: SessionKey) -> list[int]:
-        """List units that have entries not yet searched for file changes."""
+    def list_unsearched_subagents(self, session: SessionKey) -> set[SessionKey]:
+        """List subagents that have entries not yet searched for file changes."""
+        # All entries of a subagent are in its unit 0.
         rows = self._db.execute(
-            "SELECT DISTINCT unit FROM placement WHERE session = ?1 AND id > "
-            "ifnull((SELECT newest FROM touched WHERE session = ?1), 0) ORDER BY unit",
-            (find_stream(self._db, session),),
+            "SELECT c.agent, c.session_id, c.source FROM session c "
+            "LEFT JOIN touched t ON t.session = c.id "
+            "WHERE c.agent = ? AND c.session_id = ? AND c.source <> 'main' "
+            "AND (SELECT max(id) FROM placement WHERE session = c.id AND unit = 0) "
+            "> ifnull(t.newest, 0)",
+            (session.agent, session.session_id),
         )
-        return [unit for (unit,) in rows]
+        return {SessionKey(*key) for key in rows}
+
+    def list_unsearched_units(self, session: SessionKey) -> dict[int, int]:
+        """Return the units with entries not yet searched for file changes, sorted.
+
+        The values are the `read_order` of their newest entries.
+        """
+        stream = find_stream(self._db, session)
+        query = "SELECT newest FROM touched WHERE session = ?"
+        searched = int(fetch_value(self._db, query, (stream,), default=0))
+        last = int(fetch_value(self._db, "SELECT max(id) FROM placement", default=0))
+        if last - searched <= _MAX_NEW_PLACEMENTS:
+            query = (
+                "SELECT unit, max(id) FROM placement NOT INDEXED "
+                "WHERE session = :stream AND id > :searched GROUP BY unit ORDER BY unit"
+            )
+        else:
+            query = (
+                f"{UNIT_ENDS} SELECT unit, newest FROM unit_end "
+                "WHERE newest > :searched ORDER BY unit"
+            )
+        values = {"stream": stream, "searched": searched, "after": ALL_UNITS}
+        return dict(self._db.execute(query, values).fetchall())
 
     def find_cwd_before(self, session: SessionKey, unit: int) -> str:
         """Return the working directory when a unit began, or "" if unknown."""
@@ -227,13 +266,11 @@ class AssetLedger:
             ],
         )
 
-    def mark_searched(self, session: SessionKey) -> None:
-        """Record that all entries of a stream were searched for file changes."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO touched SELECT ?1, ifnull(max(id), 0) "
-            "FROM placement WHERE session = ?1",
-            (find_stream(self._db, session),),
-        )
+    def mark_searched(self, session: SessionKey, newest: int) -> None:
+        """Record that entries up to this `read_order` were searched for changes."""
+        stream = find_stream(self._db, session)
+        query = "INSERT OR REPLACE INTO touched VALUES (?, ?)"
+        self._db.execute(query, (stream, newest))
 
     def list_file_changes(self, session: SessionKey) -> list[FileChange]:
         """List the file changes of a stream, in order."""

@@ -10,7 +10,7 @@ from leslied.model.output import Transcript
 from leslied.model.record import MAIN, SessionKey
 from leslied.store.read.spawn_lookup import StoredSpawnLookup
 from leslied.store.sql import fetch_value, list_columns, make_insert
-from leslied.store.streams import IS_STREAM, find_stream
+from leslied.store.streams import IS_STREAM, UNIT_ENDS, find_stream
 
 if TYPE_CHECKING:
     import sqlite3
@@ -72,22 +72,36 @@ class TranscriptLedger:
 
     def list_due_units(self, session: SessionKey, after_unit: int) -> list[int]:
         """List units after `after_unit` with entries newer than their transcript."""
-        rows = self._db.execute(
-            "SELECT DISTINCT p.unit FROM placement p "
-            "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
-            "WHERE p.session = ? AND p.unit > ? AND p.id > ifnull(t.newest, 0)",
-            (find_stream(self._db, session), max(after_unit, 0)),
+        query = (
+            f"{UNIT_ENDS} SELECT e.unit FROM unit_end e LEFT JOIN transcript t "
+            "ON t.session = :stream AND t.unit = e.unit "
+            "WHERE e.newest > ifnull(t.newest, 0)"
         )
+        stream = find_stream(self._db, session)
+        values = {"stream": stream, "after": max(after_unit, 0)}
+        rows = self._db.execute(query, values)
         return [unit for (unit,) in rows]
 
     def get_spawn_lookup(self, main: SessionSummary) -> StoredSpawnLookup:
         """Return the facts that decide which unit spawned each subagent of `main`."""
         return StoredSpawnLookup(self._db, main)
 
-    def get_newest_read_order(self, session: SessionKey) -> int:
-        """Return the `read_order` of the newest record of a stream, or 0."""
-        query = "SELECT ifnull(max(id), 0) FROM placement WHERE session = ?"
-        return int(fetch_value(self._db, query, (find_stream(self._db, session),)))
+    def list_outdated_subagents(self, session: SessionKey) -> set[SessionKey]:
+        """List the subagents with entries that their transcripts do not include.
+
+        A subagent without a transcript is listed only until its session is settled: it
+        may belong to a unit that is too old for one.
+        """
+        # All entries of a subagent are in its unit 0.
+        rows = self._db.execute(
+            "SELECT c.agent, c.session_id, c.source FROM session c "
+            "LEFT JOIN transcript t ON t.session = c.id AND t.unit = 0 "
+            "WHERE c.agent = ? AND c.session_id = ? AND c.source <> 'main' "
+            "AND (c.is_dirty AND t.newest IS NULL OR t.newest < "
+            "(SELECT max(id) FROM placement WHERE session = c.id AND unit = 0))",
+            (session.agent, session.session_id),
+        )
+        return {SessionKey(*key) for key in rows}
 
     def find_transcript(self, session: SessionKey, unit: int) -> Transcript | None:
         """Return the transcript that was saved for a unit, or None."""
@@ -276,7 +290,8 @@ class TranscriptLedger:
     def mark_settled(self, agent: str, session_id: str) -> None:
         """Mark the session as settled, and its thread as due for indexing."""
         self._db.execute(
-            "UPDATE session SET is_dirty = 0 WHERE agent = ? AND session_id = ?",
+            "UPDATE session SET is_dirty = 0 "
+            "WHERE agent = ? AND session_id = ? AND is_dirty",
             (agent, session_id),
         )
         self._db.execute(

@@ -73,9 +73,12 @@ class Queries(Protocol):
         """List the subagents of a session, also those with another session id."""
 
     def list_records(
-        self, key: SessionKey, unit: int | None = None
+        self, key: SessionKey, unit: int | None = None, *, with_sequence: bool = True
     ) -> list[PlacedRecord]:
-        """List the current records of a stream or unit, with sequence numbers."""
+        """List the current records of a stream or unit, with sequence numbers.
+
+        Without `with_sequence`, the numbers begin at 1 in each unit.
+        """
 
     def find_chat_id(self, key: SessionKey, unit: int) -> str:
         """Return the chat id of a unit, or "" if the unit has no visible entry."""

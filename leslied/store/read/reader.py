@@ -206,11 +206,13 @@ class StoreReader:
 
     @translate_sqlite_errors
     def list_records(
-        self, key: SessionKey, unit: int | None = None
+        self, key: SessionKey, unit: int | None = None, *, with_sequence: bool = True
     ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers.
 
-        Units come one after the other, also if two processes wrote them at once.
+        Units come one after the other, also if two processes wrote them at once. The
+        numbers begin at 1 in each unit without `with_sequence`, which saves counting
+        the entries of all earlier units.
         """
         session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
@@ -220,7 +222,7 @@ class StoreReader:
         )
         rows = self._db.execute(query, (session,)).fetchall()
         first_sequence = 1
-        if unit:
+        if unit and with_sequence:
             first_sequence += self._count_records_before(session, unit)
         return [
             unpack_placed_record(row, sequence)

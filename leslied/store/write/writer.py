@@ -272,13 +272,13 @@ class Store:
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
         """Mark exactly these sessions of the agent as live: a process works on them."""
-        ids_json = json.dumps(sorted(session_ids))
+        # Without `CROSS`, SQLite would read all sessions of the agent.
         changed_rows = self._db.execute(
             "SELECT id FROM session WHERE agent = ?1 AND is_live "
             "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
-            "SELECT s.id FROM json_each(?2) JOIN session s ON s.agent = ?1 "
+            "SELECT s.id FROM json_each(?2) CROSS JOIN session s ON s.agent = ?1 "
             "AND s.session_id = value WHERE NOT s.is_live",
-            (agent, ids_json),
+            (agent, json.dumps(sorted(session_ids))),
         ).fetchall()
         if changed_rows:
             with self._commits.transaction():

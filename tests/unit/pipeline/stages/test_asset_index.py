@@ -186,6 +186,48 @@ def test_indexing_everything_again_gives_the_same_bytes(
     assert read_output_files(project) == before
 
 
+def test_a_new_index_is_not_synced_but_one_that_replaces_another_is(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    synced: list[int] = []
+    sync = os.fsync
+
+    def record_sync(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", record_sync)
+    index = thread / ".meta" / "assets.json"
+    claude.write(builder.prompt("plan it"), builder.answer("Done."))
+    indexer()
+    is_new_synced = index.stat().st_ino in synced
+    (thread / "plan.md").write_text("# The mill\n")
+    indexer()
+
+    assert (is_new_synced, index.stat().st_ino in synced) == (False, True)
+
+
+def test_a_new_index_that_a_power_loss_emptied_is_written_again(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    thread: Path,
+):
+    claude.write(builder.prompt("plan it"), builder.answer("Done."))
+    indexer()
+    index = thread / ".meta" / "assets.json"
+    data = index.read_bytes()
+    index.write_bytes(b"")
+
+    indexer()
+
+    assert index.read_bytes() == data
+
+
 def test_an_asset_edited_by_hand_is_indexed_without_a_call(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
