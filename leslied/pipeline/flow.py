@@ -115,6 +115,14 @@ class Flow:
         """Return the folders whose changes some stage wants to know at once."""
         return [root for stage in self.stages for root in stage.watched_roots]
 
+    @property
+    def has_urgent_work(self) -> bool:
+        """Return whether the next run must not wait for a change."""
+        return any(
+            stage.timing is Timing.EVERY_RUN and stage.name in self.awake
+            for stage in self.stages
+        )
+
     def select(self, *kinds: type[Stage]) -> Flow:
         """Return a flow of only those stages that are of these kinds."""
         stages = [stage for stage in self.stages if isinstance(stage, kinds)]
@@ -149,7 +157,7 @@ class Flow:
         run = _Run(self, budget, on_stage)
         with self.store.group_commits():
             position = 0
-            while position < len(self.stages):
+            while position < len(self.stages) and not budget.is_stopping():
                 position = run.run_stage(position)
         return run.report
 

@@ -97,6 +97,11 @@ class Budget:
     includes_backlog: bool = True
     """Whether to do what nobody waits for: transcripts of sessions that are older than
     the store, and the archive."""
+    should_yield: Callable[[], bool] = lambda: False
+    """Returns whether something more urgent waits, such as new entries. A stage asks
+    after each piece of work, and then leaves the rest to the next run."""
+    is_stopping: Callable[[], bool] = lambda: False
+    """Returns whether leslied is about to end, so that no further stage runs."""
 
     @property
     def is_scan(self) -> bool:

@@ -204,6 +204,10 @@ class Watcher:
             queue.needs_scan = queue.is_woken = False
         return report
 
+    def has_changes(self) -> bool:
+        """Return whether `wait` would return at once."""
+        return self._queue.has_changes()
+
     def set_roots(self, roots: Iterable[Root]) -> None:
         """Set the roots, effective at the next `refresh`."""
         self._roots = list(roots)

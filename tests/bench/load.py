@@ -6,8 +6,8 @@
 Starts a real daemon with a home of its own, and appends lines to the logs of some
 sessions, each at `--rate` lines a second with a prompt every four lines. The time from
 an append until another connection sees the record is measured for each line. `--poison`
-puts the bombs of `bombs.py` beside the sessions; `--sigterm` ends the daemon while it is
-busy, starts another one and waits for the rest of the lines. `--tree` runs the leslied
+puts the bombs of `bombs.py` beside the sessions; `--sigterm` ends the daemon while it
+is busy, starts another one and waits for the rest of the lines. `--tree` runs leslied
 of another checkout.
 """
 
