@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from structlog.typing import FilteringBoundLogger
+
+_STOP_SECONDS = 1.2
+"""Seconds from the signal to stop until work that is not done is interrupted."""
+_M_MMAP_THRESHOLD = -3
+"""The option of mallopt(3), as in malloc.h."""
+_MIN_RETURNED_BYTES = 1024 * 1024
 
 
 @click.command(
@@ -44,6 +50,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     It stops within seconds on Ctrl-C or SIGTERM; unread entries are read at the next
     start. The config file is read again every 30 seconds and on SIGHUP.
     """
+    _return_freed_memory()
     app = get_app(ctx)
     notifier, redact = Notifier(app.environ), app.load_redact()
     log = make_logger(redact, as_json=log_json)
@@ -52,6 +59,8 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
         if PLATFORM == "linux" and not app.paths.store_file.exists():
             scan = partial(jobs.run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
+            if signals.stopping.is_set():
+                return
         with (
             app.open_store(warn, ping) as store,
             app.open_reader() as reader,
@@ -82,11 +91,29 @@ class _SignalState:
     loop: Loop | None = None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Request a scan on SIGHUP, else a stop; wake the loop in both cases."""
+        """Request a scan on SIGHUP, else a stop; wake the loop in both cases.
+
+        A stop interrupts work that takes too long, which is as safe as a crash.
+        """
+        if number == signal.SIGALRM:
+            raise SystemExit(0)
         if number != signal.SIGHUP:
             self.stopping.set()
+            signal.setitimer(signal.ITIMER_REAL, _STOP_SECONDS)
         if self.loop:
             self.loop.request_scan()
+
+
+def _return_freed_memory() -> None:
+    """Have the C library return large blocks to the system as soon as they are freed.
+
+    It otherwise keeps blocks of up to 32 MB, of which a long line needs several.
+    """
+    if PLATFORM == "linux":
+        with suppress(OSError, AttributeError):
+            import ctypes  # noqa: PLC0415 - only the daemon needs it
+
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _MIN_RETURNED_BYTES)
 
 
 def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str], None]:
@@ -104,12 +131,13 @@ def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str],
 def _handling_signals() -> Iterator[_SignalState]:
     """Handle SIGTERM, SIGINT and SIGHUP; restore the previous handlers at the end."""
     signals = _SignalState()
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM)
     previous_handlers = {
         number: signal.signal(number, signals.handle) for number in numbers
     }
     try:
         yield signals
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in previous_handlers.items():
             signal.signal(number, handler)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from leslied import tail
 from leslied.errors import SourceError
@@ -31,6 +32,8 @@ _PERSISTENT_STATE_KEYS = ("cwd", "beside")
 FIRST_CWD = "first_cwd"
 """State key, set only while folders are excluded: where the session began. A session
 of an excluded project stays excluded when the agent changes to another folder."""
+_MAX_HELD_BYTES = 1024 * 1024
+"""Longest entry whose bytes stay in memory until it is committed."""
 _HELD_AT = "held_at"
 """State key of a held-back source: its fingerprint when no folder was found in it."""
 _NO_FOLDER = "names no project folder yet, and projects.exclude is set"
@@ -91,6 +94,9 @@ class SourceReader:
         decoder = Decoder(self.adapter, self.limits, state, self.mask)
         for entry in chunk.entries:
             decoder.add(entry)
+            if entry.length > _MAX_HELD_BYTES:
+                # The readers' frames refer to the entry until the next one is read.
+                structs.force_setattr(entry, "data", b"")
         decoder.add_rejected(chunk.rejected)
         self._drop_excluded(source, decoder, folder)
         if folder and decoder.state.get("cwd") != folder:
