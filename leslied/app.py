@@ -208,6 +208,7 @@ class App:
         from leslied.pipeline import Flow, StageContext, make_stages  # noqa: PLC0415
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
         from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
+        from leslied.pipeline.work_marker import WorkMarker  # noqa: PLC0415
 
         settings = self.load_settings()
         redactor = self.load_redactor()
@@ -222,7 +223,12 @@ class App:
             registries=self.list_registries(settings),
             redactor=redactor,
             mask=redactor.mask if settings.redact.store else None,
-            failures=Failures(store, self.clock, ignores_pauses=not is_daemon),
+            failures=Failures(
+                store,
+                self.clock,
+                ignores_pauses=not is_daemon,
+                marker=WorkMarker(self.paths.work_marker) if is_daemon else None,
+            ),
             on_progress=on_progress or ignore_progress,
             is_final=is_final,
             is_daemon=is_daemon,

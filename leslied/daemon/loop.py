@@ -32,8 +32,9 @@ _MAX_PAUSE_SECONDS = 0.05
 """Longest pause after handling changed files. It is as long as the work itself, so that
 a busy agent costs at most half of a core, in larger batches, and the first line after
 silence never waits."""
-_SHARE_SECONDS = 0.05
-"""Time of a run after which everything but reading gives way to new entries."""
+_SHARE_SECONDS = 0.2
+"""Time of a run after which everything but reading gives way to new entries. A run that
+did not begin with new entries gives way at once."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
 _BUDGET = Budget(
@@ -169,7 +170,8 @@ class Loop:
 
     def _run_flow(self, budget: Budget) -> None:
         """Run the stages and log what they did."""
-        share_end = self.clock.monotonic() + _SHARE_SECONDS
+        share_seconds = _SHARE_SECONDS if budget.changed_paths else 0.0
+        share_end = self.clock.monotonic() + share_seconds
         report = self.flow.run(
             replace(
                 budget,

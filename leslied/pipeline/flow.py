@@ -20,6 +20,7 @@ A new stage is a module in `stages`, and a line in `make_stages` with its import
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Report)
 S = TypeVar("S", bound=Stage)
+_MAX_POSTPONEMENTS = 10
+"""Runs in a row that leave out a stage which can wait; together, a few seconds."""
 _MAX_RESTARTS = 2
 """How often a run goes back to an earlier stage; a thread moves only once."""
 
@@ -109,6 +112,8 @@ class Flow:
     failures: Failures
     awake: set[str] = field(default_factory=set)
     """Names of the stages that have work left, or may have."""
+    postponements: Counter[str] = field(default_factory=Counter)
+    """In how many runs in a row each stage was postponed."""
 
     @property
     def watched_roots(self) -> list[Root]:
@@ -136,6 +141,7 @@ class Flow:
     def adopt(self, previous: Flow) -> None:
         """Take over what an earlier flow knew, after the settings were reloaded."""
         self.awake = previous.awake
+        self.postponements = previous.postponements
         previous_stages = {stage.name: stage for stage in previous.stages}
         for stage in self.stages:
             if stage.name in previous_stages:
@@ -143,6 +149,7 @@ class Flow:
 
     def close(self) -> None:
         """Let each stage withdraw what is true only while leslied runs."""
+        self.failures.end()
         for stage in self.stages:
             stage.close()
 
@@ -189,12 +196,23 @@ class _Run:
         return position + 1
 
     def _is_due(self, stage: Stage) -> bool:
+        if stage.can_wait and self._postpone(stage):
+            return False
         if self.budget.is_scan or stage.timing is Timing.EVERY_RUN:
             return True
         if stage.name not in self.flow.awake:
             return False
         is_slow = stage.timing is not Timing.ON_CHANGE
         return not (is_slow and (self._has_changes or self._has_run_slow_stage))
+
+    def _postpone(self, stage: Stage) -> bool:
+        """Return whether a stage is left to a later run, but not too often in a row."""
+        count = self.flow.postponements
+        if count[stage.name] < _MAX_POSTPONEMENTS and self.budget.should_yield():
+            count[stage.name] += 1
+            return True
+        count[stage.name] = 0
+        return False
 
     def _attempt(self, stage: Stage) -> Report:
         """Run a stage and record whether it, or another one, has work left.

@@ -192,6 +192,8 @@ class Stage(ABC):
 
     __slots__ = ()
     timing = Timing.EVERY_RUN
+    can_wait = False
+    """Whether the flow may postpone the stage for some runs if new entries wait."""
 
     @property
     @abstractmethod

@@ -38,9 +38,7 @@ class Slice(NamedTuple):
         return bytes_read >= self.max_bytes or entries >= self.max_entries
 
 
-DAEMON_SLICE = Slice(
-    max_bytes=512 * 1024, max_entries=5_000, max_live_bytes=128 * 1024
-)
+DAEMON_SLICE = Slice(max_bytes=512 * 1024, max_entries=5_000, max_live_bytes=128 * 1024)
 """The slice of the daemon: it takes about a tenth of a second."""
 DAEMON_LIMITS = ReadLimits(chunk=DAEMON_SLICE.max_bytes)
 """Chunks of the daemon are not larger than a slice."""

@@ -263,6 +263,7 @@ class Ingest(Stage):
                 self.store.record_source_error(self.adapter.name, path, reason)
             for path, reason in batch.report.failures.items():
                 self.failures.record("source", str(path), reason)
+            self.failures.end()
         return report
 
     def _commit_chunks(
@@ -326,6 +327,7 @@ class Ingest(Stage):
             mask=self.mask,
             load_saved_state=load_saved_state,
             find_source=self._find_source,
+            on_read=lambda source: self.failures.begin("source", str(source.path)),
         )
 
     def _read(

@@ -87,6 +87,7 @@ class AssetIndex(Stage):
     """Called twice for a thread: when its changes are saved and when it is indexed."""
 
     name = "asset index"
+    can_wait = True
     activity = "Indexing threads"
 
     @classmethod
