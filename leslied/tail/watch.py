@@ -205,8 +205,8 @@ class Watcher:
         return report
 
     def has_changes(self) -> bool:
-        """Return whether `wait` would return at once."""
-        return self._queue.has_changes()
+        """Return whether `wait` would report a change at once."""
+        return bool(self._queue.dirty_paths) or self._queue.needs_scan
 
     def set_roots(self, roots: Iterable[Root]) -> None:
         """Set the roots, effective at the next `refresh`."""
