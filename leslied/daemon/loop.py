@@ -39,6 +39,7 @@ _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
 _BUDGET = Budget(
     max_sessions=50,
+    max_indexed_threads=10,
     max_exported_sessions=5,
     max_archived_sources=200,
     max_redecoded_bytes=2 * 1024 * 1024,

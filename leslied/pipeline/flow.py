@@ -196,9 +196,11 @@ class _Run:
         return position + 1
 
     def _is_due(self, stage: Stage) -> bool:
+        if self.budget.is_scan:
+            return True
         if stage.can_wait and self._postpone(stage):
             return False
-        if self.budget.is_scan or stage.timing is Timing.EVERY_RUN:
+        if stage.timing is Timing.EVERY_RUN:
             return True
         if stage.name not in self.flow.awake:
             return False

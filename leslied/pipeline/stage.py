@@ -85,7 +85,8 @@ class Budget:
     changed_paths: Collection[Path] | None = None
     """Files that may have new entries; None for a full scan."""
     max_sessions: int = UNLIMITED
-    """Sessions whose transcripts are written, and threads that are indexed."""
+    """Sessions whose transcripts are written."""
+    max_indexed_threads: int = UNLIMITED
     max_exported_sessions: int = UNLIMITED
     max_archived_sources: int = UNLIMITED
     max_redecoded_bytes: int = 64 * 1024 * 1024

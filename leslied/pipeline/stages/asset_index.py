@@ -119,7 +119,7 @@ class AssetIndex(Stage):
         """
         if budget.is_scan:
             self._mark_changed_threads(budget)
-        return self._index_due_threads(budget.max_sessions)
+        return self._index_due_threads(budget.max_indexed_threads)
 
     def _mark_changed_threads(self, budget: Budget) -> None:
         """Mark as due the threads whose assets or status changed.
