@@ -68,7 +68,7 @@ class LoadResult:
     total_mb: float = 0.0
     """Largest memory of all processes together, shared pages counted once."""
     cpu_seconds: float = 0.0
-    """Processor time of the daemon while lines were written."""
+    """Processor time of the daemon until the last line was visible or it was ended."""
     drain_seconds: float = 0.0
     """Seconds from the last append until everything was visible."""
     sigterm_seconds: float = 0.0
@@ -171,10 +171,9 @@ class LoadRun:
                 BOMBS[name](self._home)
         ticks_before = self._process.get_cpu_ticks()
         self._write(sessions)
-        ticks = self._process.get_cpu_ticks() - ticks_before
-        result.cpu_seconds = ticks / os.sysconf("SC_CLK_TCK")
         ended_at = time.monotonic()
         if load.is_terminated:
+            self._take_cpu_time(ticks_before)
             self._end_daemon()
             self._observe(time.monotonic(), is_measured=True)
             self._start_daemon()
@@ -182,6 +181,8 @@ class LoadRun:
             self._observe(time.monotonic(), is_measured=not load.is_terminated)
             time.sleep(POLL_SECONDS)
         result.drain_seconds = time.monotonic() - ended_at
+        if not load.is_terminated:
+            self._take_cpu_time(ticks_before)
         result.transcripts = self._observer.count_transcripts()
         if not load.is_terminated:
             self._end_daemon()
@@ -191,6 +192,10 @@ class LoadRun:
         result.lost = len(self._pending)
         result.latencies.sort()
         return result
+
+    def _take_cpu_time(self, ticks_before: int) -> None:
+        ticks = self._process.get_cpu_ticks() - ticks_before
+        self._result.cpu_seconds = ticks / os.sysconf("SC_CLK_TCK")
 
     def _start_daemon(self) -> None:
         """Start the daemon and wait until it reads logs."""
