@@ -72,10 +72,16 @@ class TranscriptLedger:
 
     def list_due_units(self, session: SessionKey, after_unit: int) -> list[int]:
         """List units after `after_unit` with entries newer than their transcript."""
+        # Go from unit to unit in the index: a unit may have thousands of entries.
         rows = self._db.execute(
-            "SELECT DISTINCT p.unit FROM placement p "
-            "LEFT JOIN transcript t ON t.session = p.session AND t.unit = p.unit "
-            "WHERE p.session = ? AND p.unit > ? AND p.id > ifnull(t.newest, 0)",
+            "WITH RECURSIVE u (unit) AS ("
+            "SELECT min(unit) FROM placement WHERE session = ?1 AND unit > ?2 "
+            "UNION ALL SELECT (SELECT min(unit) FROM placement "
+            "WHERE session = ?1 AND unit > u.unit) FROM u WHERE unit IS NOT NULL) "
+            "SELECT u.unit FROM u "
+            "LEFT JOIN transcript t ON t.session = ?1 AND t.unit = u.unit "
+            "WHERE (SELECT max(id) FROM placement WHERE session = ?1 "
+            "AND unit = u.unit) > ifnull(t.newest, 0)",
             (find_stream(self._db, session), max(after_unit, 0)),
         )
         return [unit for (unit,) in rows]

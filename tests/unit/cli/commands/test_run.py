@@ -12,14 +12,19 @@ from leslied.cli.commands import run
 from tests.support.waiting import MAX_WAIT_SECONDS
 
 
+def stop_and_work() -> None:
+    """Send the signal to stop, and go on for a long time."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(MAX_WAIT_SECONDS)
+
+
 def test_work_that_goes_on_after_a_stop_is_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(run, "_STOP_SECONDS", 0.01)
     with run._handling_signals() as signals:
         with pytest.raises(SystemExit) as interruption:
-            os.kill(os.getpid(), signal.SIGTERM)
-            threading.Event().wait(MAX_WAIT_SECONDS)
+            stop_and_work()
 
         assert signals.stopping.is_set()
     assert interruption.value.code == 0
