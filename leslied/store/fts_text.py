@@ -19,7 +19,7 @@ MAX_RESULT_CHARACTERS = 10_000
 UNINDEXED_FROM = "unindexed_from"
 """Key in `meta` of the first record that is not indexed yet; missing if all are."""
 
-MAX_INDEXED_CHARACTERS = 1_000_000
+MAX_INDEXED_CHARACTERS = 1024 * 1024
 """Characters of any other text that are indexed. Spaced CJK text takes six bytes for
 each character, and the index takes a lock for as long as it reads them."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 _STOP_SECONDS = 1.2
 """Seconds from the signal to stop until work that is not done is interrupted."""
-_M_MMAP_THRESHOLD = -3
-"""The option of mallopt(3), as in malloc.h."""
-_MIN_RETURNED_BYTES = 1024 * 1024
 
 
 @click.command(
@@ -50,7 +47,6 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     It stops within seconds on Ctrl-C or SIGTERM; unread entries are read at the next
     start. The config file is read again every 30 seconds and on SIGHUP.
     """
-    _return_freed_memory()
     app = get_app(ctx)
     notifier, redact = Notifier(app.environ), app.load_redact()
     log = make_logger(redact, as_json=log_json)
@@ -102,18 +98,6 @@ class _SignalState:
             signal.setitimer(signal.ITIMER_REAL, _STOP_SECONDS)
         if self.loop:
             self.loop.request_scan()
-
-
-def _return_freed_memory() -> None:
-    """Have the C library return large blocks to the system as soon as they are freed.
-
-    It otherwise keeps blocks of up to 32 MB, of which a long line needs several.
-    """
-    if PLATFORM == "linux":
-        with suppress(OSError, AttributeError):
-            import ctypes  # noqa: PLC0415 - only the daemon needs it
-
-            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _MIN_RETURNED_BYTES)
 
 
 def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str], None]:

@@ -202,16 +202,10 @@ class TranscriptStage(Stage):
         with self.store.transcripts() as ledger:
             self._move_thread(main, ledger, report)
             unit_by_child = _find_parent_units(main, children, ledger)
-            # Do not write files that would be removed at once as surplus.
-            last_surplus = main.units - MAX_TRANSCRIPTS
-            due = set(ledger.list_due_units(key, last_surplus))
-            due |= {
-                unit_by_child[c.key] for c in children if _has_new_entries(c, ledger)
-            }
-            due = {number for number in due if number > last_surplus}
+            due = _list_due_units(main, unit_by_child, children, ledger)
         finished = [
             number
-            for number in sorted(due)
+            for number in due
             if self.is_final or self._is_finished(main, number, report)
         ]
         main = self._prepare_folder(main) if finished else main
@@ -361,6 +355,20 @@ def _find_parent_units(
     return {
         child.key: get_main_unit(child.key, main.key, parents) for child in children
     }
+
+
+def _list_due_units(
+    main: SessionSummary,
+    unit_by_child: Mapping[SessionKey, int],
+    children: list[SessionSummary],
+    ledger: TranscriptLedger,
+) -> list[int]:
+    """Return the units that changed, or of which a subagent did, in order."""
+    # Do not write files that would be removed at once as surplus.
+    last_surplus = main.units - MAX_TRANSCRIPTS
+    due = set(ledger.list_due_units(main.key, last_surplus))
+    due |= {unit_by_child[c.key] for c in children if _has_new_entries(c, ledger)}
+    return sorted(number for number in due if number > last_surplus)
 
 
 def _has_new_entries(child: SessionSummary, ledger: TranscriptLedger) -> bool:
