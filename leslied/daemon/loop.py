@@ -65,6 +65,8 @@ class Loop:
     """Returns whether the user paused the daemon."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
+    has_ended: bool = False
+    """Whether no work is left but to close everything, which nothing must interrupt."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
     _next_due_at: datetime | None = None
@@ -89,6 +91,7 @@ class Loop:
                 self._run_once()
                 self.notifier.ping()
         finally:
+            self.has_ended = True
             self.notifier.stopping()
             self.watcher.stop()
             with suppress(LesliedError):

@@ -92,6 +92,8 @@ class _SignalState:
         A stop interrupts work that takes too long, which is as safe as a crash.
         """
         if number == signal.SIGALRM:
+            if self.loop and self.loop.has_ended:
+                return
             raise SystemExit(0)
         if number != signal.SIGHUP:
             self.stopping.set()
