@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leslied.model.session import ProcessRegistry
     from leslied.model.source import Environment, Root
     from leslied.pipeline import Flow
+    from leslied.pipeline.failures import Failures
     from leslied.pipeline.maintenance.rebuild import Rebuild
     from leslied.pipeline.progress import ProgressCallback
     from leslied.queries.context import QueryContext
@@ -206,7 +207,6 @@ class App:
         daemon: less memory, short waits for locks, and a pause before each retry.
         """
         from leslied.pipeline import Flow, StageContext, make_stages  # noqa: PLC0415
-        from leslied.pipeline.failures import Failures  # noqa: PLC0415
         from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
 
         settings = self.load_settings()
@@ -222,12 +222,20 @@ class App:
             registries=self.list_registries(settings),
             redactor=redactor,
             mask=redactor.mask if settings.redact.store else None,
-            failures=Failures(store, self.clock, ignores_pauses=not is_daemon),
+            failures=self._load_failures(store, is_daemon=is_daemon),
             on_progress=on_progress or ignore_progress,
             is_final=is_final,
             is_daemon=is_daemon,
         )
         return Flow(make_stages(context), store, context.failures)
+
+    def _load_failures(self, store: Store, *, is_daemon: bool) -> Failures:
+        """Load what failed before; the daemon also records what gets it killed."""
+        from leslied.pipeline.failures import Failures  # noqa: PLC0415
+        from leslied.pipeline.work_marker import WorkMarker  # noqa: PLC0415
+
+        marker = WorkMarker(self.paths.work_marker) if is_daemon else None
+        return Failures(store, self.clock, ignores_pauses=not is_daemon, marker=marker)
 
 
 def _list_configured_roots(settings: Settings, agent: str) -> list[Path]:

@@ -51,6 +51,11 @@ class AppPaths:
         return self.state_dir / "paused"
 
     @property
+    def work_marker(self) -> Path:
+        """A file that names what the daemon is reading, in case it is killed."""
+        return self.data_dir / "in-progress"
+
+    @property
     def store_file(self) -> Path:
         """The store's SQLite file."""
         return self.data_dir / "store.db"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 _POLL_SECONDS = 0.2
 """Longest time after which a set `stopping` is noticed."""
-_TERMINATE_TIMEOUT_SECONDS = 4.0
+_TERMINATE_TIMEOUT_SECONDS = 0.8
 """Seconds the child has to finish a commit before it is killed (which is safe, too)."""
 
 if TYPE_CHECKING:

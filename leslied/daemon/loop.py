@@ -28,12 +28,18 @@ SCAN_INTERVAL_SECONDS = 30.0
 """Seconds between two scans of all sources while file events arrive."""
 POLL_INTERVAL_SECONDS = 10.0
 """Seconds between two scans where no file events arrive."""
-_DEBOUNCE_SECONDS = 0.05
-"""Pause after reading changed files: many events cost at most 20 reads a second."""
+_MAX_PAUSE_SECONDS = 0.05
+"""Longest pause after handling changed files. It is as long as the work itself, so that
+a busy agent costs at most half of a core, in larger batches, and the first line after
+silence never waits."""
+_SHARE_SECONDS = 0.2
+"""Time of a run after which everything but reading gives way to new entries. A run that
+did not begin with new entries gives way at once."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
 _BUDGET = Budget(
-    max_sessions=20,
+    max_sessions=50,
+    max_indexed_threads=10,
     max_exported_sessions=5,
     max_archived_sources=200,
     max_redecoded_bytes=2 * 1024 * 1024,
@@ -59,6 +65,8 @@ class Loop:
     """Returns whether the user paused the daemon."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
+    has_ended: bool = False
+    """Whether no work is left but to close everything, which nothing must interrupt."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
     _next_due_at: datetime | None = None
@@ -83,6 +91,7 @@ class Loop:
                 self._run_once()
                 self.notifier.ping()
         finally:
+            self.has_ended = True
             self.notifier.stopping()
             self.watcher.stop()
             with suppress(LesliedError):
@@ -124,17 +133,21 @@ class Loop:
             self.clock.wait(self.stopping, _TICK_SECONDS)
         # While agents are busy, only their new entries are urgent.
         is_busy = bool(changed_paths)
+        started_at = self.clock.monotonic()
         self._run_flow(
             replace(_BUDGET, changed_paths=changed_paths, includes_backlog=not is_busy)
         )
-        if is_busy:
-            self.clock.wait(self.stopping, _DEBOUNCE_SECONDS)
+        if is_busy and not self.flow.has_urgent_work:
+            seconds = self.clock.monotonic() - started_at
+            self.clock.wait(self.stopping, min(seconds, _MAX_PAUSE_SECONDS))
 
     def _wait_for_events(self, changed_paths: set[Path]) -> None:
         """Add the paths that change until the next tick, scan or due work."""
         waits = [_TICK_SECONDS, self._next_scan - self.clock.monotonic()]
         if self._next_due_at is not None:
             waits.append((self._next_due_at - self.clock.now()).total_seconds())
+        if self.flow.has_urgent_work:
+            waits.append(0.0)
         changes = self.watcher.wait(max(min(waits), 0.0))
         changed_paths.update(changes.paths)
         if changes.needs_scan:
@@ -161,7 +174,15 @@ class Loop:
 
     def _run_flow(self, budget: Budget) -> None:
         """Run the stages and log what they did."""
-        report = self.flow.run(budget)
+        share_seconds = _SHARE_SECONDS if budget.changed_paths else 0.0
+        share_end = self.clock.monotonic() + share_seconds
+        report = self.flow.run(
+            replace(
+                budget,
+                should_yield=partial(self._should_yield, share_end),
+                is_stopping=self.stopping.is_set,
+            )
+        )
         self._next_due_at = report.find_next_due_time()
         self._log_failures(report.failures)
         if any(each.needs_reload for each in report.reports):
@@ -171,6 +192,15 @@ class Loop:
                 self._warn(event)
             else:
                 self.log.info(event.name, **event.fields)
+
+    def _should_yield(self, share_end: float) -> bool:
+        """Return whether the rest of a run must wait, because of new entries or a stop.
+
+        Until `share_end`, new entries wait: other work must go on, too.
+        """
+        if self.stopping.is_set():
+            return True
+        return self.watcher.has_changes() and self.clock.monotonic() >= share_end
 
     def _attempt(self, name: str, work: Callable[[], object]) -> bool:
         """Do work of the loop itself as if it were a stage; return if it succeeded."""

@@ -2,7 +2,9 @@
 
 A source, a session, a hook event or a whole stage may hit a bug or damaged data. The
 failure is recorded in the store, where `leslied status` reads it, and the work is tried
-again after a pause that grows with every attempt, also across restarts.
+again after a pause that grows with every attempt, also across restarts. Work during
+which leslied was killed twice, for example because it needs too much memory, is put in
+quarantine: it waits much longer, so that it does not keep everything else from running.
 """
 
 from __future__ import annotations
@@ -21,11 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leslied.clock import Clock
+    from leslied.pipeline.work_marker import WorkMarker
     from leslied.store import Store
 
 _FIRST_PAUSE_SECONDS = 10
 """Pause after the first failure; each further pause is four times as long."""
 _MAX_PAUSE_SECONDS = 3600
+_QUARANTINE_AFTER_DEATHS = 2
+"""Deaths after which work is paused. One may be a coincidence, such as a shutdown."""
+_FIRST_QUARANTINE_SECONDS = 600
+"""Long enough that systemd does not give up because of too many restarts."""
+_MAX_QUARANTINE_SECONDS = 24 * 3600
+KILLED_REASON = "leslied was killed while it read this"
 _PACKAGE_FOLDER = Path(__file__).parent.parent
 
 
@@ -37,12 +46,17 @@ class Failures:
     clock: Clock = field(default_factory=SystemClock)
     ignores_pauses: bool = False
     """Whether to retry paused work at once, because the user ran a command."""
+    marker: WorkMarker | None = None
+    """Names the work in progress, also after leslied was killed; None if that does not
+    count as a failure."""
     _failures: dict[tuple[str, str], Failure] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.store:
             with self.store.failures() as ledger:
                 self._failures = {(f.scope, f.name): f for f in ledger.list()}
+        for key in self.marker.take() if self.marker else ():
+            self._record_death(key)
 
     def attempt(
         self,
@@ -91,16 +105,38 @@ class Failures:
     def record(self, scope: str, name: str, reason: str) -> str:
         """Record that this work failed, lengthen its pause, and return the reason."""
         key = _make_key(scope, name)
-        previous = self._failures.get(key)
-        attempts = previous.attempts + 1 if previous else 1
+        attempts = self.count_attempts(scope, name) + 1
         pause = min(_FIRST_PAUSE_SECONDS * 4 ** (attempts - 1), _MAX_PAUSE_SECONDS)
-        retry_at = self.clock.now() + timedelta(seconds=pause)
+        self._save(key, reason, attempts, pause)
+        return reason
+
+    def begin(self, scope: str, name: str) -> None:
+        """Record that this work, which may get leslied killed, is in progress."""
+        if self.marker:
+            self.marker.add(*_make_key(scope, name))
+
+    def end(self) -> None:
+        """Record that no work is in progress any more."""
+        if self.marker:
+            self.marker.clear()
+
+    def _record_death(self, key: tuple[str, str]) -> None:
+        """Record that leslied was killed during this work; pause it the second time."""
+        deaths = self.count_attempts(*key) + 1
+        pause = 0
+        if deaths >= _QUARANTINE_AFTER_DEATHS:
+            pause = _FIRST_QUARANTINE_SECONDS * 4 ** (deaths - _QUARANTINE_AFTER_DEATHS)
+        self._save(key, KILLED_REASON, deaths, min(pause, _MAX_QUARANTINE_SECONDS))
+
+    def _save(
+        self, key: tuple[str, str], reason: str, attempts: int, pause_seconds: int
+    ) -> None:
+        retry_at = self.clock.now() + timedelta(seconds=pause_seconds)
         failure = Failure(*key, reason, attempts, retry_at)
         self._failures[key] = failure
         if self.store:
             with self.store.failures() as ledger:
                 ledger.save(failure)
-        return reason
 
     def clear(self, scope: str, name: str) -> None:
         """Delete the failure of this work, if there is one."""

@@ -20,6 +20,7 @@ A new stage is a module in `stages`, and a line in `make_stages` with its import
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Report)
 S = TypeVar("S", bound=Stage)
+_MAX_POSTPONEMENTS = 10
+"""Runs in a row that leave out a stage which can wait; together, a few seconds."""
 _MAX_RESTARTS = 2
 """How often a run goes back to an earlier stage; a thread moves only once."""
 
@@ -109,11 +112,21 @@ class Flow:
     failures: Failures
     awake: set[str] = field(default_factory=set)
     """Names of the stages that have work left, or may have."""
+    postponements: Counter[str] = field(default_factory=Counter)
+    """In how many runs in a row each stage was postponed."""
 
     @property
     def watched_roots(self) -> list[Root]:
         """Return the folders whose changes some stage wants to know at once."""
         return [root for stage in self.stages for root in stage.watched_roots]
+
+    @property
+    def has_urgent_work(self) -> bool:
+        """Return whether the next run must not wait for a change."""
+        return any(
+            stage.timing is Timing.EVERY_RUN and stage.name in self.awake
+            for stage in self.stages
+        )
 
     def select(self, *kinds: type[Stage]) -> Flow:
         """Return a flow of only those stages that are of these kinds."""
@@ -128,6 +141,7 @@ class Flow:
     def adopt(self, previous: Flow) -> None:
         """Take over what an earlier flow knew, after the settings were reloaded."""
         self.awake = previous.awake
+        self.postponements = previous.postponements
         previous_stages = {stage.name: stage for stage in previous.stages}
         for stage in self.stages:
             if stage.name in previous_stages:
@@ -135,6 +149,7 @@ class Flow:
 
     def close(self) -> None:
         """Let each stage withdraw what is true only while leslied runs."""
+        self.failures.end()
         for stage in self.stages:
             stage.close()
 
@@ -149,7 +164,7 @@ class Flow:
         run = _Run(self, budget, on_stage)
         with self.store.group_commits():
             position = 0
-            while position < len(self.stages):
+            while position < len(self.stages) and not budget.is_stopping():
                 position = run.run_stage(position)
         return run.report
 
@@ -181,12 +196,25 @@ class _Run:
         return position + 1
 
     def _is_due(self, stage: Stage) -> bool:
-        if self.budget.is_scan or stage.timing is Timing.EVERY_RUN:
+        if self.budget.is_scan:
+            return True
+        if stage.can_wait and self._postpone(stage):
+            return False
+        if stage.timing is Timing.EVERY_RUN:
             return True
         if stage.name not in self.flow.awake:
             return False
         is_slow = stage.timing is not Timing.ON_CHANGE
         return not (is_slow and (self._has_changes or self._has_run_slow_stage))
+
+    def _postpone(self, stage: Stage) -> bool:
+        """Return whether a stage is left to a later run, but not too often in a row."""
+        count = self.flow.postponements
+        if count[stage.name] < _MAX_POSTPONEMENTS and self.budget.should_yield():
+            count[stage.name] += 1
+            return True
+        count[stage.name] = 0
+        return False
 
     def _attempt(self, stage: Stage) -> Report:
         """Run a stage and record whether it, or another one, has work left.

@@ -85,7 +85,8 @@ class Budget:
     changed_paths: Collection[Path] | None = None
     """Files that may have new entries; None for a full scan."""
     max_sessions: int = UNLIMITED
-    """Sessions whose transcripts are written, and threads that are indexed."""
+    """Sessions whose transcripts are written."""
+    max_indexed_threads: int = UNLIMITED
     max_exported_sessions: int = UNLIMITED
     max_archived_sources: int = UNLIMITED
     max_redecoded_bytes: int = 64 * 1024 * 1024
@@ -97,6 +98,11 @@ class Budget:
     includes_backlog: bool = True
     """Whether to do what nobody waits for: transcripts of sessions that are older than
     the store, and the archive."""
+    should_yield: Callable[[], bool] = lambda: False
+    """Returns whether something more urgent waits, such as new entries. A stage asks
+    after each piece of work, and then leaves the rest to the next run."""
+    is_stopping: Callable[[], bool] = lambda: False
+    """Returns whether leslied is about to end, so that no further stage runs."""
 
     @property
     def is_scan(self) -> bool:
@@ -187,6 +193,8 @@ class Stage(ABC):
 
     __slots__ = ()
     timing = Timing.EVERY_RUN
+    can_wait = False
+    """Whether the flow may postpone the stage for some runs if new entries wait."""
 
     @property
     @abstractmethod

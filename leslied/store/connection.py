@@ -43,6 +43,8 @@ _CHECKPOINT_PAGES = 1000
 """Size of the write-ahead log that starts a checkpoint; SQLite's own default."""
 _BULK_LOAD_CHECKPOINT_PAGES = 4000
 _MAX_LOCK_INFO_BYTES = 4096
+UNLIMITED_INDEX_KEY = "unlimited_index_until"
+"""Key in `meta` of the last record whose whole text is in the text index."""
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -58,6 +60,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         _set_pragmas(connection)
         migrate(connection, path)
         end_bulk_load(connection)
+        _record_index_limit(connection)
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.Error):
@@ -75,6 +78,18 @@ def create_private_file(path: Path) -> None:
 def connect(path: Path) -> sqlite3.Connection:
     """Open a database with SQLite's own settings."""
     return sqlite3.connect(path, isolation_level=None)
+
+
+def _record_index_limit(connection: sqlite3.Connection) -> None:
+    """Record, once, which records are in the text index with all of their text.
+
+    They are those that exist before a leslied that limits the text opens the store.
+    """
+    connection.execute(
+        "INSERT INTO meta SELECT ?1, (SELECT ifnull(max(id), 0) FROM record) "
+        "WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = ?1)",
+        (UNLIMITED_INDEX_KEY,),
+    )
 
 
 def open_reader(path: Path) -> sqlite3.Connection:

@@ -19,10 +19,15 @@ MAX_RESULT_CHARACTERS = 10_000
 UNINDEXED_FROM = "unindexed_from"
 """Key in `meta` of the first record that is not indexed yet; missing if all are."""
 
-_CJK_CHARACTER = re.compile(
-    "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
+MAX_INDEXED_CHARACTERS = 1024 * 1024
+"""Characters of any other text that are indexed. Spaced CJK text takes six bytes for
+each character, and the index takes a lock for as long as it reads them."""
+
+_CJK_RUN = re.compile(
+    "[\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]{1,4096}"
 )
+"""CJK characters in a row; a run is limited, because Python splits it into objects."""
 _BELOW_CJK = bytes(range(0xE3))
 """Bytes below the first byte of any CJK character in UTF-8.
 
@@ -33,7 +38,9 @@ INDEXED_TYPES = frozenset(
 )
 
 
-def extract_index_text(record: Record) -> str:
+def extract_index_text(
+    record: Record, max_characters: int | None = MAX_INDEXED_CHARACTERS
+) -> str:
     """Return the text to index for a record; empty for types that are not indexed."""
     if record.type not in INDEXED_TYPES and not record.is_output:
         return ""
@@ -43,14 +50,14 @@ def extract_index_text(record: Record) -> str:
         text = (record.spilled or record.content)[:MAX_RESULT_CHARACTERS]
     else:
         text = record.content
-    return space_cjk(text)
+    return space_cjk(text[:max_characters])
 
 
 def space_cjk(text: str) -> str:
     """Surround every CJK character with spaces."""
     if text.isascii() or not text.encode(errors="replace").translate(None, _BELOW_CJK):
         return text
-    return _CJK_CHARACTER.sub(r" \1 ", text)
+    return _CJK_RUN.sub(lambda run: f" {'  '.join(run[0])} ", text)
 
 
 def extract_strings(tool_input: str) -> str:

@@ -79,10 +79,13 @@ def discover(
 
 def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
     """Return the source at a path (for a database's WAL, the database), or None."""
+    # Every changed file is looked for in the roots of every agent.
+    text = str(path)
     for root in roots:
-        if not path.is_relative_to(root.path):
+        prefix = f"{root.path}/"
+        if not text.startswith(prefix):
             continue
-        name = path.relative_to(root.path).as_posix()
+        name = text.removeprefix(prefix)
         pattern = match_source(root, name)
         if pattern is None and name.endswith(WAL):
             path, name = path.with_name(path.name.removesuffix(WAL)), name[: -len(WAL)]

@@ -204,6 +204,10 @@ class Watcher:
             queue.needs_scan = queue.is_woken = False
         return report
 
+    def has_changes(self) -> bool:
+        """Return whether `wait` would report a change at once."""
+        return bool(self._queue.dirty_paths) or self._queue.needs_scan
+
     def set_roots(self, roots: Iterable[Root]) -> None:
         """Set the roots, effective at the next `refresh`."""
         self._roots = list(roots)

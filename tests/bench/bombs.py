@@ -11,6 +11,7 @@ MemoryMax does. Without names, all bombs are tried.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -23,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -42,7 +43,7 @@ MAX_SECONDS = 300
 IDLE_SECONDS = 3
 POLL_SECONDS = 0.05
 PROMPT = "healthy prompt"
-BOMB_SESSION = "bbbbbbbb-2222-4333-8444-555555555555"
+CJK_TEXT = "汉字测试文本日本語の文章"
 
 
 class Cost(NamedTuple):
@@ -70,6 +71,11 @@ class Home:
         )
         self.log = self.log_path(self._builder.session_id)
         self.store = folder / ".local/share/leslied/store.db"
+        self._bombs = itertools.count(1)
+
+    def make_bomb_id(self) -> str:
+        """Return a session id that no other bomb in this home has."""
+        return f"{next(self._bombs):08x}-2222-4333-8444-555555555555"
 
     def log_path(self, session_id: str) -> Path:
         log = self.path / ".claude/projects/-app" / f"{session_id}.jsonl"
@@ -98,21 +104,21 @@ def write_repeated(path: Path, part: bytes, size: int) -> None:
 
 
 def write_tiny_lines(home: Home) -> None:
-    write_repeated(home.log_path(BOMB_SESSION), b"x\n", 20 * MEGABYTE)
+    write_repeated(home.log_path(home.make_bomb_id()), b"x\n", 20 * MEGABYTE)
 
 
 def write_empty_objects(home: Home) -> None:
-    write_repeated(home.log_path(BOMB_SESSION), b"{}\n", 30 * MEGABYTE)
+    write_repeated(home.log_path(home.make_bomb_id()), b"{}\n", 30 * MEGABYTE)
 
 
 def write_few_objects(home: Home) -> None:
-    write_repeated(home.log_path(BOMB_SESSION), b"{}\n", 2 * MEGABYTE)
+    write_repeated(home.log_path(home.make_bomb_id()), b"{}\n", 2 * MEGABYTE)
 
 
 def write_line(home: Home, value: bytes, copies: int = 1) -> None:
     """Write prompts with a value that is not decoded before."""
-    lines = ClaudeLogBuilder(BOMB_SESSION, cwd=str(home.project))
-    with home.log_path(BOMB_SESSION).open("wb") as file:
+    lines = ClaudeLogBuilder(home.make_bomb_id(), cwd=str(home.project))
+    with home.log_path(lines.session_id).open("wb") as file:
         for _ in range(copies):
             line = encode_json_lines(lines.prompt("a bomb", bomb="VALUE"))
             file.write(line.replace(b'"VALUE"', value))
@@ -132,9 +138,49 @@ def write_long_line(home: Home) -> None:
 
 def write_long_prompt(home: Home) -> None:
     """Write one prompt of 100 MB, for `show`, `export` and `sql`."""
-    line = ClaudeLogBuilder(BOMB_SESSION, cwd=str(home.project)).prompt("VALUE")
-    data = encode_json_lines(line).replace(b"VALUE", b"word " * (20 * MEGABYTE))
-    home.log_path(BOMB_SESSION).write_bytes(data)
+    write_prompt(home, b"word " * (20 * MEGABYTE))
+
+
+def write_cjk_line(home: Home) -> None:
+    text = CJK_TEXT.encode()
+    write_prompt(home, text * (30 * MEGABYTE // len(text)))
+
+
+def write_prompt(home: Home, text: bytes) -> None:
+    lines = ClaudeLogBuilder(home.make_bomb_id(), cwd=str(home.project))
+    data = encode_json_lines(lines.prompt("VALUE")).replace(b"VALUE", text)
+    home.log_path(lines.session_id).write_bytes(data)
+
+
+def write_long_log(home: Home) -> None:
+    """Write 200,000 lines: 50,000 units of a prompt, a call and its answer."""
+    lines = ClaudeLogBuilder(home.make_bomb_id(), cwd=str(home.project))
+    with home.log_path(lines.session_id).open("wb") as file:
+        for number in range(50_000):
+            file.write(encode_json_lines(*make_unit(lines, number)))
+
+
+def write_many_calls(home: Home) -> None:
+    """Write one unit with 30,000 calls."""
+    lines = ClaudeLogBuilder(
+        home.make_bomb_id(), str(home.project), AFTER_STORE_CREATION
+    )
+    with home.log_path(lines.session_id).open("wb") as file:
+        file.write(encode_json_lines(lines.prompt("call 30,000 times")))
+        for number in range(30_000):
+            file.write(encode_json_lines(*make_unit(lines, number)[1:3]))
+        file.write(encode_json_lines(lines.answer("done"), lines.prompt("next")))
+
+
+def make_unit(lines: ClaudeLogBuilder, number: int) -> list[dict[str, Any]]:
+    """Return a prompt, a call, its result and an answer."""
+    call_id = f"toolu_{number:06}"
+    return [
+        lines.prompt(f"Step {number}: run the next test and explain what fails."),
+        lines.call("Bash", {"command": f"pytest -k test_{number} -q"}, call_id),
+        lines.result(call_id, f"{number} passed in 0.4 s\n" + "ok " * 150),
+        lines.answer(f"Test {number} passes now; the handler was missing. " * 5),
+    ]
 
 
 def write_zstd(home: Home) -> None:
@@ -142,12 +188,12 @@ def write_zstd(home: Home) -> None:
     parts = [compressor.compress(b"{}\n" * 333_334) for _ in range(2000)]
     folder = home.path / ".codex/sessions/2026/11/16"
     folder.mkdir(parents=True)
-    name = f"rollout-2026-11-16T10-00-00-{BOMB_SESSION}.jsonl.zst"
+    name = f"rollout-2026-11-16T10-00-00-{home.make_bomb_id()}.jsonl.zst"
     (folder / name).write_bytes(b"".join(parts) + compressor.flush())
 
 
 def write_many_files(home: Home) -> None:
-    folder = home.log_path(BOMB_SESSION).parent
+    folder = home.log_path(home.make_bomb_id()).parent
     for number in range(int(os.environ.get("BOMB_FILES", "100000"))):
         (folder / f"{number:08x}-2222-4333-8444-555555555555.jsonl").touch()
 
@@ -233,6 +279,9 @@ BOMBS: dict[str, Callable[[Home], None]] = {
     "2 MB of {}": write_few_objects,
     "deep JSON": write_deep_json,
     "huge numbers": write_huge_number,
+    "30 MB of CJK": write_cjk_line,
+    "200,000 lines": write_long_log,
+    "30,000 calls": write_many_calls,
     "200 MB line": write_long_line,
     "100 MB prompt": write_long_prompt,
     "zstd": write_zstd,
@@ -244,17 +293,31 @@ BOMBS: dict[str, Callable[[Home], None]] = {
 }
 
 
+POISON_SET = (
+    "30 MB of CJK",
+    "200,000 lines",
+    "20 MB of x",
+    "30 MB of {}",
+    "zstd",
+    "30,000 calls",
+    "deep JSON",
+)
+"""The bombs beside which a live session must be read in time."""
+
+
 class Process:
     """A running leslied, whose memory and processor time can be read."""
 
-    def __init__(self, home: Home, memory_mb: int, *args: str) -> None:
+    def __init__(
+        self, home: Home, memory_mb: int, *args: str, tree: Path | None = None
+    ) -> None:
         def limit() -> None:
             if memory_mb:
                 size = memory_mb * MEGABYTE
                 resource.setrlimit(resource.RLIMIT_DATA, (size, size))
 
         environ = {"HOME": str(home.path), "PATH": os.environ["PATH"]}
-        environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+        environ["PYTHONPATH"] = str(tree or Path(__file__).resolve().parents[2])
         self.popen = subprocess.Popen(
             [sys.executable, "-m", "leslied", *args],
             env=environ,
@@ -273,6 +336,10 @@ class Process:
 
     def get_cpu_ticks(self) -> int:
         return sum(map(_read_ticks, self._iter_pids()))
+
+    def get_total_mb(self) -> float:
+        """Return the memory of all processes, with shared pages counted once."""
+        return sum(map(_read_pss_kb, self._iter_pids())) / 1024
 
     def _iter_pids(self) -> Iterator[int]:
         pids = [self.popen.pid]
@@ -294,6 +361,14 @@ def _read_status(pid: int) -> dict[str, int]:
     return {
         line.split(":")[0]: int(line.split()[1]) for line in lines if line[:2] == "Vm"
     }
+
+
+def _read_pss_kb(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().split("\n")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line[:4] == "Pss:"), 0)
 
 
 def _read_ticks(pid: int) -> int:

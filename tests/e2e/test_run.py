@@ -124,3 +124,27 @@ def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
 
     assert result.code == 4
     assert "Another leslied" in result.err
+
+
+@pytest.mark.fault("F8")
+def test_a_log_that_kills_the_daemon_twice_is_left_out_until_a_command_reads_it(
+    home: Path, claude: ClaudeHome
+):
+    claude.write(ClaudeLogBuilder().prompt("deadly"))
+    run = LesliedRunner(home)
+    for _ in range(2):
+        killed = run("run", LESLIED_CRASH_AT="commit.before")
+        assert killed.code == -signal.SIGKILL
+    other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
+    claude.write(other.prompt("harmless"), name=f"-app/{other.session_id}.jsonl")
+    daemon = Daemon(home)
+    wait_until(lambda: daemon.prompts() == ["harmless"])
+    status = run("status")
+    daemon.end(signal.SIGTERM)
+    prompts = daemon.prompts()
+
+    assert prompts == ["harmless"]
+    assert "leslied was killed while it read this (failed 2 times" in status.err
+    run("sync")
+    assert sorted(daemon.prompts()) == ["deadly", "harmless"]
+    assert "killed" not in run("status").err

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+_STOP_SECONDS = 1.2
+"""Seconds from the signal to stop until work that is not done is interrupted."""
+
 
 @click.command(
     cls=LesliedCommand,
@@ -52,6 +55,8 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
         if PLATFORM == "linux" and not app.paths.store_file.exists():
             scan = partial(jobs.run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
+            if signals.stopping.is_set():
+                return
         with (
             app.open_store(warn, ping) as store,
             app.open_reader() as reader,
@@ -82,9 +87,17 @@ class _SignalState:
     loop: Loop | None = None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Request a scan on SIGHUP, else a stop; wake the loop in both cases."""
+        """Request a scan on SIGHUP, else a stop; wake the loop in both cases.
+
+        A stop interrupts work that takes too long, which is as safe as a crash.
+        """
+        if number == signal.SIGALRM:
+            if self.loop and self.loop.has_ended:
+                return
+            raise SystemExit(0)
         if number != signal.SIGHUP:
             self.stopping.set()
+            signal.setitimer(signal.ITIMER_REAL, _STOP_SECONDS)
         if self.loop:
             self.loop.request_scan()
 
@@ -104,12 +117,13 @@ def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str],
 def _handling_signals() -> Iterator[_SignalState]:
     """Handle SIGTERM, SIGINT and SIGHUP; restore the previous handlers at the end."""
     signals = _SignalState()
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM)
     previous_handlers = {
         number: signal.signal(number, signals.handle) for number in numbers
     }
     try:
         yield signals
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in previous_handlers.items():
             signal.signal(number, handler)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.pipeline.stage import LogEvent, Report
 from leslied.store import CommitReport
+from leslied.tail import ReadLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,14 +29,19 @@ class Slice(NamedTuple):
     max_entries: int
     max_sources: int = 2_000
     """Sources that one run reads, those that changed last; the next run continues."""
+    max_live_bytes: int = 0
+    """Longest new part of a live source. Live sources are read first, in one batch, and
+    others afterwards, one by one, until the budget yields; 0 to make no difference."""
 
     def is_used_up(self, bytes_read: int, entries: int) -> bool:
         """Return whether a source that was read so far must wait for the next run."""
         return bytes_read >= self.max_bytes or entries >= self.max_entries
 
 
-DAEMON_SLICE = Slice(max_bytes=8 * 1024 * 1024, max_entries=10_000)
-"""The slice of the daemon: it takes about a second."""
+DAEMON_SLICE = Slice(max_bytes=512 * 1024, max_entries=5_000, max_live_bytes=128 * 1024)
+"""The slice of the daemon: it takes about a tenth of a second."""
+DAEMON_LIMITS = ReadLimits(chunk=DAEMON_SLICE.max_bytes)
+"""Chunks of the daemon are not larger than a slice."""
 INITIAL_SLICE = Slice(
     max_bytes=256 * 1024 * 1024, max_entries=100_000, max_sources=100_000
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from leslied import tail
 from leslied.errors import SourceError
@@ -31,6 +32,8 @@ _PERSISTENT_STATE_KEYS = ("cwd", "beside")
 FIRST_CWD = "first_cwd"
 """State key, set only while folders are excluded: where the session began. A session
 of an excluded project stays excluded when the agent changes to another folder."""
+_MAX_HELD_BYTES = 1024 * 1024
+"""Longest entry whose bytes stay in memory until it is committed."""
 _HELD_AT = "held_at"
 """State key of a held-back source: its fingerprint when no folder was found in it."""
 _NO_FOLDER = "names no project folder yet, and projects.exclude is set"
@@ -58,6 +61,8 @@ class SourceReader:
     """Returns the decoder state that was saved for the log at a path, or ""."""
     find_source: Callable[[Path], SourceRef | None] = lambda _: None
     """Returns the source at a path, or None."""
+    on_read: Callable[[SourceRef], None] = lambda _: None
+    """Called before each read of a source."""
     _batch: Batch = field(default_factory=Batch)
     """The batch that is not complete yet."""
     _states: dict[bytes, str] = field(default_factory=dict)
@@ -91,6 +96,9 @@ class SourceReader:
         decoder = Decoder(self.adapter, self.limits, state, self.mask)
         for entry in chunk.entries:
             decoder.add(entry)
+            if entry.length > _MAX_HELD_BYTES:
+                # The readers' frames refer to the entry until the next one is read.
+                structs.force_setattr(entry, "data", b"")
         decoder.add_rejected(chunk.rejected)
         self._drop_excluded(source, decoder, folder)
         if folder and decoder.state.get("cwd") != folder:
@@ -140,6 +148,7 @@ class SourceReader:
         """Yield the new entries of one source; add its errors to the batch's report."""
         if tail.is_unchanged(source, cursor, is_final=self.is_final):
             return
+        self.on_read(source)
         try:
             state, generation = self.load_state(source, cursor), cursor.generation
             folder = self._find_folder(source, cursor, state)
@@ -157,6 +166,7 @@ class SourceReader:
                     }
                 decoded, state = self.decode(source, chunk, state, folder)
                 yield decoded
+                self.on_read(source)
         except SourceError as error:
             self._batch.report.unreadable[source.path] = error.message
         except Exception as error:  # noqa: BLE001 - any bug ends this source only

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from leslied import tail
 from leslied.errors import LesliedError
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.ingest.backlog import Backlog, count_new_bytes
 from leslied.pipeline.ingest.batch import (
     BATCH_WEIGHT,
     DAEMON_BATCH_WEIGHT,
+    DAEMON_LIMITS,
     DAEMON_SLICE,
     Batch,
     IngestReport,
@@ -22,7 +25,7 @@ from leslied.pipeline.ingest.exclude import make_exclude_predicate
 from leslied.pipeline.ingest.prefetch import can_prefetch, prefetch_batches
 from leslied.pipeline.ingest.source_reader import SourceReader
 from leslied.pipeline.progress import ignore_progress
-from leslied.pipeline.stage import Stage
+from leslied.pipeline.stage import FULL_BUDGET, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from leslied.agents import AgentAdapter
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Root, SourceRef
+    from leslied.pipeline.ingest.backlog import SourcePosition
     from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
@@ -62,7 +66,7 @@ class Ingest(Stage):
     on_progress: ProgressCallback = ignore_progress
     """Called with the bytes read after every commit; the total is known only in an
     agent's first scan."""
-    _unfinished: set[Path] = field(default_factory=set)
+    _backlog: Backlog = field(default_factory=Backlog)
     """Sources of which the next run reads more."""
 
     @classmethod
@@ -74,6 +78,7 @@ class Ingest(Stage):
             adapter=adapter,
             store=context.store,
             roots=tuple(roots),
+            limits=DAEMON_LIMITS if context.is_daemon else tail.ReadLimits(),
             is_final=context.is_final,
             is_excluded=make_exclude_predicate(context.settings, adapter.name),
             mask=context.mask,
@@ -101,19 +106,19 @@ class Ingest(Stage):
     def run(self, budget: Budget) -> IngestReport:
         """Ingest new entries from all sources, or only from files that changed."""
         if budget.changed_paths is None:
-            return self.scan()
-        return self.ingest_files({*budget.changed_paths, *self._unfinished})
+            return self.scan(budget)
+        return self.ingest_files(budget.changed_paths, budget)
 
     def adopt(self, previous: Ingest) -> None:
         """Take over which sources the next run continues."""
-        self._unfinished.update(previous._unfinished)
+        self._backlog.add(previous._backlog.paths)
 
-    def scan(self) -> IngestReport:
+    def scan(self, budget: Budget = FULL_BUDGET) -> IngestReport:
         """Ingest all new entries below the roots, each exactly once."""
         with self.store.track_scan(self.adapter.name):
-            return self._scan()
+            return self._scan(budget)
 
-    def _scan(self) -> IngestReport:
+    def _scan(self, budget: Budget) -> IngestReport:
         agent = self.adapter.name
         is_first = self.store.is_new_agent(agent)
         stamps = self.store.load_stamps(agent, is_final=self.is_final)
@@ -127,12 +132,8 @@ class Ingest(Stage):
                 discovery.sources, lambda source: source.stamp.mtime_ns
             )
             sources = sorted(newest, key=_is_side_file)
-            read = self._read_all if is_first else self._read_new
-            total = sum(source.stamp.size for source in sources) if is_first else 0
-            report = self.commit(read(sources), total)
-        report.unfinished.update(source.path for source in others)
-        self._note_unfinished((source.path for source in sources), report)
-        self._clear_failures(sources, report)
+            other_paths = [source.path for source in others]
+            report = self._ingest(sources, other_paths, budget, is_first=is_first)
         if back := were_gone.difference(discovery.gone_paths):
             self.store.mark_present(agent, back)
         self._mark_gone(discovery)
@@ -142,16 +143,94 @@ class Ingest(Stage):
         report.missing_roots += discovery.missing_roots
         return report
 
-    def ingest_files(self, paths: Iterable[Path]) -> IngestReport:
-        """Ingest new entries from these files; ignore files that are not sources."""
+    def ingest_files(
+        self, paths: Iterable[Path], budget: Budget = FULL_BUDGET
+    ) -> IngestReport:
+        """Ingest new entries from these files; ignore files that are not sources.
+
+        Then read more of the sources in the backlog, until the budget yields.
+        """
         paths, others = self._take_newest(list(paths), _get_mtime)
         sources = [source for path in paths if (source := self._find_source(path))]
         sources.sort(key=_is_side_file)
-        report = self.commit(self._read_new(sources))
-        report.unfinished.update(others)
-        self._note_unfinished(paths, report)
+        return self._ingest(sources, others, budget)
+
+    def _ingest(
+        self,
+        sources: list[SourceRef],
+        others: Iterable[Path],
+        budget: Budget,
+        *,
+        is_first: bool = False,
+    ) -> IngestReport:
+        """Ingest a slice of each source, and of each one in the backlog.
+
+        Live sources come first. The backlog is read until the budget yields, but at
+        least one group of it; `others` only join it. `is_first` promises that no source
+        was read before.
+        """
+        backlog = self._backlog
+        sources = [source for source in sources if source.path not in backlog.paths]
+        live = self._take_live(sources, is_first=is_first)
+        max_sources = self.slice.max_sources if self.slice else None
+        waiting = list(islice(backlog.paths, max_sources))
+        total = sum(source.stamp.size for source in sources) if is_first else 0
+        report = self.commit(self._read(live, sources if is_first else ()), total)
+        backlog.add(report.unfinished)
+        groups = backlog.iter_groups(waiting, self._load_position, self._is_live)
+        for group in groups:
+            sources += [source for source, _ in group]
+            backlog.take(group)
+            added = self.commit(self._read(group))
+            backlog.add(added.unfinished)
+            report += added
+            if budget.should_yield():
+                break
+        backlog.add(others)
+        report.unfinished.update(backlog.paths)
+        report.has_more = bool(backlog.paths)
         self._clear_failures(sources, report)
         return report
+
+    def _take_live(
+        self, sources: Iterable[SourceRef], *, is_first: bool
+    ) -> Iterable[SourcePosition]:
+        """Return the sources that are read at once; add the others to the backlog."""
+        if is_first:
+            positions = ((source, Cursor()) for source in sources)
+        else:
+            positions = (
+                (source, self._load_cursor(source))
+                for source in sources
+                if not self.failures.is_paused("source", str(source.path))
+            )
+        if self.slice is None or not self.slice.max_live_bytes:
+            return positions
+        live = []
+        for position in positions:
+            if self._is_live(*position):
+                live.append(position)
+            else:
+                self._backlog.add([position[0].path])
+        return live
+
+    def _is_live(self, source: SourceRef, cursor: Cursor) -> bool:
+        """Return whether a source has so little new that others need not wait for it.
+
+        A source that failed is read alone, so that it cannot harm others again.
+        """
+        if self.slice is None or not self.slice.max_live_bytes:
+            return True
+        has_failed = self.failures.count_attempts("source", str(source.path)) > 0
+        is_short = count_new_bytes(source, cursor) <= self.slice.max_live_bytes
+        return is_short and not has_failed
+
+    def _load_position(self, path: Path) -> SourcePosition | None:
+        """Return a source and its cursor; None if it is gone or paused by a failure."""
+        source = self._find_source(path)
+        if source is None or self.failures.is_paused("source", str(path)):
+            return None
+        return source, self._load_cursor(source)
 
     def _take_newest(
         self, items: list[T], get_time: Callable[[T], float]
@@ -184,13 +263,8 @@ class Ingest(Stage):
                 self.store.record_source_error(self.adapter.name, path, reason)
             for path, reason in batch.report.failures.items():
                 self.failures.record("source", str(path), reason)
+            self.failures.end()
         return report
-
-    def _note_unfinished(self, paths: Iterable[Path], report: IngestReport) -> None:
-        """Remember which of the sources that were read have more."""
-        self._unfinished.difference_update(paths)
-        self._unfinished.update(report.unfinished)
-        report.has_more = bool(self._unfinished)
 
     def _commit_chunks(
         self, chunks: list[DecodedChunk], report: IngestReport, failed_paths: set[Path]
@@ -227,8 +301,9 @@ class Ingest(Stage):
             failed_paths.add(path)
 
     def _clear_failures(self, sources: list[SourceRef], report: IngestReport) -> None:
-        """Delete the failures of sources that were read now or no longer exist."""
-        intact_paths = {str(s.path) for s in sources if s.path not in report.failures}
+        """Delete the failures of sources that were read to their end, or are gone."""
+        failed_paths = {*report.failures, *report.unfinished}
+        intact_paths = {str(s.path) for s in sources if s.path not in failed_paths}
         for path in self.failures.list_names("source"):
             was_paused = self.failures.is_paused("source", path)
             was_read = path in intact_paths and not was_paused
@@ -252,23 +327,22 @@ class Ingest(Stage):
             mask=self.mask,
             load_saved_state=load_saved_state,
             find_source=self._find_source,
+            on_read=lambda source: self.failures.begin("source", str(source.path)),
         )
 
-    def _read_all(self, sources: list[SourceRef]) -> Iterator[Batch]:
-        """Read every source from its start, without loading cursors."""
-        batches = self.make_source_reader().read(
-            (source, Cursor()) for source in sources
-        )
-        return prefetch_batches(batches) if can_prefetch(sources) else batches
+    def _read(
+        self,
+        positions: Iterable[SourcePosition],
+        first_sources: Sequence[SourceRef] = (),
+    ) -> Iterator[Batch]:
+        """Read each source after its cursor, in a second process if that is worth it.
 
-    def _read_new(self, sources: list[SourceRef]) -> Iterator[Batch]:
-        """Read each source after its cursor; skip those paused by a failure."""
-        reader = self.make_source_reader(self._load_saved_state)
-        return reader.read(
-            (source, self._load_cursor(source))
-            for source in sources
-            if not self.failures.is_paused("source", str(source.path))
-        )
+        `first_sources` are those that were not read before.
+        """
+        if not first_sources:
+            return self.make_source_reader(self._load_saved_state).read(positions)
+        batches = self.make_source_reader().read(positions)
+        return prefetch_batches(batches) if can_prefetch(first_sources) else batches
 
     def _find_source(self, path: Path) -> SourceRef | None:
         return tail.find_source(self.adapter.name, self.roots, path)

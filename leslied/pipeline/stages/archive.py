@@ -102,7 +102,7 @@ class Archiver(Stage):
         if budget.is_scan:
             self.delete_pruned_files()
             self._mark_changed_files_due()
-        report = self._archive_due(budget.max_archived_sources)
+        report = self._archive_due(budget)
         if not report.has_more:
             self.save_manifest(has_changes=report.sources > 0)
         return report
@@ -119,8 +119,8 @@ class Archiver(Stage):
                 ledger.mark_deleted(source for source, _ in deletions)
         return len(deletions)
 
-    def _archive_due(self, limit: int) -> ArchiverReport:
-        """Archive about `limit` due sources."""
+    def _archive_due(self, budget: Budget) -> ArchiverReport:
+        """Archive due sources, until the budget is used up."""
         report = ArchiverReport()
         quiet_since_us = compute_stop_cutoff_us(self.clock.now())
         with self.store.archive() as ledger:
@@ -128,7 +128,8 @@ class Archiver(Stage):
             due = ledger.list_due(quiet_since_us)
         folders: set[Path] = set()
         for start in range(0, len(due), _BATCH_SOURCES):
-            if report.sources >= limit:
+            is_used_up = report.sources >= budget.max_archived_sources
+            if is_used_up or (start and budget.should_yield()):
                 report.has_more = True
                 break
             if start:

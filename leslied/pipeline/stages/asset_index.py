@@ -89,6 +89,7 @@ class AssetIndex(Stage):
     """Results of `_find_roots` in this run: many threads work in the same folder."""
 
     name = "asset index"
+    can_wait = True
     activity = "Indexing threads"
 
     @classmethod
@@ -121,7 +122,7 @@ class AssetIndex(Stage):
         self._roots.clear()
         if budget.is_scan:
             self._mark_changed_threads(budget)
-        return self._index_due_threads(budget.max_sessions)
+        return self._index_due_threads(budget.max_indexed_threads)
 
     def _mark_changed_threads(self, budget: Budget) -> None:
         """Mark as due the threads whose assets or status changed.

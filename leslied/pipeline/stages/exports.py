@@ -87,7 +87,8 @@ class Exports(Stage):
             due = ledger.list_due(formats_key, compute_stop_cutoff_us(self.clock.now()))
         finished: list[DueSession] = []
         for session in due:
-            if len(finished) >= budget.max_exported_sessions:
+            is_used_up = len(finished) >= budget.max_exported_sessions
+            if is_used_up or (finished and budget.should_yield()):
                 report.has_more = True
                 break
             work = partial(self._try_export, session, report, finished)

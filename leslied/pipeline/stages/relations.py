@@ -104,6 +104,7 @@ class RelationsSync(Stage):
     """Seconds between tries to get Leslie's lock."""
     name = "relations"
     timing = Timing.ON_CHANGE
+    can_wait = True
 
     @classmethod
     def make(cls, context: StageContext) -> RelationsSync:

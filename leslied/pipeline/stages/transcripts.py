@@ -50,6 +50,14 @@ _SCOPE = "transcript"
 """Scope of the failures of sessions."""
 
 
+@dataclass(slots=True)
+class _DueUnits:
+    """The units of a session that changed since their transcripts were written."""
+
+    numbers: set[int]
+    subagents_by_unit: dict[int, list[SessionSummary]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptStage(Stage):
     """The transcripts stage."""
@@ -70,6 +78,9 @@ class TranscriptStage(Stage):
     """Called after every session."""
     announced_ends: Mapping[SessionKey, datetime] = field(default_factory=dict)
     """When a hook last announced the end of a turn, by session."""
+    _postponed: dict[SessionKey, None] = field(default_factory=dict)
+    """Sessions that the last run did not get to, in order; they come first, so that
+    busy sessions cannot keep others waiting."""
     name = "transcripts"
     activity = "Writing transcripts"
 
@@ -118,22 +129,33 @@ class TranscriptStage(Stage):
             # Sessions that failed stay due; they must not crowd out the others.
             failed_count = len(self.failures.list_names(_SCOPE))
             due = ledger.list_due(since_us, budget.max_sessions + failed_count)
-        group = self._make_group(report)
-        for number, (agent, session_id) in enumerate(due, 1):
-            work = partial(self._plan_session, SessionKey(agent, session_id), group)
+        group = self._make_group(report, budget)
+        for number, key in enumerate(self._put_postponed_first(due), 1):
+            if number > 1 and budget.should_yield():
+                self._postponed[key] = None
+                report.has_more = True
+                continue
+            work = partial(self._plan_session, key, group, report, budget)
             self.failures.attempt(
-                _SCOPE, session_id, partial(work, report), report.errors, is_last=False
+                _SCOPE, key.session_id, work, report.errors, is_last=False
             )
             self.on_progress(number, len(due))
         group.write()
         return report
 
-    def _make_group(self, report: SettleReport) -> TranscriptGroup:
+    def _put_postponed_first(self, due: list[tuple[str, str]]) -> list[SessionKey]:
+        """Return the due sessions, first those that the last run did not get to."""
+        keys = dict.fromkeys(SessionKey(*agent_and_id) for agent_and_id in due)
+        postponed = [key for key in self._postponed if key in keys]
+        self._postponed.clear()
+        return list(dict.fromkeys([*postponed, *keys]))
+
+    def _make_group(self, report: SettleReport, budget: Budget) -> TranscriptGroup:
         """Return an empty group that reports what cannot be written."""
 
         def handle_error(key: SessionKey, error: Exception) -> None:
             if isinstance(error, SinkError):
-                self._settle_in_central_tree(key, report, error)
+                self._settle_in_central_tree(key, report, budget, error)
             else:
                 reason = describe_error(error)
                 report.errors[key.session_id] = self.failures.record(
@@ -148,7 +170,7 @@ class TranscriptStage(Stage):
         )
 
     def _settle_in_central_tree(
-        self, key: SessionKey, report: SettleReport, error: SinkError
+        self, key: SessionKey, report: SettleReport, budget: Budget, error: SinkError
     ) -> None:
         """Settle the session again, in the central tree if its thread has no files.
 
@@ -164,47 +186,63 @@ class TranscriptStage(Stage):
         def report_error(key: SessionKey, _: Exception) -> None:
             report.errors[key.session_id] = error.message
 
-        group = replace(self._make_group(report), on_error=report_error)
-        self._plan_session(key, group, report)
+        group = replace(self._make_group(report, budget), on_error=report_error)
+        self._plan_session(key, group, report, budget)
         group.write()
 
     def _plan_session(
-        self, key: SessionKey, group: TranscriptGroup, report: SettleReport
+        self,
+        key: SessionKey,
+        group: TranscriptGroup,
+        report: SettleReport,
+        budget: Budget,
     ) -> None:
-        """Add the finished units that are due to the group.
+        """Add the finished units that are due to the group, at least one.
 
         If no other units are due, the session is settled when they are written.
         """
         main = self.reader.find_session(key)
         if main is None:
             return
+        due = self._find_due_units(main, report)
+        finished = [
+            number
+            for number in sorted(due.numbers)
+            if self._can_settle(main, number, report)
+        ]
+        main = self._prepare_folder(main) if finished else main
+        written = 0
+        for number in finished:
+            if written and budget.should_yield():
+                report.has_more = True
+                break
+            written += 1
+            report.units += 1
+            if main.folder:
+                children = due.subagents_by_unit.get(number, [])
+                group.add(self._make_writer(main, number, children, report))
+        if written == len(due.numbers):
+            group.complete(key)
+
+    def _find_due_units(self, main: SessionSummary, report: SettleReport) -> _DueUnits:
+        """Return the units that changed, or of which a subagent did."""
         # Do not write files that would be removed at once as surplus.
         last_surplus = main.units - MAX_TRANSCRIPTS
         with self.store.transcripts() as ledger:
             self._move_thread(main, ledger, report)
-            due = set(ledger.list_due_units(key, last_surplus))
-            outdated = ledger.list_outdated_subagents(key)
-        children: list[SessionSummary] = []
-        unit_by_child: dict[SessionKey, int] = {}
+            due = _DueUnits(set(ledger.list_due_units(main.key, last_surplus)))
+            outdated = ledger.list_outdated_subagents(main.key)
         # Most runs write nothing; they need not load the subagents.
-        if outdated or any(self._can_settle(main, unit, report) for unit in due):
-            subagents = self.reader.list_subagents(key)
+        if outdated or any(self._can_settle(main, n, report) for n in due.numbers):
+            subagents = self.reader.list_subagents(main.key)
             children = [child for child in subagents if not child.is_hidden]
             with self.store.transcripts() as ledger:
-                unit_by_child = _find_parent_units(main, children, ledger)
-            due |= {unit_by_child[c.key] for c in children if c.key in outdated}
-        due = {number for number in due if number > last_surplus}
-        finished = [
-            number for number in sorted(due) if self._can_settle(main, number, report)
-        ]
-        main = self._prepare_folder(main) if finished else main
-        for number in finished:
-            report.units += 1
-            if main.folder:
-                unit_children = [c for c in children if unit_by_child[c.key] == number]
-                group.add(self._make_writer(main, number, unit_children, report))
-        if len(finished) == len(due):
-            group.complete(key)
+                units = _find_parent_units(main, children, ledger)
+            for child in children:
+                due.subagents_by_unit.setdefault(units[child.key], []).append(child)
+            due.numbers |= {units[c.key] for c in children if c.key in outdated}
+        due.numbers = {number for number in due.numbers if number > last_surplus}
+        return due
 
     def _prepare_folder(self, main: SessionSummary) -> SessionSummary:
         """Return the session with its output folder, "" if no files are written."""

@@ -173,12 +173,24 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
         yield CheckResult(
             "warn", f"{health.rejected} entries could not be parsed", hint
         )
+    yield from _check_failures(context)
     if not os.access(path, os.W_OK):
         yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
     yield from _check_archive(context)
     yield from _check_exposed_files(context)
     yield from _check_tracked_files(context)
     yield from _check_transcripts(context)
+
+
+def _check_failures(context: QueryContext) -> Iterator[CheckResult]:
+    """Name the work that failed or that got leslied killed."""
+    for failure in context.reader.list_failures():
+        times = format_count(failure.attempts, "time")
+        yield CheckResult(
+            "warn",
+            f"{failure.scope} {failure.name}: {failure.reason} ({times})",
+            "When it is tried again: leslied status. To try it now: leslied sync",
+        )
 
 
 def _check_archive(context: QueryContext) -> Iterator[CheckResult]:

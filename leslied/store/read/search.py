@@ -13,6 +13,7 @@ from leslied.model.times import from_us
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.fts_text import (
     INDEXED_TYPES,
+    MAX_INDEXED_CHARACTERS,
     UNINDEXED_FROM,
     extract_strings,
     space_cjk,
@@ -74,7 +75,7 @@ class _MatchRow(NamedTuple):
     """Tool of the call; for a result, the tool of the call that it answers."""
 
 
-MAX_MATCH_CHARACTERS = 1024 * 1024
+MAX_MATCH_CHARACTERS = MAX_INDEXED_CHARACTERS
 """Length of a match's text; a snippet of an even longer one is from its beginning."""
 _TOOL_NAME = (
     "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "

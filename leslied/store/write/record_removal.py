@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import SessionKey, make_record_id
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
+from leslied.store.connection import UNLIMITED_INDEX_KEY
 from leslied.store.fts_text import extract_index_text
-from leslied.store.sql import list_columns, make_placeholders
+from leslied.store.sql import fetch_value, list_columns, make_placeholders
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,6 +29,10 @@ class RecordRemoval:
         """Prepare to delete entries of these agents."""
         self._db = db
         self._agents = list(agents)
+        query = "SELECT value FROM meta WHERE key = ?"
+        self._unlimited_until = int(
+            fetch_value(db, query, (UNLIMITED_INDEX_KEY,), default="0")
+        )
         self._titled_ids: set[bytes] = set()
         """Ids of entries for which `leaf_title` may have a title."""
         self.count = 0
@@ -46,7 +51,7 @@ class RecordRemoval:
                 [
                     (row_id, text)
                     for row_id, _, record in records
-                    if (text := extract_index_text(record))
+                    if (text := self._get_indexed_text(row_id, record))
                 ],
             )
             for _, entry_id, record in records:
@@ -55,6 +60,12 @@ class RecordRemoval:
                 "DELETE FROM record WHERE entry = ?", [(entry,) for entry in batch]
             )
             self.count += len(records)
+
+    def _get_indexed_text(self, row_id: int, record: Record) -> str:
+        """Return the text with which the record was added to the index."""
+        if row_id > self._unlimited_until:
+            return extract_index_text(record)
+        return extract_index_text(record, max_characters=None)
 
     def delete_orphan_titles(self) -> None:
         """Delete the titles that logs gave to those of the entries that are gone."""

@@ -363,4 +363,114 @@ def test_the_loop_wakes_up_when_a_quiet_unit_can_be_settled(
     while not turn.transcripts():
         loop._run_once()
 
-    assert waits == [0.5, 0.5, 0.5, 0.3]
+    # The first wait is none: the project of the new folder is looked up.
+    assert waits == [0.0, 0.5, 0.5, 0.5, 0.3]
+
+
+class RecordingStage(Stage):
+    """A stage that takes some time, and records whether its budget yields."""
+
+    name = "recording"
+
+    def __init__(self, clock: FakeClock, *, has_more: bool = False) -> None:
+        self.clock, self.has_more = clock, has_more
+        self.yields: list[bool] = []
+
+    def run(self, budget: Budget) -> Report:
+        for _ in range(3):
+            self.yields.append(budget.should_yield())
+            self.clock.advance(0.1)
+        return Report(has_more=self.has_more)
+
+
+@pytest.fixture
+def quiet_loop(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch) -> LoopHarness:
+    """Return a loop that has scanned, whose file events are set by the test."""
+    daemon.iterate(1)
+    monkeypatch.setattr(daemon.loop.watcher, "has_changes", lambda: True)
+    return daemon
+
+
+def set_stage(daemon: LoopHarness, stage: Stage) -> None:
+    daemon.loop.flow.stages = [stage]
+    daemon.loop.flow.awake.clear()
+
+
+def test_a_run_with_new_entries_has_a_share_of_time_before_it_yields(
+    quiet_loop: LoopHarness,
+):
+    stage = RecordingStage(quiet_loop.clock)
+    set_stage(quiet_loop, stage)
+
+    quiet_loop.loop._run_flow(Budget(changed_paths=[Path("/a.jsonl")]))
+
+    assert stage.yields == [False, False, True]
+
+
+def test_a_run_without_new_entries_yields_to_them_at_once(quiet_loop: LoopHarness):
+    stage = RecordingStage(quiet_loop.clock)
+    set_stage(quiet_loop, stage)
+
+    quiet_loop.loop._run_flow(Budget(changed_paths=()))
+
+    assert stage.yields == [True] * 3
+
+
+def test_a_run_without_waiting_entries_does_not_yield(
+    quiet_loop: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(quiet_loop.loop.watcher, "has_changes", lambda: False)
+    stage = RecordingStage(quiet_loop.clock)
+    set_stage(quiet_loop, stage)
+
+    quiet_loop.loop._run_flow(Budget(changed_paths=()))
+
+    assert stage.yields == [False] * 3
+
+
+def test_a_stop_makes_a_run_yield_and_skips_the_other_stages(
+    quiet_loop: LoopHarness,
+):
+    stages = [RecordingStage(quiet_loop.clock) for _ in range(2)]
+    quiet_loop.loop.flow.stages = stages
+    quiet_loop.loop.stopping.set()
+
+    quiet_loop.loop._run_flow(Budget(changed_paths=[Path("/a.jsonl")]))
+
+    assert [stage.yields for stage in stages] == [[], []]
+
+
+@pytest.mark.parametrize(("has_more", "pause"), [(False, 0.05), (True, 0.0)])
+def test_the_pause_after_a_run_is_short_and_none_if_there_is_more_to_do(
+    quiet_loop: LoopHarness,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    has_more: bool,
+    pause: float,
+):
+    loop, clock = quiet_loop.loop, quiet_loop.clock
+    set_stage(quiet_loop, RecordingStage(clock, has_more=has_more))
+    changes = ChangeReport(frozenset({Path("/a.jsonl")}))
+    monkeypatch.setattr(loop.watcher, "wait", lambda _: changes)
+    started_at = clock.monotonic()
+
+    loop._run_once()
+
+    assert clock.monotonic() - started_at == pytest.approx(0.3 + pause)
+
+
+def test_unfinished_work_is_continued_without_waiting(
+    quiet_loop: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    waits: list[float] = []
+    monkeypatch.setattr(
+        quiet_loop.loop.watcher,
+        "wait",
+        lambda seconds: waits.append(seconds) or ChangeReport(),
+    )
+    set_stage(quiet_loop, RecordingStage(quiet_loop.clock, has_more=True))
+
+    quiet_loop.loop._run_once()
+    quiet_loop.loop._run_once()
+
+    assert waits == [0.5, 0.0]

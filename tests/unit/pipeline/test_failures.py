@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import SourceError, StoreUnusable
-from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.failures import KILLED_REASON, Failures, describe_error
+from leslied.pipeline.work_marker import WorkMarker
 from leslied.store import Store, StoreReader
 from tests.support.clock import FakeClock
 
@@ -127,3 +128,82 @@ def test_an_error_of_the_system_is_described_without_the_file_name():
     reason = describe_error(OSError(28, "No space left on device", "/secret/name"))
 
     assert reason == "unexpected OSError (No space left on device)"
+
+
+class DyingProcess:
+    """Starts leslied's failures again and again, as after a kill."""
+
+    def __init__(self, store: Store, clock: FakeClock, marker: Path) -> None:
+        self.store, self.clock, self.marker = store, clock, marker
+
+    def start(self) -> Failures:
+        return Failures(self.store, self.clock, marker=WorkMarker(self.marker))
+
+    def die(self, name: str = "/a.jsonl") -> None:
+        """Start, begin to read a source, and do not end."""
+        self.start().begin("source", name)
+
+
+@pytest.fixture
+def dying(store: Store, clock: FakeClock, tmp_path: Path) -> DyingProcess:
+    return DyingProcess(store, clock, tmp_path / "in-progress")
+
+
+def test_one_death_does_not_pause_the_work(dying: DyingProcess):
+    dying.die()
+
+    failures = dying.start()
+
+    assert failures.count_attempts("source", "/a.jsonl") == 1
+    assert not failures.is_paused("source", "/a.jsonl")
+
+
+def test_a_second_death_puts_the_work_in_quarantine_also_after_restarts(
+    dying: DyingProcess, path: Path
+):
+    dying.die()
+    dying.die()
+
+    paused = [dying.start().is_paused("source", "/a.jsonl") for _ in range(3)]
+
+    assert paused == [True] * 3
+    assert not dying.start().is_paused("source", "/b.jsonl")
+    with StoreReader(path) as reader:
+        (failure,) = reader.list_failures()
+    assert (failure.name, failure.reason) == ("/a.jsonl", KILLED_REASON)
+
+
+def test_a_quarantine_ends_after_ten_minutes_and_grows_with_every_death(
+    dying: DyingProcess, clock: FakeClock
+):
+    hours: list[float] = []
+    dying.die()
+    for _ in range(6):
+        dying.die()
+        began = clock.now()
+        while dying.start().is_paused("source", "/a.jsonl"):
+            clock.advance(600)
+        hours.append((clock.now() - began).total_seconds() / 3600)
+
+    assert hours[:2] == pytest.approx([1 / 6, 4 / 6])
+    assert hours[-1] == 24
+
+
+def test_work_that_ends_is_no_death(dying: DyingProcess):
+    failures = dying.start()
+    failures.begin("source", "/a.jsonl")
+    failures.end()
+
+    assert dying.start().count_attempts("source", "/a.jsonl") == 0
+
+
+def test_a_command_tries_work_in_quarantine_at_once(
+    dying: DyingProcess, store: Store, clock: FakeClock
+):
+    dying.die()
+    dying.die()
+    dying.start()
+
+    assert not Failures(store, clock, ignores_pauses=True).is_paused(
+        "source", "/a.jsonl"
+    )

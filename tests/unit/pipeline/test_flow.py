@@ -243,3 +243,41 @@ def test_a_thread_that_leslie_claims_is_written_under_its_new_id_in_the_same_run
     (file,) = project.rglob("*-one.txt")
     assert file.is_relative_to(project / ".leslie" / "threads" / "thread-leslie01")
     assert parse_document(file.read_text()).thread_id == "thread-leslie01"
+
+
+def test_no_stage_runs_after_the_daemon_is_told_to_stop(toys: ToyFlow):
+    for name in ("first", "second", "third"):
+        toys.add(name)
+
+    runs = toys.run(Budget(is_stopping=lambda: "second" in toys.runs))
+
+    assert runs == ["first", "second"]
+
+
+def test_a_stage_that_can_wait_is_postponed_while_new_entries_wait(toys: ToyFlow):
+    toys.add("ingest")
+    toys.add("index").can_wait = True
+    busy = Budget(changed_paths=(), should_yield=lambda: True)
+
+    assert toys.run(busy) == ["ingest"]
+    assert toys.run() == ["ingest", "index"]
+
+
+def test_a_stage_that_can_wait_runs_at_the_latest_after_ten_runs(toys: ToyFlow):
+    toys.add("index").can_wait = True
+    busy = Budget(changed_paths=(), should_yield=lambda: True)
+
+    runs = [toys.run(busy) for _ in range(22)]
+
+    assert [number for number, names in enumerate(runs) if names] == [10, 21]
+
+
+def test_only_stages_of_every_run_have_urgent_work(toys: ToyFlow):
+    toys.add("slow", ToyReport(has_more=True), timing=Timing.WHEN_QUIET)
+    toys.run(Budget())
+    was_urgent = toys.flow.has_urgent_work
+    toys.add("ingest", ToyReport(has_more=True))
+    toys.run()
+
+    assert not was_urgent
+    assert toys.flow.has_urgent_work

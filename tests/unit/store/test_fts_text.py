@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from leslied.store.fts_text import (
+    MAX_INDEXED_CHARACTERS,
     MAX_RESULT_CHARACTERS,
     extract_index_text,
     extract_strings,
@@ -87,3 +90,16 @@ def test_deeply_nested_arguments_are_not_an_error(brackets: str):
     opening, closing = brackets[:-1], brackets[-1]
     for depth in [*range(900, 1010), 10_000, 200_000]:
         extract_strings(opening * depth + '"x"' + closing * depth)
+
+
+def test_a_run_of_any_length_is_spaced_like_its_characters():
+    text = "日本" * 5_000 + "word" + "語" * 3
+
+    assert space_cjk(text) == re.sub("([日本語])", r" \1 ", text)
+
+
+def test_a_message_is_indexed_up_to_a_limit():
+    record = make_record("x" * (MAX_INDEXED_CHARACTERS + 5), type="user_message")
+
+    assert len(extract_index_text(record)) == MAX_INDEXED_CHARACTERS
+    assert len(extract_index_text(record, None)) == MAX_INDEXED_CHARACTERS + 5

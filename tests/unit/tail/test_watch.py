@@ -175,3 +175,13 @@ def test_a_root_created_later_is_watched_step_by_step(tmp_path: Path, clock: Fak
 
     assert root / "a.jsonl" in collect_until(watcher, {root / "a.jsonl"})
     watcher.stop()
+
+
+def test_changes_can_be_seen_without_waiting(watcher: Watcher, root: Path):
+    had_changes = watcher.has_changes()
+    (root / "a.jsonl").write_text("x")
+    wait_until(watcher.has_changes)
+    collect_until(watcher, {root / "a.jsonl"})
+    watcher.wake()
+
+    assert not had_changes

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 
 from leslied import tail
 from leslied.pipeline import Budget
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Slice
+from leslied.pipeline.work_marker import WorkMarker
 from leslied.store import Store, StoreReader
 from leslied.store.write.transaction import Transaction
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder, encode_json_lines
@@ -225,6 +229,140 @@ def test_many_files_do_not_keep_the_newest_log_waiting(
 
     assert reports[0].unfinished == set(logs[:15])
     assert [report.entries for report in reports] == [10, 10, 5]
+
+
+class DaemonIngest:
+    """The ingest stage of the daemon, with small slices, and a log for each session."""
+
+    def __init__(self, claude: ClaudeHome, store: Store) -> None:
+        claude.limits = tail.ReadLimits(chunk=20_000, entries=50)
+        claude.slice = Slice(max_bytes=20_000, max_entries=50, max_live_bytes=5_000)
+        self.claude, self.stage = claude, claude.make_ingest(store)
+        self.store = store
+
+    def write(self, number: int, lines: int) -> Path:
+        """Write the log of a session with this many prompts, and return its path."""
+        builder = ClaudeLogBuilder(f"{number:08}-0000-4333-8444-555555555555")
+        return self.claude.write(
+            *[builder.prompt(f"prompt {line}") for line in range(lines)],
+            name=f"-home-dev-app/{builder.session_id}.jsonl",
+        )
+
+    def run(self, *changed_paths: Path, is_yielding: bool = False) -> list[str]:
+        """Run the stage; return the session of each chunk that it committed."""
+        committed: list[str] = []
+        commit = self.store.commit
+
+        def record(chunks: Any) -> Any:
+            committed.extend(chunk.source.path.stem[7:8] for chunk in chunks)
+            return commit(chunks)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.store, "commit", record)
+            self.report = self.stage.run(
+                Budget(changed_paths=changed_paths, should_yield=lambda: is_yielding)
+            )
+        return committed
+
+
+@pytest.fixture
+def daemon_ingest(claude: ClaudeHome, clock: FakeClock) -> Iterator[DaemonIngest]:
+    with Store(claude.store_path, clock) as store:
+        yield DaemonIngest(claude, store)
+
+
+def test_a_live_log_is_committed_before_the_backlog(daemon_ingest: DaemonIngest):
+    large, live = daemon_ingest.write(1, 500), daemon_ingest.write(2, 1)
+
+    assert daemon_ingest.run(large, live) == ["2", "1"]
+
+
+def test_a_slice_ends_at_its_number_of_lines(daemon_ingest: DaemonIngest):
+    large = daemon_ingest.write(1, 500)
+
+    daemon_ingest.run(large)
+
+    assert daemon_ingest.report.entries == 50
+    assert daemon_ingest.report.has_more
+
+
+def test_a_slice_ends_at_its_number_of_bytes(daemon_ingest: DaemonIngest):
+    builder = ClaudeLogBuilder()
+    large = daemon_ingest.claude.write(
+        *[builder.prompt("x" * 5_000) for _ in range(20)]
+    )
+
+    daemon_ingest.run(large)
+
+    assert 0 < daemon_ingest.report.entries < 5
+
+
+def test_the_backlog_yields_to_new_entries_after_one_source(
+    daemon_ingest: DaemonIngest,
+):
+    logs = [daemon_ingest.write(number, 500) for number in (1, 2, 3)]
+    live = daemon_ingest.write(4, 1)
+
+    runs = [daemon_ingest.run(*logs, is_yielding=True)]
+    runs += [daemon_ingest.run(live, is_yielding=True)]
+    daemon_ingest.write(4, 2)
+    runs += [daemon_ingest.run(live, is_yielding=True) for _ in range(2)]
+
+    # Each source of the backlog has its turn.
+    assert runs == [["1"], ["4", "2"], ["4", "3"], ["1"]]
+
+
+def test_everything_is_read_in_the_end_exactly_once(daemon_ingest: DaemonIngest):
+    logs = [daemon_ingest.write(number, 130) for number in (1, 2, 3)]
+    entries = 0
+    daemon_ingest.run(*logs)
+    entries += daemon_ingest.report.entries
+    while daemon_ingest.report.has_more:
+        daemon_ingest.run()
+        entries += daemon_ingest.report.entries
+
+    assert entries == 390
+
+
+def test_a_log_that_failed_is_read_alone(
+    claude: ClaudeHome, clock: FakeClock, tmp_path: Path
+):
+    with Store(claude.store_path, clock) as store:
+        ingest = DaemonIngest(claude, store)
+        logs = [ingest.write(number, 1) for number in (1, 2, 3)]
+        marker = WorkMarker(tmp_path / "in-progress")
+        marker.add("source", str(logs[0]))
+        failures = Failures(store, clock, marker=marker)
+        ingest.stage = replace(ingest.stage, failures=failures)
+
+        committed = ingest.run(*logs)
+        counts = [failures.count_attempts("source", str(log)) for log in logs]
+
+    assert committed == ["2", "3", "1"]
+    assert counts == [0, 0, 0]
+
+
+def test_sources_are_named_as_in_progress_until_they_are_committed(
+    claude: ClaudeHome,
+    clock: FakeClock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    with Store(claude.store_path, clock) as store:
+        ingest = DaemonIngest(claude, store)
+        logs = [ingest.write(number, 1) for number in (1, 2)]
+        path = tmp_path / "in-progress"
+        failures = Failures(store, clock, marker=WorkMarker(path))
+        ingest.stage = replace(ingest.stage, failures=failures)
+        named: list[bytes] = []
+        commit = store.commit
+        monkeypatch.setattr(
+            store, "commit", lambda c: named.append(path.read_bytes()) or commit(c)
+        )
+        ingest.run(*logs)
+
+    assert [len(names.splitlines()) for names in named] == [2]
+    assert path.read_bytes() == b""
 
 
 def test_a_run_for_changed_files_continues_unfinished_logs(

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from leslied.pipeline import SettleReport, TranscriptStage
+from leslied.model.record import SessionKey
+from leslied.pipeline import FULL_BUDGET, Budget, SettleReport, TranscriptStage
 from leslied.pipeline.stages.transcript_writer import TranscriptWriter
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
@@ -41,7 +42,9 @@ class SettleHarness:
     def __init__(self, claude: ClaudeHome) -> None:
         self.claude = claude
 
-    def __call__(self, *, is_final: bool = True, **options: Any) -> SettleReport:
+    def __call__(
+        self, budget: Budget = FULL_BUDGET, *, is_final: bool = True, **options: Any
+    ) -> SettleReport:
         claude = self.claude
         with Store(claude.store_path, claude.clock) as store:
             claude.sync(store)
@@ -61,7 +64,7 @@ class SettleHarness:
                     is_final=is_final,
                     **{"zone": UTC, **options},
                 )
-                return stage.run()
+                return stage.run(budget)
 
 
 @pytest.fixture
@@ -809,3 +812,41 @@ def test_a_session_that_fails_unexpectedly_does_not_stop_the_others(
     assert report.files_written == 1
     assert report.errors[SESSION].startswith("unexpected ZeroDivisionError")
     assert settle().files_written == 1
+
+
+def test_settling_yields_to_new_entries_after_the_current_unit(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    for number in range(5):
+        claude.write(builder.prompt(f"step {number}"), builder.answer("Done."))
+
+    reports = [settle(Budget(should_yield=lambda: True))]
+    reports += [settle(Budget(should_yield=lambda: True))]
+    reports += [settle()]
+
+    assert [report.units for report in reports] == [1, 1, 3]
+    assert [report.has_more for report in reports] == [True, True, False]
+    assert len(list_transcripts(project)) == 5
+
+
+def test_sessions_that_settling_did_not_get_to_come_first_in_the_next_run(
+    claude: ClaudeHome, settle: SettleHarness, project: Path
+):
+    builders = [
+        ClaudeLogBuilder(f"{number:08}-2222-4333-8444-555555555555", cwd=str(project))
+        for number in range(3)
+    ]
+    postponed: dict[SessionKey, None] = {}
+    counts: list[int] = []
+    for _ in builders:
+        for builder in builders:
+            claude.write(
+                builder.prompt("go"),
+                builder.answer("Done."),
+                name=f"-home-dev-app/{builder.session_id}.jsonl",
+            )
+        settle(Budget(should_yield=lambda: True), _postponed=postponed)
+        threads = project.glob(".leslie/threads/*/.meta/transcripts")
+        counts.append(len(list(threads)))
+
+    assert counts == [1, 2, 3]

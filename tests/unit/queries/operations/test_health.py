@@ -6,6 +6,8 @@ import pytest
 
 from leslied.app import App
 from leslied.archive import list_files
+from leslied.pipeline.failures import Failures
+from leslied.pipeline.work_marker import WorkMarker
 from leslied.queries.context import QueryContext
 from leslied.queries.operations.health import CheckResult, HealthReport, check_health
 from tests.support.claude import ADAPTER, ClaudeHome
@@ -103,3 +105,22 @@ def test_only_some_of_many_exposed_files_are_named(queries: QueryContext):
 
     assert len(failures) == 6
     assert failures[-1].endswith("more files are accessible, too")
+
+
+def test_work_that_got_leslied_killed_is_named(claude: ClaudeHome):
+    write_session(claude)
+    sync_and_archive(claude)
+    app = make_app(claude)
+    for _ in range(2):
+        with app.open_writer() as store:
+            marker = WorkMarker(app.paths.work_marker)
+            marker.add("source", "/logs/a.jsonl")
+            Failures(store, claude.clock, marker=marker)
+
+    (warning,) = [f for f in check(app).findings if "/logs/a.jsonl" in f.what]
+
+    assert warning.verdict == "warn"
+    assert warning.what == (
+        "source /logs/a.jsonl: leslied was killed while it read this (2 times)"
+    )
+    assert "leslied sync" in warning.hint

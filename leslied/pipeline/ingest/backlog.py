@@ -1,0 +1,77 @@
+"""The sources that ingest has not read to their end, and in which order it reads them.
+
+Live sources have little that is new. They are read at once, in common batches, however
+much of other sources is still to be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leslied.model.source import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from leslied.model.source import Cursor, SourceRef
+
+    SourcePosition = tuple[SourceRef, Cursor]
+
+_MAX_GROUP_SOURCES = 100
+"""Sources with little to read that are read together."""
+
+
+@dataclass(slots=True)
+class Backlog:
+    """The paths of sources of which the next run reads more, in their order.
+
+    Who was read goes to the end, so that no source keeps the others waiting.
+    """
+
+    paths: dict[Path, None] = field(default_factory=dict)
+
+    def add(self, paths: Iterable[Path]) -> None:
+        """Add paths at the end, unless they are in the backlog."""
+        self.paths.update(dict.fromkeys(paths))
+
+    def take(self, positions: Iterable[SourcePosition]) -> None:
+        """Remove the sources, which are read now."""
+        for source, _ in positions:
+            self.paths.pop(source.path, None)
+
+    def iter_groups(
+        self,
+        paths: Iterable[Path],
+        load: Callable[[Path], SourcePosition | None],
+        is_live: Callable[[SourceRef, Cursor], bool],
+    ) -> Iterator[list[SourcePosition]]:
+        """Yield what to read in one go: some live sources, or one other source.
+
+        Remove paths for which `load` returns None, because they cannot be read now.
+        """
+        live: list[SourcePosition] = []
+        for path in paths:
+            position = load(path)
+            if position is None:
+                del self.paths[path]
+            elif is_live(*position):
+                live.append(position)
+                if len(live) == _MAX_GROUP_SOURCES:
+                    yield live
+                    live = []
+            else:
+                yield [position]
+        if live:
+            yield live
+
+
+def count_new_bytes(source: SourceRef, cursor: Cursor) -> int:
+    """Return about how many bytes of a source are new; 0 if only a read shows it."""
+    match source.shape:
+        case Shape.APPEND_LOG:
+            return source.stamp.size - cursor.offset
+        case Shape.DOCUMENT | Shape.COMPRESSED_LOG:
+            return source.stamp.size
+    return 0
