@@ -7,7 +7,6 @@ again after a pause that grows with every attempt, also across restarts.
 
 from __future__ import annotations
 
-import traceback
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +28,7 @@ _MAX_PAUSE_SECONDS = 3600
 _PACKAGE_FOLDER = Path(__file__).parent.parent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Failures:
     """The failures of one pipeline, in the store or, without one, in memory."""
 
@@ -124,6 +123,8 @@ def describe_error(error: Exception) -> str:
 
 def _format_place(error: Exception) -> str:
     """Return file and line of the innermost frame in leslied's own code, or ""."""
+    import traceback  # noqa: PLC0415 - only for a bug
+
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_relative_to(_PACKAGE_FOLDER):

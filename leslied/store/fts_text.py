@@ -19,7 +19,7 @@ MAX_RESULT_CHARACTERS = 10_000
 UNINDEXED_FROM = "unindexed_from"
 """Key in `meta` of the first record that is not indexed yet; missing if all are."""
 
-_CJK_CHARACTER = re.compile(
+_CJK_CHARACTER = (
     "([\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
 )
@@ -50,7 +50,8 @@ def space_cjk(text: str) -> str:
     """Surround every CJK character with spaces."""
     if text.isascii() or not text.encode(errors="replace").translate(None, _BELOW_CJK):
         return text
-    return _CJK_CHARACTER.sub(r" \1 ", text)
+    # Compiled on first use: that takes 3 ms.
+    return re.sub(_CJK_CHARACTER, r" \1 ", text)
 
 
 def extract_strings(tool_input: str) -> str:

@@ -19,8 +19,6 @@ from leslied.pipeline.ingest.batch import (
     Slice,
 )
 from leslied.pipeline.ingest.exclude import make_exclude_predicate
-from leslied.pipeline.ingest.prefetch import can_prefetch, prefetch_batches
-from leslied.pipeline.ingest.source_reader import SourceReader
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import Stage
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from leslied.model.decoded_chunk import DecodedChunk
     from leslied.model.source import Root, SourceRef
     from leslied.pipeline.ingest.decode import Mask
+    from leslied.pipeline.ingest.source_reader import SourceReader
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Ingest(Stage):
     """The ingest stage of one agent."""
 
@@ -129,7 +128,7 @@ class Ingest(Stage):
             sources = sorted(newest, key=_is_side_file)
             read = self._read_all if is_first else self._read_new
             total = sum(source.stamp.size for source in sources) if is_first else 0
-            report = self.commit(read(sources), total)
+            report = self.commit(read(sources) if sources else (), total)
         report.unfinished.update(source.path for source in others)
         self._note_unfinished((source.path for source in sources), report)
         self._clear_failures(sources, report)
@@ -242,6 +241,8 @@ class Ingest(Stage):
 
         `load_saved_state` returns the decoder state saved for a log's path.
         """
+        from leslied.pipeline.ingest.source_reader import SourceReader  # noqa: PLC0415
+
         return SourceReader(
             adapter=self.adapter,
             limits=self.limits,
@@ -256,6 +257,11 @@ class Ingest(Stage):
 
     def _read_all(self, sources: list[SourceRef]) -> Iterator[Batch]:
         """Read every source from its start, without loading cursors."""
+        from leslied.pipeline.ingest.prefetch import (  # noqa: PLC0415
+            can_prefetch,
+            prefetch_batches,
+        )
+
         batches = self.make_source_reader().read(
             (source, Cursor()) for source in sources
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +22,14 @@ from leslied.model.codec import encode_time
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
-from leslied.pipeline.stages.thread_assets import ThreadAssets, compute_thread_stamp
 from leslied.redact.session import redact_summary
-from leslied.sessions import compute_status
-from leslied.sinks._thread_index import (
-    MAX_THREADS,
-    IndexPageOptions,
-    render_index,
-    render_page,
-)
+from leslied.sessions.status import compute_status
 from leslied.store.ledgers.assets import IndexedThread
-from leslied.threads.assets import has_thread_folder, read_text
+from leslied.threads.assets import (
+    compute_thread_stamp,
+    has_thread_folder,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +40,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Status
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
+    from leslied.pipeline.stages.thread_assets import ThreadAssets
     from leslied.store import Store, StoreReader
     from leslied.store.ledgers.assets import WatchedThread
 
@@ -66,7 +64,7 @@ class AssetIndexReport(Report):
         return {"threads": self.threads, "files": self.files_written}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class AssetIndex(Stage):
     """The asset index stage, for threads that settled or whose assets changed."""
 
@@ -132,7 +130,9 @@ class AssetIndex(Stage):
             unfinished = ledger.list_unfinished()
         for folder in {thread.folder for thread in watched}:
             _restore_git_rules(Path(folder))
-        due = [thread.session for thread in watched if _has_changed(thread)]
+        # Many threads worked in the same folder.
+        find_project = cache(sinks.find_project)
+        due = [each.session for each in watched if _has_changed(each, find_project)]
         for key, status in unfinished:
             session = self.reader.find_session(key)
             if session and self._compute_status(session) != status:
@@ -237,11 +237,13 @@ class AssetIndex(Stage):
         self._save(thread)
 
     def _make_thread_assets(self, session: SessionSummary) -> ThreadAssets:
+        from leslied.pipeline.stages.thread_assets import ThreadAssets  # noqa: PLC0415
+
         return ThreadAssets(
             store=self.store,
             reader=self.reader,
             session=session,
-            roots=_find_roots(session.folder, session.cwd),
+            roots=_find_roots(session.folder, sinks.find_project(session.cwd)),
             redact=self.redact,
             is_plan_file=self.is_plan_file,
             read_plan=self._read_plan,
@@ -263,6 +265,13 @@ class AssetIndex(Stage):
         return self.failures.attempt("asset index", folder, work, report.errors)
 
     def _write_index(self, folder: str, report: AssetIndexReport) -> None:
+        from leslied.sinks._thread_index import (  # noqa: PLC0415
+            MAX_THREADS,
+            IndexPageOptions,
+            render_index,
+            render_page,
+        )
+
         folder_bytes = os.fsencode(folder)
         with self.store.assets() as ledger:
             summaries = ledger.list_summaries(folder_bytes, MAX_THREADS)
@@ -300,17 +309,19 @@ def _restore_git_rules(base: Path) -> None:
             sinks.exclude_from_git(base)
 
 
-def _has_changed(watched: WatchedThread) -> bool:
+def _has_changed(
+    watched: WatchedThread, find_project: Callable[[str], Path | None]
+) -> bool:
     """Return whether assets changed since they were indexed; False without a folder."""
     if not has_thread_folder(Path(watched.folder), watched.thread_id):
         return False
-    roots = _find_roots(watched.folder, watched.cwd)
+    roots = _find_roots(watched.folder, find_project(watched.cwd))
     return compute_thread_stamp(roots, watched.thread_id) != watched.stamp
 
 
-def _find_roots(folder: str, cwd: str) -> list[Path]:
+def _find_roots(folder: str, project: Path | None) -> list[Path]:
     """Return the thread's output folder and, if different, the project's folder."""
-    base, project = Path(folder), sinks.find_project(cwd)
+    base = Path(folder)
     return [base] if project in (None, base) else [base, project]
 
 
