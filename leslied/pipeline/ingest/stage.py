@@ -120,7 +120,7 @@ class Ingest(Stage):
         discovery = tail.discover(agent, self.roots, stamps)
         with self.store.bulk_load(
             is_enabled=is_first and bool(discovery.sources),
-            is_large=can_prefetch(discovery.sources),
+            is_large=_is_large(discovery.sources),
         ):
             newest, others = self._take_newest(
                 discovery.sources, lambda source: source.stamp.mtime_ns
@@ -257,15 +257,12 @@ class Ingest(Stage):
 
     def _read_all(self, sources: list[SourceRef]) -> Iterator[Batch]:
         """Read every source from its start, without loading cursors."""
-        from leslied.pipeline.ingest.prefetch import (  # noqa: PLC0415
-            can_prefetch,
-            prefetch_batches,
-        )
+        from leslied.pipeline.ingest.prefetch import prefetch_batches  # noqa: PLC0415
 
         batches = self.make_source_reader().read(
             (source, Cursor()) for source in sources
         )
-        return prefetch_batches(batches) if can_prefetch(sources) else batches
+        return prefetch_batches(batches) if _is_large(sources) else batches
 
     def _read_new(self, sources: list[SourceRef]) -> Iterator[Batch]:
         """Read each source after its cursor; skip those paused by a failure."""
@@ -323,6 +320,15 @@ def _get_mtime(path: Path) -> float:
         return os.stat(path).st_mtime  # noqa: PTH116 - called for every file
     except (OSError, ValueError):
         return 0
+
+
+def _is_large(sources: list[SourceRef]) -> bool:
+    """Return whether further processes help to read these sources."""
+    if not sources:
+        return False
+    from leslied.pipeline.ingest.prefetch import can_prefetch  # noqa: PLC0415
+
+    return can_prefetch(sources)
 
 
 def _is_side_file(source: SourceRef) -> bool:
