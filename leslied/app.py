@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
+from leslied.errors import SchemaMismatch
 from leslied.folders import trust_folder
 from leslied.paths import (
     PLATFORM,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leslied.store import Store, StoreReader
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class App:
     """Environment, paths and clock of the running command.
 
@@ -113,10 +113,11 @@ class App:
         self, warn: Callable[[str], None], on_progress: ProgressCallback
     ) -> Store:
         """Open the store for writing; first rebuild one that cannot be migrated."""
-        from leslied.pipeline.maintenance.rebuild import open_store  # noqa: PLC0415
-
-        make_rebuild = partial(self.make_rebuild, on_progress)
-        return open_store(self.paths.store_file, self.clock, make_rebuild, warn)
+        try:
+            return self.open_writer()
+        except SchemaMismatch as error:
+            self.make_rebuild(on_progress).replace_unusable(error, warn)
+        return self.open_writer()
 
     def make_rebuild(self, on_progress: ProgressCallback) -> Rebuild:
         """Build the job that rebuilds the store."""
@@ -153,6 +154,8 @@ class App:
         self, settings: Settings
     ) -> Iterator[tuple[AgentAdapter, list[Root]]]:
         """Yield every agent with the directories it writes logs to."""
+        from msgspec.structs import replace  # noqa: PLC0415 - not always needed
+
         environment = self._environment
         for name, adapter in self.load_adapters().items():
             configured_roots = _list_configured_roots(settings, name)

@@ -6,9 +6,7 @@ only to validate an existing file.
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path  # noqa: TC003 - pydantic reads the types
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -140,16 +138,16 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
     return settings
 
 
-def load_secret_finder(path: Path) -> SecretFinder:
-    """Return the finder of secrets that the settings describe.
+def load_secret_finder(path: Path) -> SecretFinder | None:
+    """Return the finder of secrets that the settings describe, or None for the default.
 
     Only the table `redact` is validated, because commands that read need no other.
     Raise ConfigError as `load_settings` does.
     """
     text = _read_text(path)
-    tables = _parse_toml(text, path)
+    tables = _parse_toml(text, path) if text else {}
     if "redact" not in tables:
-        return _make_finder(RedactSettings(), text, path)
+        return None
     settings = _validate({"redact": tables["redact"]}, text, path)
     return _make_finder(settings.redact, text, path)
 
@@ -173,13 +171,17 @@ def _read_text(path: Path) -> str:
         ) from error
 
 
-def _make_finder(settings: RedactSettings, text: str, path: Path) -> SecretFinder:
-    """Return the finder; raise ConfigError for an unusable rule or exception."""
-    from leslied.redact import RULES, SecretFinder, load_finder  # noqa: PLC0415
+def _make_finder(
+    settings: RedactSettings, text: str, path: Path
+) -> SecretFinder | None:
+    """Return the finder, or None if no rule or exception is set.
 
+    Raise ConfigError for an unusable one.
+    """
     if not settings.allow and not settings.rules:
-        return load_finder()
+        return None
     # Imported late because few users have rules of their own.
+    from leslied.redact import RULES, SecretFinder  # noqa: PLC0415
     from leslied.redact.custom_rules import (  # noqa: PLC0415
         compile_exception,
         make_custom_rule,
@@ -217,6 +219,8 @@ def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
 
 def _parse_toml(text: str, path: Path) -> dict[str, Any]:
     """Parse the text of the file; raise ConfigError if it is not TOML."""
+    import tomllib  # noqa: PLC0415 - most users have no config file
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -251,6 +255,8 @@ def _make_unknown_key_error(
     key: str, name: str, valid_keys: Iterable[str], text: str, path: Path
 ) -> ConfigError:
     """Return the error for an unknown key; `name` is the last part of the key."""
+    import difflib  # noqa: PLC0415 - only for the error
+
     matches = difflib.get_close_matches(name, list(valid_keys), 1)
     suggestion = f" Did you mean {matches[0]!r}?" if matches else ""
     return ConfigError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,7 +36,7 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
     if file.is_dir():
         file /= _STORE_NAME
     # The key is beside the store.
-    app = App(environ, replace(paths, data_dir=file.parent), SystemClock())
+    app = App(environ, paths._replace(data_dir=file.parent), SystemClock())
     load_redact = app.load_redact if redact else None
     return StoreView(ScriptQueries(file, app.clock, load_redact))
 

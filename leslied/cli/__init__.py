@@ -6,6 +6,7 @@ so `leslied --help` imports little more than Click.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -205,6 +206,9 @@ def _discard_stdout() -> None:
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
+    # Imports and ingest create many objects but no cycles. The default thresholds cost
+    # 5 % of a command's time, and the collection at exit another 8 %.
+    gc.set_threshold(100_000, 20, 20)
     os.umask(0o077)
     _prepare_streams()
     report_crashes(_load_redact)
@@ -229,4 +233,5 @@ def main() -> None:
         # The error may come from writing to stdout, so report it on stderr only.
         _discard_stdout()
         code = report_error(f"The command failed: {error}.", "", 1, as_json=False)
+    gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from msgspec import Struct, structs
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
+
+class CommandResult(Struct, frozen=True, kw_only=True):
     """Base class of the results."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return asdict(self)
+        return structs.asdict(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncResult(CommandResult):
+class SyncResult(CommandResult, frozen=True, kw_only=True):
     """What a sync read and wrote."""
 
     sources: int
@@ -40,15 +39,13 @@ class SyncResult(CommandResult):
     index_files_written: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PauseState(CommandResult):
+class PauseState(CommandResult, frozen=True, kw_only=True):
     """Whether the daemon is paused."""
 
     paused: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectLinkResult(CommandResult):
+class ProjectLinkResult(CommandResult, frozen=True, kw_only=True):
     """A link between two projects that was made or removed."""
 
     old: str
@@ -58,23 +55,20 @@ class ProjectLinkResult(CommandResult):
     """Whether lists show it already; if not, the daemon does it within a second."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigFile(CommandResult):
+class ConfigFile(CommandResult, frozen=True, kw_only=True):
     """The config file, which need not exist."""
 
     path: str
     exists: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveConfig(ConfigFile):
+class EffectiveConfig(ConfigFile, frozen=True, kw_only=True):
     """The config file, and all settings with their values."""
 
     settings: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentMessage(CommandResult):
+class SentMessage(CommandResult, frozen=True, kw_only=True):
     """A message that waits for the next prompt of a thread."""
 
     id: str
@@ -82,16 +76,14 @@ class SentMessage(CommandResult):
     state: str = "queued"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFile(CommandResult):
+class WrittenFile(CommandResult, frozen=True, kw_only=True):
     """A file and its size."""
 
     path: str
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportResult(CommandResult):
+class ExportResult(CommandResult, frozen=True, kw_only=True):
     """The files of an export."""
 
     format: str
@@ -99,17 +91,20 @@ class ExportResult(CommandResult):
     """Number of exported sessions."""
     files: tuple[WrittenFile, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        files = [file.to_dict() for file in self.files]
+        return structs.asdict(self) | {"files": files}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleResult(WrittenFile):
+
+class BundleResult(WrittenFile, frozen=True, kw_only=True):
     """The zip file of a bug report."""
 
     files: tuple[str, ...]
     """Names of the files in it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledCompletion(CommandResult):
+class InstalledCompletion(CommandResult, frozen=True, kw_only=True):
     """The completion script of a shell."""
 
     shell: str
@@ -119,15 +114,13 @@ class InstalledCompletion(CommandResult):
     """Lines that the user may have to add to the shell's startup file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedFiles(CommandResult):
+class RemovedFiles(CommandResult, frozen=True, kw_only=True):
     """Paths of removed files."""
 
     removed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledService(CommandResult):
+class InstalledService(CommandResult, frozen=True, kw_only=True):
     """The service that was installed."""
 
     manager: str
@@ -136,16 +129,14 @@ class InstalledService(CommandResult):
     """Environment variables that are saved with the service."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedService(CommandResult):
+class RemovedService(CommandResult, frozen=True, kw_only=True):
     """Whether the service was removed; if not, it was not installed."""
 
     manager: str
     removed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFile(CommandResult):
+class ChangedFile(CommandResult, frozen=True, kw_only=True):
     """A file, and whether the command changed it."""
 
     path: str
@@ -154,8 +145,7 @@ class ChangedFile(CommandResult):
     """Path of a copy of the file before the change; None without a change or file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuideResult(CommandResult):
+class GuideResult(CommandResult, frozen=True, kw_only=True):
     """The file with the guide for agents, and what happened to the guide."""
 
     file: str
@@ -164,8 +154,7 @@ class GuideResult(CommandResult):
     next_version: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuideDiff(GuideResult):
+class GuideDiff(GuideResult, frozen=True, kw_only=True):
     """A planned change of the guide."""
 
     diff: str

@@ -30,8 +30,7 @@ class SourceProblem(NamedTuple):
         return self.reason.startswith(WAITING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(Struct, frozen=True, kw_only=True):
     """Facts about the machine that an adapter may use."""
 
     home: Path
@@ -54,8 +53,7 @@ class Shape(StrEnum):
     """A session's file, with directories of small files below it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feed:
+class Feed(Struct, frozen=True, kw_only=True):
     """A query for rows of an agent's database, in an order that puts new rows last.
 
     A mark of two numbers says how far the feed was read. `sql` uses the last mark as
@@ -80,8 +78,7 @@ class Feed:
     """A table that makes this feed unnecessary once the table has a row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Struct, frozen=True, kw_only=True):
     """Which files below a root are sources; `*` and `**` match as in a shell."""
 
     glob: str
@@ -108,8 +105,7 @@ class WatchDepth(StrEnum):
     """Watch nothing: there are too many directories or too few changes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(Struct, frozen=True, kw_only=True):
     """A directory that an agent writes to."""
 
     path: Path
@@ -129,8 +125,7 @@ class FileStamp(NamedTuple):
     ctime_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRef:
+class SourceRef(Struct, frozen=True, kw_only=True):
     """One source; agent and path identify it."""
 
     agent: str

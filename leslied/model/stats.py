@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from leslied.model.record import Usage
 
@@ -77,8 +78,7 @@ class ToolCall(NamedTuple):
     is_failed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageSummary:
+class UsageSummary(Struct, frozen=True, kw_only=True):
     """One row of a usage table."""
 
     key: str | None
@@ -105,8 +105,7 @@ class UsageSummary:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUsageSummary:
+class ToolUsageSummary(Struct, frozen=True, kw_only=True):
     """Calls of one tool: their number, outcomes and durations."""
 
     tool: str

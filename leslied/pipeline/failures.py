@@ -9,7 +9,6 @@ quarantine: it waits much longer, so that it does not keep everything else from 
 
 from __future__ import annotations
 
-import traceback
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -38,7 +37,7 @@ KILLED_REASON = "leslied was killed while it read this"
 _PACKAGE_FOLDER = Path(__file__).parent.parent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Failures:
     """The failures of one pipeline, in the store or, without one, in memory."""
 
@@ -160,6 +159,8 @@ def describe_error(error: Exception) -> str:
 
 def _format_place(error: Exception) -> str:
     """Return file and line of the innermost frame in leslied's own code, or ""."""
+    import traceback  # noqa: PLC0415 - only for a bug
+
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_relative_to(_PACKAGE_FOLDER):

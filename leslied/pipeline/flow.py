@@ -74,7 +74,7 @@ def make_stages(context: StageContext) -> list[Stage]:
     ]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FlowReport:
     """The reports of the stages that ran, and the reasons why others failed."""
 
@@ -103,7 +103,7 @@ class FlowReport:
         return [f"{name}: {reason}" for name, reason in errors.items()]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Flow:
     """The stages and which of them have work left."""
 
@@ -169,7 +169,7 @@ class Flow:
         return run.report
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Run:
     """One run of a flow."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RootLearner:
     """Adds the folders of logs that hook events name to the learned ones."""
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 UNLIMITED = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class StageContext:
     """What stages are made from: settings, paths, agents and the store."""
 

@@ -10,8 +10,8 @@ from leslied.model.field_tables import session_to_dict
 from leslied.queries.diff_encoding import fields_to_dicts, units_to_dicts
 from leslied.queries.resolve import resolve_id
 from leslied.queries.units import load_units
-from leslied.sessions import compute_status
 from leslied.sessions.align import DiffScope, align_units
+from leslied.sessions.status import compute_status
 
 if TYPE_CHECKING:
     from leslied.model.difference import DiffOptions, UnitDifference

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from leslied.queries.resolve import ResolvedId, resolve_id
 from leslied.queries.sessions import list_sessions
 from leslied.queries.units import load_session
-from leslied.sessions import compute_stop_cutoff_us
+from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.sinks import load_sinks
 
 if TYPE_CHECKING:

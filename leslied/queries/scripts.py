@@ -18,7 +18,8 @@ from leslied.redact.session import (
     redact_summary,
     redact_unit,
 )
-from leslied.sessions import RecordStream, assemble, compute_status
+from leslied.sessions.assemble import RecordStream, assemble
+from leslied.sessions.status import compute_status
 from leslied.store import SQL_TIMEOUT_SECONDS, VIEWS, RecordFilter, SqlReader
 from leslied.store.read.sql_query import make_timeout_error
 from leslied.store.read.views import SESSIONS

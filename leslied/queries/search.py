@@ -14,7 +14,7 @@ from leslied.model.field import TEXT_OR_NULL, TIME_OR_NULL, Field, encode_fields
 from leslied.model.record import MAIN
 from leslied.queries.agent_names import check_agents
 from leslied.redact.session import redact_key
-from leslied.sessions import compute_stop_cutoff_us
+from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store import MAX_RANKED, compile_fts_query
 from leslied.store.read.search import MAX_MATCH_CHARACTERS
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from leslied.model.field_tables import session_to_dict
 from leslied.queries.sessions import list_sessions
-from leslied.sessions import compute_status, compute_stop_cutoff_us
+from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from leslied.model.query import Selection

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from leslied.model.session import Session
-from leslied.sessions import RecordStream, assemble, compute_status, find_reported_cost
+from leslied.sessions.assemble import RecordStream, assemble
+from leslied.sessions.cost import find_reported_cost
+from leslied.sessions.status import compute_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,29 +2,51 @@
 
 A `Redactor` replaces every recognized secret with its kind and a short keyed hash, so
 that readers can see whether two secrets are equal but cannot read them.
+
+The rules are imported when the first text is redacted, because that takes a while.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from leslied.redact.find import SecretFinder, load_finder
-from leslied.redact.rules import RULES, Rule
+from leslied.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from leslied.redact.find import Secret
+    from leslied.redact.find import Secret, SecretFinder, load_finder
+    from leslied.redact.rules import RULES, Rule
 
 __all__ = ["RULES", "Redactor", "Rule", "SecretFinder", "load_finder"]
 
+__getattr__ = make_getattr(
+    __name__,
+    {
+        "RULES": "rules",
+        "Rule": "rules",
+        "SecretFinder": "find",
+        "load_finder": "find",
+    },
+)
+
 
 class Redactor:
-    """Replaces secrets with markers that contain a hash made with a secret key."""
+    """Replaces secrets with markers that contain a hash made with a secret key.
+
+    Without a finder, only the built-in rules decide what is secret.
+    """
 
     def __init__(self, key: bytes, finder: SecretFinder | None = None) -> None:
         self._key = key
-        self._finder = finder or load_finder()
+        self._custom_finder = finder
+
+    @cached_property
+    def _finder(self) -> SecretFinder:
+        from leslied.redact.find import load_finder  # noqa: PLC0415
+
+        return self._custom_finder or load_finder()
 
     @property
     def key_id(self) -> str:

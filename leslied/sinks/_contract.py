@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sink:
+class Sink(Struct, frozen=True, kw_only=True):
     """One export format. Callers redact the session before they render it."""
 
     name: str

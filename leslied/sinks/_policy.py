@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from leslied.errors import SinkError
 from leslied.folders import LinkInPathError, find_fault, open_folder
@@ -27,16 +28,14 @@ _SYSTEM_FOLDERS = re.compile(
 """Folders that never contain a project, except below the user's home folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputRoot:
+class OutputRoot(Struct, frozen=True):
     """The folder that holds `.leslie`, and the reason if it is not the project."""
 
     folder: Path
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputPolicy:
+class OutputPolicy(Struct, frozen=True, kw_only=True):
     """Rules that choose between a project's own folder and the central tree."""
 
     home: Path

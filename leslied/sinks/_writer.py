@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -187,6 +186,8 @@ def list_files(base: Path | Folder, folder_name: str) -> list[str]:
 
 def remove_thread(base: Path | Folder, thread_id: str) -> None:
     """Delete what leslied wrote in a thread's folder, and the folder if then empty."""
+    import shutil  # noqa: PLC0415 - slow to import, and rarely needed
+
     with (
         suppress(SinkError),
         open_output(base) as folder,

@@ -6,23 +6,17 @@
 `session`, `stream`, `source` or `placement` is a row id; outside of it, a `SessionKey`
 names a stream.
 
-Modules that reading does not need are imported on first use, so that readers start
-faster.
+Its modules are imported on first use, so that commands start faster.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from leslied.store.connection import read_lock_info
-from leslied.store.read.change_feed import ChangeFeed
-from leslied.store.read.reader import StoreReader
-from leslied.store.read.search import MAX_RANKED, Match, Search, compile_fts_query
-from leslied.store.read.session_queries import SessionGroup
-from leslied.store.read.usage_queries import UsageFilter, UsageQueries
+from leslied.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
+    from leslied.store.connection import read_lock_info
     from leslied.store.ledgers.exports import DueSession, ExportLedger
     from leslied.store.ledgers.relations import (
         DueThread,
@@ -31,9 +25,14 @@ if TYPE_CHECKING:
         ThreadMove,
     )
     from leslied.store.ledgers.transcripts import TranscriptLedger
+    from leslied.store.read.change_feed import ChangeFeed
     from leslied.store.read.queries import Queries
+    from leslied.store.read.reader import StoreReader
     from leslied.store.read.record_pages import RecordFilter
+    from leslied.store.read.search import MAX_RANKED, Match, Search, compile_fts_query
+    from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
+    from leslied.store.read.usage_queries import UsageFilter, UsageQueries
     from leslied.store.read.views import VIEWS
     from leslied.store.write.commits import CommitReport
     from leslied.store.write.record_versions import prepare_record
@@ -68,27 +67,34 @@ __all__ = [
     "read_lock_info",
 ]
 
-_LAZY_IMPORTS = {
-    "CommitReport": "write.commits",
-    "DueSession": "ledgers.exports",
-    "DueThread": "ledgers.relations",
-    "ExportLedger": "ledgers.exports",
-    "OldFolder": "ledgers.relations",
-    "Queries": "read.queries",
-    "RecordFilter": "read.record_pages",
-    "RelationsLedger": "ledgers.relations",
-    "SQL_TIMEOUT_SECONDS": "read.sql_query",
-    "SqlReader": "read.sql_query",
-    "SqlResult": "read.sql_query",
-    "Store": "write.writer",
-    "ThreadMove": "ledgers.relations",
-    "TranscriptLedger": "ledgers.transcripts",
-    "VIEWS": "read.views",
-    "prepare_record": "write.record_versions",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY_IMPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY_IMPORTS[name]}"), name)
+__getattr__ = make_getattr(
+    __name__,
+    {
+        "ChangeFeed": "read.change_feed",
+        "CommitReport": "write.commits",
+        "DueSession": "ledgers.exports",
+        "DueThread": "ledgers.relations",
+        "ExportLedger": "ledgers.exports",
+        "MAX_RANKED": "read.search",
+        "Match": "read.search",
+        "OldFolder": "ledgers.relations",
+        "Queries": "read.queries",
+        "RecordFilter": "read.record_pages",
+        "RelationsLedger": "ledgers.relations",
+        "SQL_TIMEOUT_SECONDS": "read.sql_query",
+        "Search": "read.search",
+        "SessionGroup": "read.session_queries",
+        "SqlReader": "read.sql_query",
+        "SqlResult": "read.sql_query",
+        "Store": "write.writer",
+        "StoreReader": "read.reader",
+        "ThreadMove": "ledgers.relations",
+        "TranscriptLedger": "ledgers.transcripts",
+        "UsageFilter": "read.usage_queries",
+        "UsageQueries": "read.usage_queries",
+        "VIEWS": "read.views",
+        "compile_fts_query": "read.search",
+        "prepare_record": "write.record_versions",
+        "read_lock_info": "connection",
+    },
+)

@@ -64,10 +64,12 @@ def _pack_stamp(stamp: FileStamp | None) -> tuple[int | None, ...]:
 
 def unpack_stamp(values: Iterable[Any]) -> FileStamp | None:
     """Return the file stamp from the values of STAMP_COLUMNS; None for NULLs."""
-    dev, inode, *others = values
+    dev, inode, size, mtime_ns, ctime_ns = values
     if dev is None:
         return None
-    return FileStamp(dev % _UINT64_RANGE, inode % _UINT64_RANGE, *others)
+    return FileStamp(
+        dev % _UINT64_RANGE, inode % _UINT64_RANGE, size, mtime_ns, ctime_ns
+    )
 
 
 def to_signed(number: int) -> int:

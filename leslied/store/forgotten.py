@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,8 +29,7 @@ _KEY_BYTES = 32
 _HASH_BYTES = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForgottenItems:
+class ForgottenItems(msgspec.Struct, frozen=True, kw_only=True):
     """Items to forget."""
 
     sessions: Iterable[SessionName] = ()

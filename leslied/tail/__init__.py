@@ -1,28 +1,28 @@
 """Find sources and read what is new in them, without knowing what a line means.
 
 `discover` finds sources, `check_freshness` returns how new they are, `read` yields new
-entries, `salvage` extracts complete entries from a damaged line, and `watch.Watcher`
-reports which paths changed.
+entries, `salvage.salvage` extracts complete entries from a damaged line, and
+`watch.Watcher` reports which paths changed.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from leslied.lazy_imports import make_getattr
 from leslied.model.source import Shape
-from leslied.tail import append, compressed_log, document, json_tree, sqlite_source
 from leslied.tail.discover import Discovery, discover, find_source
-from leslied.tail.freshness import Freshness, check_freshness
 from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import are_registries_readable, check_session_processes
-from leslied.tail.salvage import salvage
-from leslied.tail.side_files import read_side_file, read_spill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.model.source import Chunk, Cursor, SourceRef
+    from leslied.tail.freshness import Freshness, check_freshness
+    from leslied.tail.side_files import read_side_file, read_spill
 
 __all__ = [
     "Discovery",
@@ -37,9 +37,27 @@ __all__ = [
     "read",
     "read_side_file",
     "read_spill",
-    "salvage",
     "stamp_unfinished",
 ]
+
+__getattr__ = make_getattr(
+    __name__,
+    {
+        "Freshness": "freshness",
+        "check_freshness": "freshness",
+        "read_side_file": "side_files",
+        "read_spill": "side_files",
+    },
+)
+
+
+_READERS = {
+    Shape.DOCUMENT: "document",
+    Shape.COMPRESSED_LOG: "compressed_log",
+    Shape.SQLITE: "sqlite_source",
+    Shape.JSON_TREE: "json_tree",
+}
+"""Modules that read sources of a shape, of which most users have only one."""
 
 
 def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -> bool:
@@ -73,13 +91,10 @@ def read(
 
     With `is_final`, an incomplete last line of an append-only log is read, too.
     """
-    match source.shape:
-        case Shape.DOCUMENT:
-            return document.read(source, cursor, limits)
-        case Shape.COMPRESSED_LOG:
-            return compressed_log.read(source, cursor, limits)
-        case Shape.SQLITE:
-            return sqlite_source.read(source, cursor, limits)
-        case Shape.JSON_TREE:
-            return json_tree.read(source, cursor, limits)
-    return append.read(source, cursor, limits, is_final=is_final)
+    if source.shape is Shape.APPEND_LOG:
+        from leslied.tail import append  # noqa: PLC0415 - only for changed logs
+
+        return append.read(source, cursor, limits, is_final=is_final)
+    reader = import_module(f"{__name__}.{_READERS[source.shape]}")
+    chunks: Iterator[Chunk] = reader.read(source, cursor, limits)
+    return chunks

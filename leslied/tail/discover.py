@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape, SourceRef, WatchDepth
 from leslied.tail.files import make_stamp
-from leslied.tail.json_tree import stamp_tree
-from leslied.tail.sqlite_connection import WAL
-from leslied.tail.sqlite_source import stamp_database
+from leslied.tail.wal import WAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 12
 """Levels of folders below a root that are searched."""
+_STAMPED_WITH_OTHERS = (Shape.SQLITE, Shape.JSON_TREE)
+"""Shapes of sources that are more than one file."""
 
 
 @dataclass(slots=True)
@@ -58,15 +58,17 @@ def discover(
     for root in roots:
         if not _check_root(root.path, discovery):
             continue
+        matchers = [(_compile_glob(each.glob), each) for each in root.patterns]
         for entry, name in _walk(root, discovery, visited):
-            pattern = match_source(root, name)
+            pattern = next((each for match, each in matchers if match(name)), None)
             if pattern is None:
                 continue
             stamp = _read_stamp(entry, root.path, discovery)
             if stamp is None or (stamp.dev, stamp.inode) in visited:
                 continue
             visited.add((stamp.dev, stamp.inode))
-            stamp = _stamp_source(pattern, Path(entry.path), stamp)
+            if pattern.shape in _STAMPED_WITH_OTHERS:
+                stamp = _stamp_source(pattern, Path(entry.path), stamp)
             discovery.count += 1
             if remaining_stamps.pop(os.fsencode(entry.path), None) != stamp:
                 discovery.sources.append(
@@ -115,8 +117,12 @@ def match_source(root: Root, name: str) -> Pattern | None:
 def _stamp_source(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
     """Return the stamp of all files that make up the source."""
     if pattern.shape is Shape.SQLITE:
+        from leslied.tail.sqlite_source import stamp_database  # noqa: PLC0415
+
         return stamp_database(path, stamp)
     if pattern.shape is Shape.JSON_TREE:
+        from leslied.tail.json_tree import stamp_tree  # noqa: PLC0415
+
         return stamp_tree(path, pattern.child_folders, stamp)
     return stamp
 
@@ -154,7 +160,8 @@ def _walk(
             continue
         for entry in entries:
             name = prefix + entry.name
-            if not _is_folder(entry, root.path):
+            # The most frequent case first; it needs no system call.
+            if entry.is_file(follow_symlinks=False) or not _is_folder(entry, root.path):
                 yield entry, name
             elif depth < max_depth and _is_first_visit(entry, visited):
                 pending.append((entry.path, name + "/", depth + 1))

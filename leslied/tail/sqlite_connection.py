@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from leslied.errors import SourceError
 from leslied.tail.files import open_regular, read_at
-from leslied.tail.wal import has_commit
+from leslied.tail.wal import WAL, has_commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from leslied.tail.limits import ReadLimits
 
-WAL = "-wal"
 SHM = "-shm"
 _JOURNAL = "-journal"
 # How to open a database (see above), as a parameter of its URI.

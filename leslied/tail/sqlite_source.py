@@ -21,12 +21,12 @@ from leslied.tail.files import open_regular, read_at
 from leslied.tail.sqlite_connection import (
     CHANGED_BY_AGENT,
     SHM,
-    WAL,
     allow_tables,
     choose_open_mode,
     open_read_only,
     read_state,
 )
+from leslied.tail.wal import WAL
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

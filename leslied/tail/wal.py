@@ -14,6 +14,8 @@ from leslied.tail.files import open_regular, read_at
 if TYPE_CHECKING:
     from pathlib import Path
 
+WAL = "-wal"
+"""End of the name of a database's WAL."""
 _HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
 _BYTE_ORDERS = {0x377F0682: "<", 0x377F0683: ">"}

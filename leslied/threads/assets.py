@@ -12,18 +12,19 @@ import os
 import re
 import stat
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from leslied.control_characters import format_one_line
 from leslied.fs import FOLDER_FLAGS, READ_FLAGS, open_below
 from leslied.graphemes import ellipsize
-from leslied.layout import ASSET_PATHS, thread_folder
+from leslied.layout import ASSET_PATHS, assets_file, thread_folder
 from leslied.model.times import from_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -49,8 +50,7 @@ AssetStamp = tuple[int, int, int, int]
 """Size, mtime, ctime and inode of a file: equal while the file is unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedFile:
+class ScannedFile(Struct, frozen=True):
     """A file that belongs to an asset."""
 
     path: str
@@ -73,8 +73,7 @@ class ScannedFile:
         return self.updated_at.astimezone().strftime("%Y%m%d")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScannedAsset:
+class ScannedAsset(Struct, frozen=True, kw_only=True):
     """An asset that exists in a thread's folder."""
 
     type: str
@@ -88,8 +87,7 @@ class ScannedAsset:
     """Number of files in the folder beyond `MAX_FILES`."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileDescription:
+class FileDescription(Struct, frozen=True):
     """Hash and title of a file."""
 
     sha256: str
@@ -132,6 +130,17 @@ def has_thread_folder(base: Path, thread_id: str) -> bool:
             return True
     except OSError:
         return False
+
+
+def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
+    """Return a stamp that changes when an asset or the thread's index file changes."""
+    index = read_stamp(roots[0], assets_file(thread_id))
+    assets = [
+        asset
+        for root in roots
+        for asset in find_assets(root, thread_id, include_transcripts=False)
+    ]
+    return compute_assets_digest(assets) + repr(index).encode()
 
 
 def compute_assets_digest(assets: list[ScannedAsset]) -> bytes:

@@ -51,7 +51,7 @@ class RelationsUpdate(NamedTuple):
     stamp: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RelationsFile:
     """The relations file of one project; `base/.leslie` must exist."""
 

@@ -1,6 +1,6 @@
 """Time the commands that read a store.
 
-    LESLIED_DATA_DIR=FOLDER python tests/bench/commands.py [list|search|stats …]
+    LESLIED_DATA_DIR=FOLDER python tests/bench/commands.py [list|sync|search|stats …]
 
 The store must have been created by `leslied sync`. Commands are timed with their
 start-up; searches are timed again without it, in this process.
@@ -39,6 +39,7 @@ QUERIES = (
 )
 COMMANDS = {
     "list": [("--help",), ("list",), ("status",), ("show", "last"), ("list", "--json")],
+    "sync": [("sync",)],
     "search": [("search", query) for query in QUERIES[:3]],
     "stats": [
         ("statusline",),

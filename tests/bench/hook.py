@@ -4,6 +4,7 @@
 
 Prints the median and the 95th percentile of the prompt hook, which does the most work:
 it reads the end of a large log and one of a hundred threads, and delivers a message.
+Bare Python is timed in turns with it, because that is most of its time.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from leslied.hooks import inbox
 from leslied.hooks.settings import make_command
 from tests.support.claude import SESSION, ClaudeLogBuilder, encode_json_lines
 
-MAX_P95_MS = 60.0
-"""Largest 95th percentile with which this program exits with code 0."""
+MAX_EXTRA_MS = 15.0
+"""How much longer than bare Python the 95th percentile may be, for exit code 0."""
 
 
 def make_event(folder: Path) -> dict[str, str]:
@@ -49,26 +50,40 @@ def make_event(folder: Path) -> dict[str, str]:
     }
 
 
-def main() -> int:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+def time_hook(runs: int) -> dict[str, list[float]]:
+    """Return the milliseconds of bare Python and of the hook, in turns, sorted."""
+    times: dict[str, list[float]] = {"bare Python": [], "hook": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         event = json.dumps(make_event(folder)).encode()
-        command = make_command(sys.executable, str(folder / "data"), "hooks")
-        durations_ms = []
+        commands = {
+            "bare Python": f"{sys.executable} -c pass",
+            "hook": make_command(sys.executable, str(folder / "data"), "hooks"),
+        }
         for _ in range(runs):
             inbox.enqueue(str(folder / "data"), "thread-11111111", "hi", time.time_ns())
-            start = time.perf_counter()
-            process = subprocess.run(
-                ["/bin/sh", "-c", command], input=event, capture_output=True, check=True
-            )
-            durations_ms.append((time.perf_counter() - start) * 1000)
+            for program, command in commands.items():
+                start = time.perf_counter()
+                process = subprocess.run(
+                    ["/bin/sh", "-c", command],
+                    input=event,
+                    capture_output=True,
+                    check=True,
+                )
+                times[program].append((time.perf_counter() - start) * 1000)
             assert b"leslie_message" in process.stdout
-    durations_ms.sort()
-    p50, p95 = durations_ms[runs // 2], durations_ms[runs * 95 // 100]
-    worst = durations_ms[-1]
-    print(f"hook: {runs} runs, p50 {p50:.1f} ms, p95 {p95:.1f} ms, max {worst:.1f} ms")
-    return int(p95 > MAX_P95_MS)
+    return {program: sorted(values) for program, values in times.items()}
+
+
+def main() -> int:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    p95s = []
+    for program, values in time_hook(runs).items():
+        p50, p95 = values[runs // 2], values[runs * 95 // 100]
+        p95s.append(p95)
+        print(f"{program:11}: p50 {p50:.1f} ms, p95 {p95:.1f} ms, max {values[-1]:.1f}")
+    bare, hook = p95s
+    return int(hook > bare + MAX_EXTRA_MS)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from leslied.model.injected_messages import format_message
 from leslied.model.record import INJECT, MAIN, SHELL, PlacedRecord, Usage
 from leslied.model.session import LiveProcess, SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support.claude import (
     SESSION,

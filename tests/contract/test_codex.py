@@ -16,7 +16,7 @@ from leslied.agents import load_adapters
 from leslied.model.record import MAIN, PlacedRecord, Record, Usage
 from leslied.model.session import LiveProcess, SessionSummary
 from leslied.model.source import Environment, FileStamp, RawEntry, Shape, SourceRef
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support.golden import (
     FIXTURES,

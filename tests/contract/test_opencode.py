@@ -12,7 +12,7 @@ from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
 from leslied.model.source import Environment, WatchDepth
 from leslied.pipeline.stages.archive import Archiver
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from leslied.model.record import Record
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.store.write.redecode import Coverage
 from tests.support.clock import FakeClock
 from tests.support.records import (

@@ -11,7 +11,7 @@ from leslied.clock import Clock
 from leslied.model.record import DecodeResult, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support.golden import FIXTURES, copy_home, make_environment, sync_home
 

@@ -11,7 +11,7 @@ from leslied.agents import load_adapters
 from leslied.clock import Clock
 from leslied.model.record import MAIN, PlacedRecord
 from leslied.model.session import SessionSummary, Unit
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.store import StoreReader
 from tests.support import golden
 

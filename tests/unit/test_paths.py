@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from platformdirs import PlatformDirs
 
-from leslied.paths import load_key, resolve_path_or_name
+from leslied.paths import get_paths, load_key, resolve_path_or_name
 
 HOME = Path("/home/dev")
 
@@ -47,3 +48,20 @@ def test_a_key_that_was_cut_off_is_replaced(tmp_path: Path):
     path.write_bytes(b"")
 
     assert len(load_key(path)) == 32
+
+
+@pytest.mark.parametrize("base", ["", "relative", "/srv/base"])
+def test_the_folders_are_those_of_platformdirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str
+):
+    environ = {"HOME": str(tmp_path)}
+    environ |= {f"XDG_{name}_HOME": base for name in ("CONFIG", "DATA", "STATE")}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    paths = get_paths(environ)
+
+    dirs = PlatformDirs("leslied", appauthor=False)
+    assert paths.config_file == dirs.user_config_path / "config.toml"
+    assert paths.data_dir == dirs.user_data_path
+    assert paths.state_dir == dirs.user_state_path

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import BaseAdapter
 from leslied.agents._parsing import parse_object
-from leslied.agents.claude_code.decode import decode_line, decode_meta
 from leslied.errors import DecodeError
 from leslied.model.session import LiveProcess, ProcessRegistry
 from leslied.model.source import Pattern, Root, Shape
@@ -68,9 +67,11 @@ class ClaudeCode(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a subagent's metadata file."""
+        from leslied.agents.claude_code import decode  # noqa: PLC0415 - for new entries
+
         if entry.source.shape is Shape.DOCUMENT:
-            return decode_meta(entry, state)
-        return decode_line(entry, state)
+            return decode.decode_meta(entry, state)
+        return decode.decode_line(entry, state)
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]

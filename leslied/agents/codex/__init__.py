@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import BaseAdapter
 from leslied.agents._parsing import printable_name
-from leslied.agents.codex.decode import decode_document, decode_line
 from leslied.model.session import LiveProcess, ProcessRegistry
 from leslied.model.source import Pattern, Root, Shape, WatchDepth
 
@@ -68,9 +67,11 @@ class Codex(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a whole rollout of the old format."""
+        from leslied.agents.codex import decode  # noqa: PLC0415 - for new entries
+
         if entry.source.shape is Shape.DOCUMENT:
-            return decode_document(entry, state)
-        return decode_line(entry, state)
+            return decode.decode_document(entry, state)
+        return decode.decode_line(entry, state)
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import BaseAdapter
 from leslied.agents._parsing import printable_name
-from leslied.agents.copilot_cli.decode import decode_line
-from leslied.agents.copilot_cli.workspace import decode_workspace
 from leslied.model.session import LiveProcess, ProcessRegistry
 from leslied.model.source import Pattern, Root, Shape
 
@@ -60,9 +58,14 @@ class CopilotCli(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or the title in a session's `workspace.yaml`."""
+        from leslied.agents.copilot_cli import (  # noqa: PLC0415 - for new entries
+            decode,
+            workspace,
+        )
+
         if entry.source.shape is Shape.DOCUMENT:
-            return decode_workspace(entry, state)
-        return decode_line(entry, state)
+            return workspace.decode_workspace(entry, state)
+        return decode.decode_line(entry, state)
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import BaseAdapter
-from leslied.agents.gemini_cli.decode import decode_document, decode_line
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
@@ -61,9 +60,11 @@ class GeminiCli(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a session document of older versions."""
+        from leslied.agents.gemini_cli import decode  # noqa: PLC0415 - for new entries
+
         if entry.source.shape is Shape.DOCUMENT:
-            return decode_document(entry, state)
-        return decode_line(entry, state)
+            return decode.decode_document(entry, state)
+        return decode.decode_line(entry, state)
 
     def resume_command(self, session_id: str) -> str:
         """Return the command, which works only in the session's own directory."""

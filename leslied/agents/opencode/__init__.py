@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import BaseAdapter
-from leslied.agents.opencode.decode import decode_entry
 from leslied.agents.opencode.feeds import FEEDS
 from leslied.model.source import Pattern, Root, Shape, WatchDepth
 
@@ -59,7 +58,9 @@ class OpenCode(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode an entry: a message with its parts, or a session."""
-        return decode_entry(entry, state)
+        from leslied.agents.opencode import decode  # noqa: PLC0415 - for new entries
+
+        return decode.decode_entry(entry, state)
 
     def resume_command(self, session_id: str) -> str:
         """Return the command, which works in the session's own directory."""

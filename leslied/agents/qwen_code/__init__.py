@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leslied.agents._contract import BaseAdapter
-from leslied.agents.qwen_code.decode import decode_line, decode_meta
-from leslied.agents.qwen_code.legacy import decode_legacy_document
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
@@ -61,11 +59,16 @@ class QwenCode(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode a line, a subagent's metadata file, or an old document."""
+        from leslied.agents.qwen_code import (  # noqa: PLC0415 - for new entries
+            decode,
+            legacy,
+        )
+
         if entry.source.shape is not Shape.DOCUMENT:
-            return decode_line(entry, state)
+            return decode.decode_line(entry, state)
         if entry.source.path.name.endswith(".meta.json"):
-            return decode_meta(entry, state)
-        return decode_legacy_document(entry, state)
+            return decode.decode_meta(entry, state)
+        return legacy.decode_legacy_document(entry, state)
 
     def find_main_log(self, source: SourceRef) -> Path | None:
         """Return `<session>.jsonl` for a file in `subagents/<session>`, or None."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import structs
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
@@ -105,7 +105,7 @@ def command(
         return
     needs_answer = plan.needs_consent and not yes
     if needs_answer and not _confirm(plan, short_path, as_json=as_json):
-        result = replace(result, status="skipped")
+        result = structs.replace(result, status="skipped")
     elif plan.data != snapshot.data:
         replace_file(snapshot, plan.data)
     message = sanitize(_format_result(result, plan, short_path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 import click
@@ -46,8 +45,6 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.
     """
-    # Ingest creates many objects but no cycles; the default thresholds cost 5 % time.
-    gc.set_threshold(100_000, 20, 20)
     app = get_app(ctx)
     with ProgressBar(app.clock) as bar:
         report = jobs.sync(app, bar, stop_all=stop_all)

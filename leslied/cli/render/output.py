@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -163,6 +162,8 @@ def print_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     Cells that a spreadsheet would take for a formula are prefixed with an apostrophe.
     """
+    import csv  # noqa: PLC0415 - rarely needed
+
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     quoting_writer = csv.writer(

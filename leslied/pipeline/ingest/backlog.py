@@ -7,7 +7,7 @@ much of other sources is still to be read.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from leslied.model.source import Shape
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     SourcePosition = tuple[SourceRef, Cursor]
 
+T = TypeVar("T")
 _MAX_GROUP_SOURCES = 100
 """Sources with little to read that are read together."""
 
@@ -75,3 +76,21 @@ def count_new_bytes(source: SourceRef, cursor: Cursor) -> int:
         case Shape.DOCUMENT | Shape.COMPRESSED_LOG:
             return source.stamp.size
     return 0
+
+
+def take_newest(
+    items: list[T], get_time: Callable[[T], float], max_items: int | None
+) -> tuple[list[T], list[T]]:
+    """Return the items that a run reads, and the rest, each in the same order.
+
+    The items that changed last come first, however many others there are.
+    """
+    if max_items is None or len(items) <= max_items:
+        return items, []
+    order = sorted(range(len(items)), key=lambda n: get_time(items[n]))
+    chosen = set(order[-max_items:])
+    numbers = range(len(items))
+    return (
+        [items[number] for number in numbers if number in chosen],
+        [items[number] for number in numbers if number not in chosen],
+    )

@@ -102,7 +102,7 @@ class IngestReport(Report):
             yield LogEvent("source.wait", {"name": str(path), "reason": reason})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Batch:
     """Decoded chunks that are committed together, across sources."""
 

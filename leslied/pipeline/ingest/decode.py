@@ -11,6 +11,7 @@ from leslied import tail
 from leslied.errors import DecodeError
 from leslied.model.decoded_chunk import DecodedEntry
 from leslied.model.source import Noise, RawEntry, Rejection
+from leslied.tail.salvage import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,7 +58,7 @@ class Decoder:
         if not entry.is_complete:
             self._reject(entry.offset, entry.data, f"incomplete last line: {reason}")
             return
-        salvaged = tail.salvage(entry.data)
+        salvaged = salvage(entry.data)
         undecodable = []
         for position, data in salvaged.pieces:
             offset = entry.offset + position

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from leslied.folder_globs import make_folder_matcher
 
@@ -10,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leslied.config import Settings
+
+FIRST_CWD = "first_cwd"
+"""State key, set only while folders are excluded: where the session began. A session
+of an excluded project stays excluded when the agent changes to another folder."""
 
 
 def make_exclude_predicate(
@@ -23,3 +29,9 @@ def make_exclude_predicate(
         return lambda _: True
     globs = settings.projects.exclude
     return make_folder_matcher(globs) if globs else None
+
+
+def parse_state(text: str) -> dict[str, Any]:
+    """Parse the decoder state saved with a cursor; return {} if there is none."""
+    state = msgspec.json.decode(text) if text else {}
+    return state if isinstance(state, dict) else {}

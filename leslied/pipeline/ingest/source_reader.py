@@ -16,6 +16,7 @@ from leslied.model.source import WAITING, Cursor, Shape
 from leslied.pipeline.failures import describe_error
 from leslied.pipeline.ingest.batch import Batch
 from leslied.pipeline.ingest.decode import Decoder, mask_text
+from leslied.pipeline.ingest.exclude import FIRST_CWD, parse_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 _PERSISTENT_STATE_KEYS = ("cwd", "beside")
 """State keys that survive a new generation of a source."""
-FIRST_CWD = "first_cwd"
-"""State key, set only while folders are excluded: where the session began. A session
-of an excluded project stays excluded when the agent changes to another folder."""
 _MAX_HELD_BYTES = 1024 * 1024
 """Longest entry whose bytes stay in memory until it is committed."""
 _HELD_AT = "held_at"
@@ -292,9 +290,3 @@ class SourceReader:
 def _get_folder(state: dict[str, Any]) -> str:
     """Return the folder where the session began, or "" if the state has none."""
     return str(state.get(FIRST_CWD) or state.get("cwd") or "")
-
-
-def parse_state(text: str) -> dict[str, Any]:
-    """Parse the decoder state saved with a cursor; return {} if there is none."""
-    state = msgspec.json.decode(text) if text else {}
-    return state if isinstance(state, dict) else {}

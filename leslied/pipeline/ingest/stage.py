@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from leslied import tail
 from leslied.errors import LesliedError
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures, describe_error
-from leslied.pipeline.ingest.backlog import Backlog, count_new_bytes
+from leslied.pipeline.ingest.backlog import Backlog, count_new_bytes, take_newest
 from leslied.pipeline.ingest.batch import (
     BATCH_WEIGHT,
     DAEMON_BATCH_WEIGHT,
@@ -22,8 +22,6 @@ from leslied.pipeline.ingest.batch import (
     Slice,
 )
 from leslied.pipeline.ingest.exclude import make_exclude_predicate
-from leslied.pipeline.ingest.prefetch import can_prefetch, prefetch_batches
-from leslied.pipeline.ingest.source_reader import SourceReader
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Stage
 
@@ -36,14 +34,13 @@ if TYPE_CHECKING:
     from leslied.model.source import Root, SourceRef
     from leslied.pipeline.ingest.backlog import SourcePosition
     from leslied.pipeline.ingest.decode import Mask
+    from leslied.pipeline.ingest.source_reader import SourceReader
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Ingest(Stage):
     """The ingest stage of one agent."""
 
@@ -103,6 +100,11 @@ class Ingest(Stage):
         """Return the agent's roots."""
         return self.roots
 
+    @property
+    def _max_sources(self) -> int | None:
+        """Return how many sources a run reads; None for all."""
+        return self.slice.max_sources if self.slice else None
+
     def run(self, budget: Budget) -> IngestReport:
         """Ingest new entries from all sources, or only from files that changed."""
         if budget.changed_paths is None:
@@ -126,10 +128,10 @@ class Ingest(Stage):
         discovery = tail.discover(agent, self.roots, stamps)
         with self.store.bulk_load(
             is_enabled=is_first and bool(discovery.sources),
-            is_large=can_prefetch(discovery.sources),
+            is_large=_is_large(discovery.sources),
         ):
-            newest, others = self._take_newest(
-                discovery.sources, lambda source: source.stamp.mtime_ns
+            newest, others = take_newest(
+                discovery.sources, lambda s: s.stamp.mtime_ns, self._max_sources
             )
             sources = sorted(newest, key=_is_side_file)
             other_paths = [source.path for source in others]
@@ -150,7 +152,7 @@ class Ingest(Stage):
 
         Then read more of the sources in the backlog, until the budget yields.
         """
-        paths, others = self._take_newest(list(paths), _get_mtime)
+        paths, others = take_newest(list(paths), _get_mtime, self._max_sources)
         sources = [source for path in paths if (source := self._find_source(path))]
         sources.sort(key=_is_side_file)
         return self._ingest(sources, others, budget)
@@ -172,10 +174,10 @@ class Ingest(Stage):
         backlog = self._backlog
         sources = [source for source in sources if source.path not in backlog.paths]
         live = self._take_live(sources, is_first=is_first)
-        max_sources = self.slice.max_sources if self.slice else None
-        waiting = list(islice(backlog.paths, max_sources))
+        waiting = list(islice(backlog.paths, self._max_sources))
         total = sum(source.stamp.size for source in sources) if is_first else 0
-        report = self.commit(self._read(live, sources if is_first else ()), total)
+        batches = self._read(live, sources if is_first else ()) if sources else ()
+        report = self.commit(batches, total)
         backlog.add(report.unfinished)
         groups = backlog.iter_groups(waiting, self._load_position, self._is_live)
         for group in groups:
@@ -231,23 +233,6 @@ class Ingest(Stage):
         if source is None or self.failures.is_paused("source", str(path)):
             return None
         return source, self._load_cursor(source)
-
-    def _take_newest(
-        self, items: list[T], get_time: Callable[[T], float]
-    ) -> tuple[list[T], list[T]]:
-        """Return the items that this run reads, and the rest, each in the same order.
-
-        The items that changed last come first, however many others there are.
-        """
-        if self.slice is None or len(items) <= self.slice.max_sources:
-            return items, []
-        order = sorted(range(len(items)), key=lambda n: get_time(items[n]))
-        chosen = set(order[-self.slice.max_sources :])
-        numbers = range(len(items))
-        return (
-            [items[number] for number in numbers if number in chosen],
-            [items[number] for number in numbers if number not in chosen],
-        )
 
     def commit(self, batches: Iterable[Batch], total: int = 0) -> IngestReport:
         """Commit each batch in one transaction; `total` bytes are for progress only."""
@@ -317,6 +302,8 @@ class Ingest(Stage):
 
         `load_saved_state` returns the decoder state saved for a log's path.
         """
+        from leslied.pipeline.ingest.source_reader import SourceReader  # noqa: PLC0415
+
         return SourceReader(
             adapter=self.adapter,
             limits=self.limits,
@@ -341,8 +328,10 @@ class Ingest(Stage):
         """
         if not first_sources:
             return self.make_source_reader(self._load_saved_state).read(positions)
+        from leslied.pipeline.ingest.prefetch import prefetch_batches  # noqa: PLC0415
+
         batches = self.make_source_reader().read(positions)
-        return prefetch_batches(batches) if can_prefetch(first_sources) else batches
+        return prefetch_batches(batches) if _is_large(first_sources) else batches
 
     def _find_source(self, path: Path) -> SourceRef | None:
         return tail.find_source(self.adapter.name, self.roots, path)
@@ -391,6 +380,15 @@ def _get_mtime(path: Path) -> float:
         return os.stat(path).st_mtime  # noqa: PTH116 - called for every file
     except (OSError, ValueError):
         return 0
+
+
+def _is_large(sources: Sequence[SourceRef]) -> bool:
+    """Return whether further processes help to read these sources."""
+    if not sources:
+        return False
+    from leslied.pipeline.ingest.prefetch import can_prefetch  # noqa: PLC0415
+
+    return can_prefetch(sources)
 
 
 def _is_side_file(source: SourceRef) -> bool:

@@ -93,7 +93,7 @@ class ArchiveReplay:
         status = self._scratch_file.stat()
         stamp = FileStamp(status.st_dev, status.st_ino, status.st_size, 0, 0)
         path, root = self._scratch_file, self._scratch_file.parent
-        ref = replace(source, path=path, root=root, stamp=stamp)
+        ref = structs.replace(source, path=path, root=root, stamp=stamp)
         limits = self._ingest.limits
         return tail.read(ref, Cursor(generation=generation), limits, is_final=is_final)
 

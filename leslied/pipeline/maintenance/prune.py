@@ -19,8 +19,9 @@ from leslied.errors import UserError
 from leslied.failpoints import failpoint
 from leslied.layout import INDEX_FILE, INDEX_PAGE
 from leslied.queries.operations.disk import find_store_copies
-from leslied.sessions import RecordStream, assemble, compute_status
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.sessions.retention import has_failed
+from leslied.sessions.status import compute_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

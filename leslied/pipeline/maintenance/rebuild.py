@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from leslied import archive, tail
 from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
-from leslied.errors import NewerStore, SchemaMismatch, StoreUnusable, UserError
+from leslied.errors import NewerStore, StoreUnusable, UserError
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.ingest.stage import Ingest
 from leslied.pipeline.maintenance.archive_replay import ArchiveReplay, restore_source
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
+    from leslied.errors import SchemaMismatch
     from leslied.model.record import SessionKey
     from leslied.model.source import Cursor, Root, SourceRef
     from leslied.pipeline.ingest.decode import Mask
@@ -116,6 +117,23 @@ class Rebuild:
                 raise
         self._replace_store()
         return report
+
+    def replace_unusable(
+        self, mismatch: SchemaMismatch, warn: Callable[[str], None]
+    ) -> None:
+        """Replace a store that cannot be migrated; keep it under the name of its form.
+
+        `warn` is called with a sentence before the work, and with warnings after it.
+        """
+        suffix = f".form{mismatch.version}"
+        warn(
+            f"{mismatch.message} leslied rebuilds it from the archive and the logs. The"
+            " old store, with entries that are in neither, is kept as "
+            f"{self.path.name}{suffix}."
+        )
+        for warning in replace(self, backup_suffix=suffix).run().warnings:
+            if warning != mismatch.message:
+                warn(warning)
 
     def _open_old(self, report: RebuildReport) -> RebuildReader | None:
         """Migrate and open the old store; warn and return None if it is unusable.
@@ -312,31 +330,6 @@ class Rebuild:
             self._new_path.replace(self.path)
         finally:
             os.close(lock)
-
-
-def open_store(
-    path: Path,
-    clock: Clock,
-    make_rebuild: Callable[[], Rebuild],
-    warn: Callable[[str], None],
-) -> Store:
-    """Open the store for writing; first rebuild one that cannot be migrated.
-
-    `warn` is called with a sentence before the rebuild, and with its warnings after it.
-    """
-    try:
-        return Store(path, clock)
-    except SchemaMismatch as error:
-        mismatch = error
-    suffix = f".form{mismatch.version}"
-    warn(
-        f"{mismatch.message} leslied rebuilds it from the archive and the logs. The "
-        f"old store, with entries that are in neither, is kept as {path.name}{suffix}."
-    )
-    for warning in replace(make_rebuild(), backup_suffix=suffix).run().warnings:
-        if warning != mismatch.message:
-            warn(warning)
-    return Store(path, clock)
 
 
 def _compare_stores(

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied import archive, tail
-from leslied.archive import ArchiveError, ArchiveVersionError, ArchiveWriter
 from leslied.errors import SourceError, StoreUnusable
 from leslied.failpoints import failpoint
 from leslied.fs import sync_folder
 from leslied.model.source import Shape
 from leslied.pipeline.failures import Failures, describe_error
-from leslied.pipeline.ingest.exclude import make_exclude_predicate
-from leslied.pipeline.ingest.source_reader import FIRST_CWD, parse_state
+from leslied.pipeline.ingest.exclude import (
+    FIRST_CWD,
+    make_exclude_predicate,
+    parse_state,
+)
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Stage, Timing
 from leslied.pipeline.stages.archive_frames import (
@@ -28,7 +30,6 @@ from leslied.pipeline.stages.archive_frames import (
 )
 from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store.ledgers.archive import ArchiveCursor
-from leslied.store.ledgers.metadata import ManifestRuns
 from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
 compressed log would not become smaller in the archive."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Archiver(Stage):
     """The archive stage, for idle and stopped sessions."""
 
@@ -153,7 +154,7 @@ class Archiver(Stage):
             changed = [
                 source
                 for source, file, size in ledger.iter_files()
-                if not _has_size(self.archive_dir / file, size)
+                if not _has_size(f"{self.archive_dir}/{file}", size)
             ]
             for source in changed:
                 ledger.invalidate(source)
@@ -171,9 +172,9 @@ class Archiver(Stage):
             return None
         try:
             cursor = self._archive_source(due, report)
-        except (ArchiveVersionError, StoreUnusable):
+        except (archive.ArchiveVersionError, StoreUnusable):
             raise
-        except (ArchiveError, SourceError) as error:
+        except (archive.ArchiveError, SourceError) as error:
             report.errors[name] = error.message
             return None
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
@@ -208,7 +209,7 @@ class Archiver(Stage):
             newest = ledger.get_newest_placement()
             spills = ledger.list_spills(due.source, old.newest if old else 0)
             file = self._choose_file_name(due, ledger.is_taken)
-        with ArchiveWriter(self.archive_dir / file) as writer:
+        with archive.ArchiveWriter(self.archive_dir / file) as writer:
             old_size = writer.size
             copier = SourceCopier(due, ref, writer, report, self.limits, self.mask)
             generation = copier.run()
@@ -253,6 +254,8 @@ class Archiver(Stage):
 
     def save_manifest(self, *, has_changes: bool) -> None:
         """Write the manifest unless it is up to date and `has_changes` is false."""
+        from leslied.store.ledgers.metadata import ManifestRuns  # noqa: PLC0415
+
         with self.store.metadata() as ledger:
             fingerprint = ledger.compute_fingerprint()
             saved = ledger.load_manifest_fingerprint()
@@ -286,8 +289,8 @@ def _make_exclude_predicate(
     return is_excluded
 
 
-def _has_size(path: Path, size: int) -> bool:
+def _has_size(path: str, size: int) -> bool:
     try:
-        return path.stat().st_size == size
+        return os.stat(path).st_size == size  # noqa: PTH116 - called for every file
     except OSError:
         return False

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from leslied import tail
-from leslied.archive import ArchiveError, FrameKind, FrameSpec
+from leslied import archive, tail
 from leslied.model.source import Shape
-from leslied.pipeline.ingest.decode import mask_text
 from leslied.pipeline.stage import Report
 from leslied.tail.files import iter_range, open_regular
 
@@ -74,12 +72,12 @@ class SourceCopier:
 
     def _add_document(self, fd: int) -> int:
         cursor = self.due.cursor
-        last = self.writer.find_last_frame(FrameKind.DOCUMENT)
+        last = self.writer.find_last_frame(archive.FrameKind.DOCUMENT)
         if last and (last.length, last.running_crc) == (cursor.offset, cursor.crc):
             return last.generation
         generation = max(cursor.generation, last.generation + 1 if last else 1)
         spec = self._make_spec(
-            FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
+            archive.FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
         )
         self.writer.append(spec, self._read(fd, 0, cursor.offset), self.mask)
         return generation
@@ -94,12 +92,12 @@ class SourceCopier:
                 return generation
             try:
                 return self._add_range(fd, generation, start, crc)
-            except ArchiveError as error:
+            except archive.ArchiveError as error:
                 # With an archive cursor, the log was rewritten after it was read, and
                 # waits for the next read. Without one, the frame is of an older log.
                 if self.due.archive_cursor and self.due.archive_cursor.offset >= 0:
                     raise error from None
-        newest = self.writer.find_last_frame(*FrameKind)
+        newest = self.writer.find_last_frame(*archive.FrameKind)
         generation = max(cursor.generation, newest.generation + 1 if newest else 1)
         return self._add_range(fd, generation, 0, 0)
 
@@ -107,19 +105,21 @@ class SourceCopier:
         """Return the frame to continue, or None for a generation without frames."""
         archive_cursor = self.due.archive_cursor
         if archive_cursor is None:
-            newest = self.writer.find_last_frame(*FrameKind)
+            newest = self.writer.find_last_frame(*archive.FrameKind)
             generation = newest.generation if newest else 0
         elif archive_cursor.generation == self.due.cursor.generation:
             generation = archive_cursor.number
         else:
             return None
-        return self.writer.find_last_frame(FrameKind.LOG, generation=generation)
+        return self.writer.find_last_frame(archive.FrameKind.LOG, generation=generation)
 
     def _add_range(self, fd: int, generation: int, start: int, crc: int) -> int:
         end = self.due.cursor.offset
         if end > start:
             size, end_crc = end - start, self.due.cursor.crc
-            spec = self._make_spec(FrameKind.LOG, generation, start, size, crc, end_crc)
+            spec = self._make_spec(
+                archive.FrameKind.LOG, generation, start, size, crc, end_crc
+            )
             self.writer.append(spec, self._read(fd, start, end), self.mask)
         return generation
 
@@ -128,23 +128,27 @@ class SourceCopier:
         start, end = self.due.cursor.offset, self.due.cursor.finished_size
         length = end - start
         if length > 0:
-            spec = self._make_spec(FrameKind.TAIL, generation, start, length, 0, None)
+            spec = self._make_spec(
+                archive.FrameKind.TAIL, generation, start, length, 0, None
+            )
             self.writer.append(spec, self._read(fd, start, end), self.mask)
 
     def _make_spec(
         self,
-        kind: FrameKind,
+        kind: archive.FrameKind,
         generation: int,
         offset: int,
         length: int,
         crc_before: int,
         crc_after: int | None,
-    ) -> FrameSpec:
+    ) -> archive.FrameSpec:
         metadata = _describe_source(self.ref, self.due.cursor, self.due.first_placement)
         if self.ref.side_file:
+            from leslied.pipeline.ingest.decode import mask_text  # noqa: PLC0415
+
             text = tail.read_side_file(self.ref, self.limits)
             metadata["beside"] = mask_text(text, self.mask)
-        return FrameSpec(
+        return archive.FrameSpec(
             kind=kind,
             generation=generation,
             offset=offset,
@@ -187,8 +191,8 @@ def add_spills(
     for metadata, text in spills:
         name = msgspec.json.decode(metadata).get("spill")
         data = text.encode(errors="surrogatepass")
-        spec = FrameSpec(
-            kind=FrameKind.SPILL,
+        spec = archive.FrameSpec(
+            kind=archive.FrameKind.SPILL,
             generation=generation,
             length=len(data),
             metadata={"spill": name},

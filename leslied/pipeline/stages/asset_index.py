@@ -22,17 +22,14 @@ from leslied.model.codec import encode_time
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
-from leslied.pipeline.stages.thread_assets import ThreadAssets, compute_thread_stamp
 from leslied.redact.session import redact_summary
-from leslied.sessions import compute_status
-from leslied.sinks._thread_index import (
-    MAX_THREADS,
-    IndexPageOptions,
-    render_index,
-    render_page,
-)
+from leslied.sessions.status import compute_status
 from leslied.store.ledgers.assets import IndexedThread
-from leslied.threads.assets import has_thread_folder, read_text
+from leslied.threads.assets import (
+    compute_thread_stamp,
+    has_thread_folder,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +40,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Status
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
+    from leslied.pipeline.stages.thread_assets import ThreadAssets
     from leslied.store import Store, StoreReader
     from leslied.store.ledgers.assets import WatchedThread
 
@@ -66,7 +64,7 @@ class AssetIndexReport(Report):
         return {"threads": self.threads, "files": self.files_written}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class AssetIndex(Stage):
     """The asset index stage, for threads that settled or whose assets changed."""
 
@@ -241,6 +239,8 @@ class AssetIndex(Stage):
         self._save(thread)
 
     def _make_thread_assets(self, session: SessionSummary) -> ThreadAssets:
+        from leslied.pipeline.stages.thread_assets import ThreadAssets  # noqa: PLC0415
+
         return ThreadAssets(
             store=self.store,
             reader=self.reader,
@@ -286,6 +286,13 @@ class AssetIndex(Stage):
         return self.failures.attempt("asset index", folder, work, report.errors)
 
     def _write_index(self, folder: str, report: AssetIndexReport) -> None:
+        from leslied.sinks._thread_index import (  # noqa: PLC0415
+            MAX_THREADS,
+            IndexPageOptions,
+            render_index,
+            render_page,
+        )
+
         folder_bytes = os.fsencode(folder)
         with self.store.assets() as ledger:
             summaries = ledger.list_summaries(folder_bytes, MAX_THREADS)

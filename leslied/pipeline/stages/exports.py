@@ -15,12 +15,8 @@ from leslied.errors import SinkError
 from leslied.layout import exports_folder
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
-from leslied.queries.resolve import ResolvedId
-from leslied.queries.sessions import load_session_summary
-from leslied.queries.units import load_session
 from leslied.redact.session import redact_session
-from leslied.sessions import compute_status
-from leslied.sessions.status import compute_stop_cutoff_us
+from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +43,7 @@ class ExportsReport(Report):
         return {"sessions": self.sessions, "files": self.files_written}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Exports(Stage):
     """The exports stage."""
 
@@ -124,6 +120,10 @@ class Exports(Stage):
 
     def _load_session(self, main: SessionSummary) -> Session:
         """Return the session with its units, subagents and costs, as in `show`."""
+        from leslied.queries.resolve import ResolvedId  # noqa: PLC0415
+        from leslied.queries.sessions import load_session_summary  # noqa: PLC0415
+        from leslied.queries.units import load_session  # noqa: PLC0415
+
         agent, session_id, _ = main.key
         summary = load_session_summary(self.reader, agent, session_id, with_costs=True)
         with self.store.exports() as ledger:

@@ -83,7 +83,7 @@ class HookEventsReport(Report):
             yield LogEvent("hooks.unknown_folder", {"path": str(folder)})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class HookEvents(Stage):
     """The hook events stage. Without hooks there is no spool and nothing to do."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leslied.store import OldFolder, Store, StoreReader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class MovedThreads(Stage):
     """The moved threads stage."""
 

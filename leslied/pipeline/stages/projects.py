@@ -57,7 +57,7 @@ class ProjectsReport(Report):
             yield LogEvent("project.link", {"old": old, "new": new}, is_warning=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Memory:
     """What the stage remembers between runs."""
 
@@ -69,7 +69,7 @@ class _Memory:
     """Repositories whose first commit is to be found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class ProjectStage(Stage):
     """The projects stage."""
 

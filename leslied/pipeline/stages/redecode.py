@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from leslied import archive, sinks, tail
-from leslied.archive import ArchiveError, FrameKind
 from leslied.errors import SourceError
 from leslied.failpoints import failpoint
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures
-from leslied.pipeline.ingest.source_reader import FIRST_CWD, parse_state
-from leslied.pipeline.maintenance.archive_replay import ArchiveReplay, restore_source
+from leslied.pipeline.ingest.exclude import FIRST_CWD, parse_state
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
-from leslied.store.write.session_refold import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +73,7 @@ class RedecodeReport(Report):
         return self.sessions_changed > 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RedecodeStage(Stage):
     """The redecode stage. Each source is replaced in one transaction."""
 
@@ -154,7 +151,7 @@ class RedecodeStage(Stage):
         self.failures.attempt("redecode", os.fsdecode(due.path), work, report.errors)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Job:
     """Decoding of one source."""
 
@@ -209,6 +206,8 @@ class _Job:
 
         Raise SourceError if the log does not contain the bytes that were read before.
         """
+        from leslied.store.write.session_refold import Coverage  # noqa: PLC0415
+
         cursor = self.due.cursor
         has_stable_entries = source.shape not in _MUTABLE_SHAPES
         coverage = Coverage(
@@ -263,7 +262,7 @@ class _Job:
                 self.stage.archive_dir / archived.file
             ) as reader:
                 self._decode_frames(reader, archived, scratch_file)
-        except ArchiveError:
+        except archive.ArchiveError:
             self._mark_impossible()
         finally:
             scratch_file.unlink(missing_ok=True)
@@ -272,9 +271,15 @@ class _Job:
         self, reader: archive.ArchiveReader, archived: ArchiveCursor, scratch_file: Path
     ) -> None:
         """Decode all generations; raise ArchiveError if any byte is damaged."""
-        frames = [f for f in reader.frames if f.kind != FrameKind.SPILL]
+        from leslied.pipeline.maintenance.archive_replay import (  # noqa: PLC0415
+            ArchiveReplay,
+            restore_source,
+        )
+        from leslied.store.write.session_refold import Coverage  # noqa: PLC0415
+
+        frames = [f for f in reader.frames if f.kind != archive.FrameKind.SPILL]
         if not frames or reader.damaged_offsets:
-            raise ArchiveError(f"{reader.path}: bytes are missing")
+            raise archive.ArchiveError(f"{reader.path}: bytes are missing")
         ingest = replace(self.ingest, is_excluded=None)
         replay = ArchiveReplay(ingest, scratch_file)
         is_newest = archived.generation == self.due.cursor.generation
@@ -286,7 +291,7 @@ class _Job:
             for chunk in replay.read(restore_source(frames[-1]), reader):
                 self._add(target, _renumber(chunk, archived))
             if replay.errors:
-                raise ArchiveError(replay.errors[0])
+                raise archive.ArchiveError(replay.errors[0])
             target.finish(coverage)
             failpoint("redecode.before")
         self._complete(target)

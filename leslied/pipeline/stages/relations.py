@@ -29,7 +29,7 @@ from leslied.model.times import EPOCH
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage, Timing
 from leslied.redact.session import redact_summary
-from leslied.sessions import compute_status
+from leslied.sessions.status import compute_status
 from leslied.threads.operations import rename_thread, upsert_threads
 from leslied.threads.relations import find_claimed_sessions, read_relations
 from leslied.threads.relations_file import (
@@ -91,7 +91,7 @@ class _ThreadUpdate(NamedTuple):
     is_stopped: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RelationsSync(Stage):
     """The relations stage."""
 

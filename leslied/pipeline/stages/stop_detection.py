@@ -43,7 +43,7 @@ class StopReport(Report):
         return self.stopped > 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class StopDetection(Stage):
     """The stop detection stage, for agents that register their processes.
 

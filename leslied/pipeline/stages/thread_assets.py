@@ -23,11 +23,10 @@ from leslied.sessions.file_changes import PLAN_AND_TODO_KINDS, find_file_changes
 from leslied.sessions.tools import list_tool_names
 from leslied.sinks._thread_index import render_json
 from leslied.threads.assets import (
-    compute_assets_digest,
+    compute_thread_stamp,
     describe_file,
     find_assets,
     find_title,
-    read_stamp,
     read_text,
     truncate_title,
 )
@@ -343,17 +342,6 @@ def find_assets_in_roots(
         for asset in find_assets(root, thread_id):
             assets.setdefault(asset.path, (root, asset))
     return list(assets.values())
-
-
-def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
-    """Return a stamp that changes when an asset or the thread's index file changes."""
-    index = read_stamp(roots[0], assets_file(thread_id))
-    assets = [
-        asset
-        for root in roots
-        for asset in find_assets(root, thread_id, include_transcripts=False)
-    ]
-    return compute_assets_digest(assets) + repr(index).encode()
 
 
 def _to_valid_utf8(text: str) -> str:

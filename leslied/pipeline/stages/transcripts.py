@@ -25,13 +25,12 @@ from leslied.pipeline.stages.transcript_writer import (
     SettleReport,
     TranscriptWriter,
 )
-from leslied.sessions import RecordStream, assemble, compute_status
 from leslied.sessions.status import (
     SETTLE_AFTER,
     compute_settle_delay,
+    compute_status,
     find_settle_time,
 )
-from leslied.sessions.subagents import find_parents, get_main_unit
 from leslied.sinks import leslie
 from leslied.threads.relations import find_claiming_thread, read_relations
 
@@ -58,7 +57,7 @@ class _DueUnits:
     subagents_by_unit: dict[int, list[SessionSummary]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class TranscriptStage(Stage):
     """The transcripts stage."""
 
@@ -69,7 +68,7 @@ class TranscriptStage(Stage):
     clock: Clock
     zone: tzinfo | None = None
     """Time zone of file names and headers; None means the machine's own."""
-    limits: leslie.TranscriptLimits = field(default_factory=leslie.TranscriptLimits)
+    include_thinking: bool = False
     backfill: Backfill = "central"
     is_final: bool = False
     """Whether every session counts as stopped."""
@@ -108,7 +107,7 @@ class TranscriptStage(Stage):
             redactor=context.redactor,
             clock=context.clock,
             zone=context.zone,
-            limits=leslie.TranscriptLimits(include_thinking=output.thinking),
+            include_thinking=output.thinking,
             backfill=output.backfill,
             is_final=context.is_final,
             failures=context.failures,
@@ -263,7 +262,7 @@ class TranscriptStage(Stage):
             session=self._load_session(main, number, children),
             redactor=self.redactor,
             report=report,
-            limits=self.limits,
+            limits=leslie.TranscriptLimits(include_thinking=self.include_thinking),
             zone=self.zone,
         )
 
@@ -340,6 +339,8 @@ class TranscriptStage(Stage):
         self, main: SessionSummary, number: int, children: list[SessionSummary]
     ) -> Session:
         """Return a session with only one unit and its subagents."""
+        from leslied.sessions.assemble import RecordStream, assemble  # noqa: PLC0415
+
         records = self.reader.list_records(main.key, number, with_sequence=False)
         stream = RecordStream(main, tuple(records))
         child_streams = [
@@ -376,6 +377,8 @@ def _find_parent_units(
     main: SessionSummary, children: list[SessionSummary], ledger: TranscriptLedger
 ) -> dict[SessionKey, int]:
     """Return the unit of the main session that each subagent belongs to."""
+    from leslied.sessions.subagents import find_parents, get_main_unit  # noqa: PLC0415
+
     parents = find_parents(main.key, children, ledger.get_spawn_lookup(main))
     return {
         child.key: get_main_unit(child.key, main.key, parents) for child in children

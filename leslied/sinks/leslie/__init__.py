@@ -7,24 +7,29 @@ back without loss, and `make_file_name` names the file.
 
 from __future__ import annotations
 
-from leslied.sinks.leslie.document import (
-    AssistantBlock,
-    CallBlock,
-    CompactedBlock,
-    CutBlock,
-    ErrorBlock,
-    NotificationBlock,
-    ResultBlock,
-    SubagentBlock,
-    TranscriptDocument,
-    UserBlock,
-)
-from leslied.sinks.leslie.drafts import TranscriptLimits, TranscriptOptions
-from leslied.sinks.leslie.names import make_file_name, make_slug
-from leslied.sinks.leslie.shape import shape_document
-from leslied.sinks.leslie.sink import SINK, render
-from leslied.sinks.leslie.text import parse_document, serialize_document
-from leslied.sinks.leslie.truncate import NoRedaction, TextRedactor
+from typing import TYPE_CHECKING
+
+from leslied.lazy_imports import make_getattr
+
+if TYPE_CHECKING:
+    from leslied.sinks.leslie.document import (
+        AssistantBlock,
+        CallBlock,
+        CompactedBlock,
+        CutBlock,
+        ErrorBlock,
+        NotificationBlock,
+        ResultBlock,
+        SubagentBlock,
+        TranscriptDocument,
+        UserBlock,
+    )
+    from leslied.sinks.leslie.drafts import TranscriptLimits, TranscriptOptions
+    from leslied.sinks.leslie.names import make_file_name, make_slug
+    from leslied.sinks.leslie.shape import shape_document
+    from leslied.sinks.leslie.sink import SINK, render
+    from leslied.sinks.leslie.text import parse_document, serialize_document
+    from leslied.sinks.leslie.truncate import NoRedaction, TextRedactor
 
 __all__ = [
     "SINK",
@@ -49,3 +54,30 @@ __all__ = [
     "serialize_document",
     "shape_document",
 ]
+
+__getattr__ = make_getattr(
+    __name__,
+    {
+        "AssistantBlock": "document",
+        "CallBlock": "document",
+        "CompactedBlock": "document",
+        "CutBlock": "document",
+        "ErrorBlock": "document",
+        "NoRedaction": "truncate",
+        "NotificationBlock": "document",
+        "ResultBlock": "document",
+        "SINK": "sink",
+        "SubagentBlock": "document",
+        "TextRedactor": "truncate",
+        "TranscriptDocument": "document",
+        "TranscriptLimits": "drafts",
+        "TranscriptOptions": "drafts",
+        "UserBlock": "document",
+        "make_file_name": "names",
+        "make_slug": "names",
+        "parse_document": "text",
+        "render": "sink",
+        "serialize_document": "text",
+        "shape_document": "shape",
+    },
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 from leslied.store.cursors import CURSOR_COLUMNS, unpack_cursor
 from leslied.store.sql import (
@@ -33,8 +34,7 @@ PENDING_DELETION = -2
 """`size` of an archive file that must be deleted because its session was pruned."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveCursor:
+class ArchiveCursor(Struct, frozen=True):
     """Position up to which a source is archived; the columns have the same names."""
 
     source: int
@@ -53,11 +53,10 @@ class ArchiveCursor:
     """Size of the archive file in bytes, or UNKNOWN_SIZE, or PENDING_DELETION."""
 
 
-_ARCHIVE_COLUMNS = tuple(field.name for field in fields(ArchiveCursor))
+_ARCHIVE_COLUMNS = ArchiveCursor.__struct_fields__
 
 
-@dataclass(frozen=True, slots=True)
-class DueSource:
+class DueSource(Struct, frozen=True):
     """Source with bytes that are not archived yet."""
 
     source: int
@@ -191,7 +190,7 @@ class ArchiveLedger:
         """Save how far a source is archived."""
         self._db.execute(
             make_insert("archived", _ARCHIVE_COLUMNS, "INSERT OR REPLACE"),
-            astuple(archive_cursor),
+            structs.astuple(archive_cursor),
         )
 
     def iter_files(self) -> Iterator[tuple[int, str, int]]:

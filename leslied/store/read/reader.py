@@ -11,17 +11,16 @@ from msgspec.structs import replace
 from leslied.model.record import MAIN, PlacedRecord, SessionKey, Usage
 from leslied.model.source import SourceProblem
 from leslied.sessions.rewinds import count_current
+from leslied.store import read
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
-from leslied.store.read.change_feed import ChangeFeed
 from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, IS_HIDDEN
 from leslied.store.read.record_query import (
     IS_VISIBLE,
     SELECT_RECORDS,
     unpack_placed_record,
 )
-from leslied.store.read.search import Search
 from leslied.store.read.session_queries import (
     count_hidden_sessions,
     find_entries_by_prefix,
@@ -40,7 +39,6 @@ from leslied.store.read.unit_ids import (
     find_unit_zero_by_prefix,
     find_units_by_prefix,
 )
-from leslied.store.read.usage_queries import UsageQueries
 from leslied.store.read.usage_totals import UsageTotals
 from leslied.store.sql import fetch_column, fetch_value, select_in_batches
 from leslied.store.streams import IS_STREAM, find_stream
@@ -52,9 +50,7 @@ if TYPE_CHECKING:
     from leslied.model.failure import Failure
     from leslied.model.query import Query, Selection
     from leslied.model.session import SessionSummary, Unit
-    from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.session_queries import SessionGroup
-    from leslied.store.read.size_queries import SizeQueries
     from leslied.store.read.unit_ids import UnitId
 
 _MAX_GROUP_QUERIES = 500
@@ -142,28 +138,24 @@ class StoreReader:
         return [make_summary(row, usage.get(row.id, Usage())) for row in rows]
 
     @property
-    def usage(self) -> UsageQueries:
+    def usage(self) -> read.UsageQueries:
         """Queries over tokens and tool calls."""
-        return UsageQueries(self._db, self.path)
+        return read.UsageQueries(self._db, self.path)
 
     @property
-    def change_feed(self) -> ChangeFeed:
+    def change_feed(self) -> read.ChangeFeed:
         """Feed of new records and stopped sessions."""
-        return ChangeFeed(self._db, self.path)
+        return read.ChangeFeed(self._db, self.path)
 
     @property
-    def projects(self) -> ProjectQueries:
+    def projects(self) -> read.ProjectQueries:
         """Queries over projects."""
-        from leslied.store.read.project_queries import ProjectQueries  # noqa: PLC0415
-
-        return ProjectQueries(self._db, self.path)
+        return read.ProjectQueries(self._db, self.path)
 
     @property
-    def sizes(self) -> SizeQueries:
+    def sizes(self) -> read.SizeQueries:
         """Queries over sizes in bytes."""
-        from leslied.store.read.size_queries import SizeQueries  # noqa: PLC0415 - rare
-
-        return SizeQueries(self._db, self.path)
+        return read.SizeQueries(self._db, self.path)
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:
@@ -299,13 +291,13 @@ class StoreReader:
     @translate_sqlite_errors
     def search(
         self, query: Query, stop_cutoff_us: int = 0, *, is_substring: bool = False
-    ) -> Search:
+    ) -> read.Search:
         """Return a prepared search; its methods return matches.
 
         Sessions without entries since `stop_cutoff_us` count as stopped.
         With `is_substring`, terms also match inside words.
         """
-        return Search(
+        return read.Search(
             self._db, self.path, query, stop_cutoff_us, is_substring=is_substring
         )
 

@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 
 MAX_RANKED = 10_000
 """If more records match, only this many of the newest are ranked."""
+_MAX_SORTED = 1_000
+"""Up to this number of matches, all of them are sorted to find the newest."""
+_MAPPED_BYTES = 2**31
+"""Part of the store that is mapped into memory to rank matches, which reads thousands
+of records: that takes a third less time than reading the file."""
 _MAX_SCORED_ROWID_SPAN = 50_000
 """Matches whose row ids are further apart than this are not scored."""
 _MAX_PRESELECTED = 5_000
@@ -167,10 +172,12 @@ class Search:
         match_condition = f"AND r.id IN ({_SELECT_MATCHES})" if self._fts_query else ""
         match_values = [self._fts_query] if self._fts_query else []
         values = (*self._placement_values, *self._values, *match_values)
-        # The index over time makes SQLite walk back in time and stop at the limit.
+        # The index over time makes SQLite walk back in time and stop at the limit. It
+        # would walk through all records if few match.
+        index = "NOT INDEXED" if self._has_few_matches() else "INDEXED BY record_time"
         rows = self._db.execute(
             f"SELECT r.id, {self._placement_sql} AS first_placement "
-            "FROM record r INDEXED BY record_time "
+            f"FROM record r {index} "
             f"WHERE {' AND '.join(self._conditions)} {match_condition} "
             "AND first_placement IS NOT NULL "
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
@@ -191,6 +198,7 @@ class Search:
         if self._is_narrowed:
             conditions.append(f"{self._placement_sql} IS NOT NULL")
             values += self._placement_values
+        self._db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         # Rank the newest matches; one more than MAX_RANKED shows that there are others.
         rows = self._db.execute(
             "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
@@ -207,6 +215,14 @@ class Search:
             self._load_match(record_id, placement, -score)
             for record_id, placement, score, _ in rows
         ]
+
+    def _has_few_matches(self) -> bool:
+        """Return whether so few records match the words that they can be sorted."""
+        if not self._fts_query:
+            return False
+        query = f"SELECT count(*) FROM ({_SELECT_MATCHES} LIMIT {_MAX_SORTED + 1})"
+        (count,) = self._db.execute(query, (self._fts_query,)).fetchone()
+        return bool(count <= _MAX_SORTED)
 
     def _score(self, record_ids: list[int]) -> dict[int, float]:
         """Return scores by record id; {} if the ids are too far apart to be fast."""

@@ -89,10 +89,11 @@ def count_hidden_sessions(db: sqlite3.Connection, selection: Selection) -> int:
 
 def list_hidden_sessions(db: sqlite3.Connection) -> list[SessionGroup]:
     """List the sessions that are hidden."""
-    # Grouping all sessions would take ten times as long.
+    # Grouping all sessions would take ten times as long; reading them in the order of
+    # an index, four times.
     rows = db.execute(
-        "SELECT DISTINCT agent, session_id FROM session h WHERE entries > 0 "
-        f"AND {IS_GROUP_HIDDEN}"
+        "SELECT DISTINCT agent, session_id FROM session h NOT INDEXED "
+        f"WHERE entries > 0 AND {IS_GROUP_HIDDEN} ORDER BY agent, session_id"
     )
     return [SessionGroup(*row) for row in rows]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
@@ -33,8 +34,7 @@ _REQUEST_TOKENS = (
 _SUMS = ", ".join(f"CAST(total({name}) AS INTEGER)" for name in _COUNTS)
 
 
-@dataclass(frozen=True, slots=True)
-class UsageFilter:
+class UsageFilter(Struct, frozen=True):
     """Conditions on messages and calls, and the UTC offsets of local time."""
 
     agent: str = ""

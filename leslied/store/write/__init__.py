@@ -1,3 +1,25 @@
-"""The write side of the store: one transaction per commit."""
+"""Everything that changes the store. The writer imports what it needs on first use."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leslied.lazy_imports import make_getattr
+
+if TYPE_CHECKING:
+    from leslied.store.write.forget import Forgetter
+    from leslied.store.write.redecode import Redecode
+    from leslied.store.write.sanitize import sanitize_chunk
+    from leslied.store.write.transaction import Transaction
+
+__all__ = ["Forgetter", "Redecode", "Transaction", "sanitize_chunk"]
+
+__getattr__ = make_getattr(
+    __name__,
+    {
+        "Forgetter": "forget",
+        "Redecode": "redecode",
+        "Transaction": "transaction",
+        "sanitize_chunk": "sanitize",
+    },
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from leslied.errors import StoreUnusable
 from leslied.failpoints import failpoint
 from leslied.model.times import to_us
+from leslied.store import write
 from leslied.store.columns import pack_path
 from leslied.store.connection import (
     begin_bulk_load,
@@ -43,11 +44,7 @@ from leslied.store.read.agents import record_scan
 from leslied.store.sql import fetch_column, fetch_value, list_columns
 from leslied.store.streams import SELECT_UNREGISTERED
 from leslied.store.write.commits import CommitReport, Commits
-from leslied.store.write.forget import Forgetter
-from leslied.store.write.redecode import Redecode
-from leslied.store.write.sanitize import sanitize_chunk
 from leslied.store.write.text_indexer import index_missing_texts, run_indexer
-from leslied.store.write.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -157,12 +154,14 @@ class Store:
         try:
             return self._commit(chunks)
         except UnicodeEncodeError:
-            return self._commit([sanitize_chunk(chunk) for chunk in chunks])
+            return self._commit([write.sanitize_chunk(chunk) for chunk in chunks])
 
     def _commit(self, chunks: Sequence[DecodedChunk]) -> CommitReport:
         now_us = to_us(self._clock.now())
         with self._commits.transaction():
-            transaction = Transaction(self._db, now_us, self.forgotten, self._indexer)
+            transaction = write.Transaction(
+                self._db, now_us, self.forgotten, self._indexer
+            )
             for chunk in chunks:
                 transaction.add(chunk)
             self.forgotten.add(ForgottenItems(entry_ids=transaction.forgotten_ids))
@@ -320,20 +319,20 @@ class Store:
         return self._open(RedecodeLedger)
 
     @contextmanager
-    def redecode(self, source: int, version: int) -> Iterator[Redecode]:
+    def redecode(self, source: int, version: int) -> Iterator[write.Redecode]:
         """Yield what replaces the entries of a source, in one transaction."""
         with self._commits.transaction():
             now_us = to_us(self._clock.now())
-            yield Redecode(self._db, now_us, source, version, self.forgotten)
+            yield write.Redecode(self._db, now_us, source, version, self.forgotten)
 
     @contextmanager
-    def pruner(self) -> Iterator[Forgetter]:
+    def pruner(self) -> Iterator[write.Forgetter]:
         """Yield what deletes sessions and entries, in one transaction."""
         self.flush()
         # Overwrite deleted rows with zeros instead of leaving their bytes in the file.
         self._db.execute("PRAGMA secure_delete = ON")
         with self._commits.transaction():
-            yield Forgetter(self._db, to_us(self._clock.now()))
+            yield write.Forgetter(self._db, to_us(self._clock.now()))
 
     def vacuum(self) -> bool:
         """Rewrite the file without deleted content; needs twice its size for a while.

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import structs
 
 from leslied.cli import leslied
 from leslied.errors import UserError
@@ -58,7 +59,7 @@ def commit_session(
         ),
         log=name,
     )
-    source = replace(chunk.source, agent=key.agent)
+    source = structs.replace(chunk.source, agent=key.agent)
     harness.store.commit([replace(chunk, source=source)])
 
 

@@ -27,4 +27,4 @@ def test_results_in_a_result_are_encoded_too():
 
     exported = ExportResult(format="html", sessions=1, files=files).to_dict()
 
-    assert exported["files"] == ({"path": "/a", "bytes": 3},)
+    assert exported["files"] == [{"path": "/a", "bytes": 3}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from leslied.model.record import Record
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from tests.support.records import (
     make_call,
     make_event,

@@ -9,7 +9,7 @@ import pytest
 
 from leslied.model.record import PlacedRecord
 from leslied.model.session import SessionSummary
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.sessions.retention import (
     PrunePlan,
     RetentionPolicy,

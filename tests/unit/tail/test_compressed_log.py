@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from leslied import tail
 from leslied.errors import SourceError

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from leslied.tail import salvage
+from leslied.tail.salvage import salvage
 
 ONE = b'{"type":"user","uuid":"1"}'
 TWO = b'{"type":"user","uuid":"2","message":{"content":"a \\" { b"}}'

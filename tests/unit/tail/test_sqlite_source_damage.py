@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from leslied import tail
 from leslied.agents import AgentAdapter, load_adapters

@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from leslied.agents import load_adapters
 from leslied.archive import list_files

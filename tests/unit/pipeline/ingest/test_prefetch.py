@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leslied.errors import LesliedError, SourceError
-from leslied.pipeline.ingest import prefetch, stage
+from leslied.pipeline.ingest import prefetch
 from leslied.pipeline.ingest.batch import Batch
 from leslied.store import StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
@@ -25,12 +25,14 @@ def prefetching_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Prefetch at every first sync; return a list that gets one pid per prefetch."""
     pids: list[int] = []
 
+    prefetch_batches = prefetch.prefetch_batches
+
     def record_and_prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
         pids.append(os.getpid())
-        return prefetch.prefetch_batches(batches)
+        return prefetch_batches(batches)
 
-    monkeypatch.setattr(stage, "can_prefetch", lambda _: True)
-    monkeypatch.setattr(stage, "prefetch_batches", record_and_prefetch)
+    monkeypatch.setattr(prefetch, "can_prefetch", lambda _: True)
+    monkeypatch.setattr(prefetch, "prefetch_batches", record_and_prefetch)
     return pids
 
 
@@ -62,7 +64,7 @@ def test_prefetching_stores_the_same_as_one_process(
     claude.store_path = tmp_path / "other" / "store.db"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "can_prefetch", lambda _: False)
+        patch.setattr(prefetch, "can_prefetch", lambda _: False)
         report_without_prefetch = claude.sync()
 
     assert len(prefetching_pids) == 1

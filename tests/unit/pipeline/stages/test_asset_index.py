@@ -615,7 +615,7 @@ def test_a_crash_before_the_projects_index_leaves_it_due(
 
     claude.write(builder.prompt("go"), builder.answer("Done."))
     with monkeypatch.context() as patch:
-        patch.setattr("leslied.pipeline.stages.asset_index.render_index", crash)
+        patch.setattr("leslied.sinks._thread_index.render_index", crash)
         with pytest.raises(KeyboardInterrupt):
             indexer()
 
@@ -633,9 +633,7 @@ def test_a_failure_in_the_projects_index_leaves_it_due(
 ):
     claude.write(builder.prompt("go"), builder.answer("Done."))
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "leslied.pipeline.stages.asset_index.render_index", lambda *_: 1 / 0
-        )
+        patch.setattr("leslied.sinks._thread_index.render_index", lambda *_: 1 / 0)
         report = indexer()
     indexer()
 

@@ -15,7 +15,7 @@ from leslied.model.query import Filter, Selection
 from leslied.model.record import SessionKey
 from leslied.pipeline import StopDetection
 from leslied.pipeline.stage import Budget
-from leslied.sessions import compute_status, compute_stop_cutoff_us
+from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.clock import FakeClock

@@ -17,6 +17,7 @@ from leslied.model.times import to_us
 from leslied.queries.search import SearchMode, search_entries
 from leslied.queries.search_query import parse_query
 from leslied.sessions.units import make_chat_id
+from leslied.store import StoreReader
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -29,6 +30,7 @@ from tests.support.records import (
     make_result,
     time_at,
 )
+from tests.support.sqlite_steps import count_steps
 
 CJK = "今日は𠮷野家へ行く。佐々木さんと mixed日本語text 한국어텍스트 ｶﾀｶﾅ 時々"
 
@@ -542,3 +544,23 @@ def test_the_output_of_a_program_is_found(harness: StoreHarness, mode: SearchMod
     (hit,) = harness.search("needle", mode)
 
     assert (hit.type, hit.tool_name) == ("system_event", SHELL)
+
+
+# Cost
+
+
+def test_a_search_for_a_rare_word_costs_the_same_among_many(harness: StoreHarness):
+    def search() -> None:
+        search_entries(
+            reader, parse_query("rare", {}), "newest", 20, stop_cutoff_us=0, redact=str
+        )
+
+    harness.commit(make_record("a rare word", "rare"))
+    harness.commit(*(make_record("often", f"{number}") for number in range(5)))
+    with StoreReader(harness.path) as reader:
+        few = count_steps(reader._db, search)
+    harness.commit(*(make_record("often", f"{number}") for number in range(5, 300)))
+
+    with StoreReader(harness.path) as reader:
+        # Less than one step for each record that does not match.
+        assert count_steps(reader._db, search) < few + 295

@@ -9,7 +9,7 @@ import pytest
 
 from leslied.model.record import Record
 from leslied.model.session import Unit
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from leslied.sessions.subagents import find_parents, get_main_unit
 from tests.support.clock import FakeClock
 from tests.support.records import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.model.record import SessionKey
-from leslied.sessions import RecordStream, assemble
+from leslied.sessions.assemble import RecordStream, assemble
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,

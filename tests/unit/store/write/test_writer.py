@@ -24,6 +24,7 @@ from tests.support.records import (
     make_prompt,
     make_record,
 )
+from tests.support.sqlite_steps import count_steps
 
 TABLES = ("record", "placement", "source", "session", "usage", "noise", "rejected")
 LOG = os.fsencode(LOGS / "a.jsonl")
@@ -506,3 +507,20 @@ def test_a_reader_sees_what_was_committed_before_it_opened(harness: StoreHarness
 
     with StoreReader(harness.path) as reader:
         assert reader.count_rows()["records"] == 1
+
+
+# Live sessions
+
+
+def test_marking_a_session_as_live_costs_the_same_among_many(harness: StoreHarness):
+    def mark() -> None:
+        harness.store.mark_live(AGENT, ["s0"])
+
+    for number in range(3):
+        harness.commit(make_prompt("one", f"{number}", session=make_key(f"s{number}")))
+    mark()
+    few = count_steps(harness.store._db, mark)
+    for number in range(3, 60):
+        harness.commit(make_prompt("one", f"{number}", session=make_key(f"s{number}")))
+
+    assert count_steps(harness.store._db, mark) == few

@@ -1,0 +1,29 @@
+"""Packages whose names are imported on first use, so that commands start faster."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def make_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package, which imports a name when it is used.
+
+    `modules` maps each name to the module of the package that defines it. The package
+    also imports the names under TYPE_CHECKING. No name may be that of its module,
+    because the import of a module binds its name in the package.
+    """
+
+    def get_attribute(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        # The next use finds the name in the package itself.
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get_attribute
