@@ -1,0 +1,131 @@
+"""Where programs are measured: corpora, peers, folders, and an empty environment."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.bench import corpora
+from tests.bench.peers import PEERS
+from tests.bench.process import Cost, run_program
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".bench"
+
+
+class Bench:
+    """The corpora and programs of one bench."""
+
+    def __init__(
+        self, cache: Path, peers: dict[str, Path], *, is_quick: bool = False
+    ) -> None:
+        self.cache, self.peers, self.is_quick = cache, peers, is_quick
+        self._scratch = cache / "scratch"
+        self._task_folders: dict[str, Path] = {}
+        self.clear()
+
+    def get_corpus(self, name: str) -> Path:
+        """Return the folder of a corpus."""
+        folder = self.cache / "corpora"
+        return corpora.get_corpus(name, folder, is_quick=self.is_quick)
+
+    def load_manifest(self, name: str) -> dict[str, int]:
+        """Return what a corpus contains."""
+        return corpora.load_manifest(self.get_corpus(name))
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Yield a new folder that is deleted afterwards."""
+        with tempfile.TemporaryDirectory(dir=self._scratch) as name:
+            yield Path(name)
+
+    def get_task_folder(self, name: str, build: Callable[[Path], None]) -> Path:
+        """Return a folder that is built once and deleted at the end of the task."""
+        if name not in self._task_folders:
+            folder = Path(tempfile.mkdtemp(dir=self._scratch))
+            build(folder)
+            self._task_folders[name] = folder
+        return self._task_folders[name]
+
+    def get_store(self, program: str, corpus: str) -> Path:
+        """Return a data folder into which a program has read a corpus.
+
+        It is deleted at the end of the bench.
+        """
+        folder = self._scratch / f"{program}-{corpus}"
+        if not folder.exists():
+            with self.scratch() as new:
+                sync = self.run_leslied if program == "leslied" else self.run_agentsview
+                sync(new, "sync", corpus=corpus)
+                new.rename(folder)
+                new.mkdir()
+        return folder
+
+    def keep_store(self, program: str, corpus: str, folder: Path) -> None:
+        """Let `get_store` return this data folder, which is moved."""
+        target = self._scratch / f"{program}-{corpus}"
+        if not target.exists():
+            folder.rename(target)
+            folder.mkdir()
+
+    def end_task(self) -> None:
+        """Delete the folders of a task."""
+        for folder in self._task_folders.values():
+            shutil.rmtree(folder)
+        self._task_folders.clear()
+
+    def clear(self) -> None:
+        """Delete everything except corpora and peers."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir(parents=True)
+
+    def run_leslied(
+        self, data: Path, *args: str, corpus: str = "", config: Path | None = None
+    ) -> Cost:
+        """Run a command of this checkout with its data in a folder.
+
+        It reads a corpus, or a config folder of Claude Code.
+        """
+        environ = self.make_leslied_environ(data, corpus, config)
+        return run_program([sys.executable, "-m", "leslied", *args], environ)
+
+    def make_leslied_environ(
+        self, data: Path, corpus: str = "", config: Path | None = None
+    ) -> dict[str, str]:
+        environ = _make_environ(data) | {
+            "LESLIED_DATA_DIR": str(data / "leslied"),
+            "PYTHONPATH": str(ROOT),
+        }
+        if corpus == "mixed":
+            environ["HOME"] = str(self.get_corpus(corpus))
+        elif corpus or config:
+            folder = config or self.get_corpus(corpus)
+            environ["CLAUDE_CONFIG_DIR"] = str(folder)
+        return environ
+
+    def run_agentsview(self, data: Path, *args: str, corpus: str = "") -> Cost:
+        environ = _make_environ(data) | PEERS["agentsview"].environ
+        environ["AGENTSVIEW_DATA_DIR"] = str(data / "agentsview")
+        if corpus == "mixed":
+            environ["HOME"] = str(self.get_corpus(corpus))
+        elif corpus:
+            environ["CLAUDE_PROJECTS_DIR"] = str(self.get_corpus(corpus) / "projects")
+        return run_program([self.peers["agentsview"], *args], environ)
+
+    def run_peer(self, name: str, home: Path, *args: str, **environ: str) -> Cost:
+        """Run another peer with a home of its own."""
+        environ = _make_environ(home) | dict(PEERS[name].environ) | environ
+        return run_program([self.peers[name], *args], environ, cwd=home)
+
+
+def _make_environ(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+    }
