@@ -7,17 +7,18 @@ An interrupted bench continues where it ended, as long as the commit is the same
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import re
-import subprocess
 import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
 
 from tests.bench import corpora, page, peers
 from tests.bench.environment import CACHE, ROOT, Bench
-from tests.bench.process import ProgramError
 from tests.bench.results import Result, ResultFile, read_commit, read_machine
 from tests.bench.rows import Program, Row, Task, load_rows
 
@@ -34,9 +35,10 @@ def main() -> int:
     name = "quick.jsonl" if options.quick else "results.jsonl"
     results = ResultFile(CACHE / name)
     selected = [row for row in rows if re.search(options.rows, row.name)]
-    if options.quick:
+    if options.quick and not options.rows:
         selected = [row for row in selected if row.task.is_quick]
     if not options.page:
+        lock = take_lock(CACHE / "lock")
         bench = Bench(CACHE, programs, is_quick=options.quick)
         machine = read_machine(ROOT, is_isolated=is_isolated, problems=problems)
         start = time.monotonic()
@@ -46,10 +48,23 @@ def main() -> int:
         seconds = time.monotonic() - start
         load = os.getloadavg()[0]
         results.add_machine(replace(machine, load_after=load, seconds=seconds))
+        lock.close()
+    if options.quick:
+        print("\nThe corpora are small: the sizes below are those of the full bench.")
     page.print_tables(selected, results)
     if not options.quick:
         page.write_page(rows, results)
     return 0
+
+
+def take_lock(path: Path) -> IO[bytes]:
+    """Exit if another bench runs: each would disturb the other."""
+    file = path.open("wb")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit("Another bench runs in this folder. Wait until it has ended.")
+    return file
 
 
 def parse_options() -> argparse.Namespace:
@@ -110,13 +125,7 @@ def run_task(
             result = Result(task.name, program.name, commit, date)
             try:
                 result = replace(result, sample=dict(program.measure(bench)))
-            except (
-                ProgramError,
-                AssertionError,
-                ImportError,
-                OSError,
-                subprocess.SubprocessError,
-            ) as error:
+            except Exception as error:  # noqa: BLE001 - the others are worth measuring
                 result = replace(result, error=f"{type(error).__name__}: {error}"[:300])
             results.add(result)
             seconds = time.monotonic() - start

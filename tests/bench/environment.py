@@ -58,11 +58,13 @@ class Bench:
         """
         folder = self._scratch / f"{program}-{corpus}"
         if not folder.exists():
-            with self.scratch() as new:
-                sync = self.run_leslied if program == "leslied" else self.run_agentsview
-                sync(new, "sync", corpus=corpus)
-                new.rename(folder)
-                new.mkdir()
+            folder.mkdir()
+            run, *options = {
+                "agentsview": (self.run_agentsview,),
+                "leslied": (self.run_leslied,),
+                "leslied --stop-all": (self.run_leslied, "--stop-all"),
+            }[program]
+            run(folder, "sync", *options, corpus=corpus)
         return folder
 
     def keep_store(self, program: str, corpus: str, folder: Path) -> None:
@@ -108,13 +110,21 @@ class Bench:
         return environ
 
     def run_agentsview(self, data: Path, *args: str, corpus: str = "") -> Cost:
-        environ = _make_environ(data) | PEERS["agentsview"].environ
-        environ["AGENTSVIEW_DATA_DIR"] = str(data / "agentsview")
+        """Run a command of agentsview, which reads a corpus."""
+        config = self.get_corpus(corpus) if corpus not in ("", "mixed") else None
+        environ = self.make_agentsview_environ(data, config)
         if corpus == "mixed":
             environ["HOME"] = str(self.get_corpus(corpus))
-        elif corpus:
-            environ["CLAUDE_PROJECTS_DIR"] = str(self.get_corpus(corpus) / "projects")
         return run_program([self.peers["agentsview"], *args], environ)
+
+    def make_agentsview_environ(
+        self, data: Path, config: Path | None = None
+    ) -> dict[str, str]:
+        environ = _make_environ(data) | PEERS["agentsview"].environ
+        environ["AGENTSVIEW_DATA_DIR"] = str(data / "agentsview")
+        if config:
+            environ["CLAUDE_PROJECTS_DIR"] = str(config / "projects")
+        return environ
 
     def run_peer(self, name: str, home: Path, *args: str, **environ: str) -> Cost:
         """Run another peer with a home of its own."""

@@ -21,8 +21,8 @@ QUIET_INTERVALS = 5
 
 
 def measure_idle(bench: Bench) -> Sample:
-    """Run the daemon beside logs that it has read before."""
-    data = bench.get_store("leslied", "small")
+    """Run the daemon beside logs whose transcripts and archive are complete."""
+    data = bench.get_store("leslied --stop-all", "small")
     daemon = subprocess.Popen(
         [sys.executable, "-m", "leslied", "run"],
         env=bench.make_leslied_environ(data, "small"),

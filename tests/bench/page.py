@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from tests.bench.chart import draw_chart
+from tests.bench.curves import AXES, OPERATIONS, SIZES, make_task_name
 from tests.bench.environment import ROOT
 from tests.bench.results import Figures, ResultFile, Spread, list_peer_versions
-from tests.bench.rows import Row
+from tests.bench.rows import OURS, Row
 from tests.support.docs import replace_section
 
 PAGE = ROOT / "docs/performance.md"
@@ -27,7 +28,7 @@ def format_spread(spread: Spread | None, unit: str) -> str:
     """Return a median with the extremes and the number of runs."""
     if spread is None:
         return "not measured"
-    text = f"{format_number(spread.median)} {unit}"
+    text = f"{format_number(spread.median)} {unit}".strip()
     if spread.runs == 1:
         return f"{text} (n=1)"
     extremes = f"{format_number(spread.least)}–{format_number(spread.largest)}"
@@ -79,7 +80,31 @@ def format_tables(rows: Iterable[Row], results: ResultFile) -> str:
         lines += [format_row(row, results) for row in section_rows]
         table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
         parts.append(f"### {section}\n\n{table}")
-    return "\n".join(parts)
+    return "\n".join([*parts, format_curves(results)])
+
+
+def format_curves(results: ResultFile) -> str:
+    """Return what each operation costs at the least and the largest size."""
+    lines = [("operation", *AXES), ("---",) * (len(AXES) + 1)]
+    for operation in OPERATIONS:
+        cells = [_format_growth(results, axis, operation) for axis in AXES]
+        lines.append((operation, *cells))
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    least, largest = SIZES[0], SIZES[-1]
+    return (
+        f"CPU time at {least:,} and at {largest:,}, and the exponent of the growth:\n\n"
+        f"{table}"
+    )
+
+
+def _format_growth(results: ResultFile, axis: str, operation: str) -> str:
+    task = make_task_name(axis)
+    figures = (f"{operation}, {SIZES[0]}", f"{operation}, {SIZES[-1]}", operation)
+    spreads = [results.get_spread(task, OURS, figure) for figure in figures]
+    if None in spreads:
+        return "not measured"
+    first, last, exponent = (spread.median for spread in spreads if spread)
+    return f"{format_number(first)} → {format_number(last)} ms ({exponent:.2f})"
 
 
 def format_section(rows: list[Row], results: ResultFile) -> str:

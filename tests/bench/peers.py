@@ -19,6 +19,7 @@ from pathlib import Path
 ISOLATED = "LESLIED_BENCH_ISOLATED"
 """Variable that is set while the network is away."""
 _MAX_SECONDS = 600
+_START_LOOPBACK = 'ip link set lo up 2>/dev/null; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,14 @@ def install_all(folder: Path) -> tuple[dict[str, Path], list[str]]:
 
 
 def isolate() -> bool:
-    """Start this program again without a network; return whether that is so now.
+    """Start this program again with loopback only; return whether that is so now.
 
-    A network namespace of its own has no interface that is up. It needs Linux, and root
-    or user namespaces.
+    A network namespace of its own needs Linux, and root or user namespaces.
     """
     if ISOLATED in os.environ:
         return True
     for options in ("-n", "-rn"):
-        command = ["unshare", options]
+        command = ["unshare", options, "sh", "-c", _START_LOOPBACK, "sh"]
         if shutil.which("unshare") and _succeeds([*command, "true"]):
             os.environ[ISOLATED] = "1"
             program = [sys.executable, "-m", "tests.bench", *sys.argv[1:]]

@@ -90,7 +90,7 @@ class Machine:
             f"which took {self.seconds / 60:.0f} minutes."
         )
         if self.is_isolated:
-            yield "No program had access to a network."
+            yield "No program had a network, except for loopback."
         else:
             yield "The network could not be taken away on this machine."
         yield from (

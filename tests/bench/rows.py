@@ -19,7 +19,7 @@ Sample = Mapping[str, float]
 """Figures of one run, by name; `NAME cpu` and `NAME rss` belong to `NAME`."""
 OURS = "leslied"
 DEFAULT_RUNS = 5
-MODULES = ("sync", "append", "live", "questions", "idle", "speed")
+MODULES = ("sync", "append", "live", "hooks", "questions", "idle", "curves", "speed")
 """Modules of this package with ROWS, in the order of the page."""
 
 
@@ -61,7 +61,7 @@ class Goal:
         if self.factor:
             parts.append(f"{self.factor:g} ×")
         if self.limit:
-            parts.append(f"{self.limit:g} {unit}")
+            parts.append(f"{self.limit:g} {unit}".strip())
         return "≤ " + " + ".join(parts)
 
 

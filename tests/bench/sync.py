@@ -72,6 +72,7 @@ def measure_transcripts(corpus: str) -> Callable[[Bench], Sample]:
         with bench.scratch() as data:
             cost = bench.run_leslied(data, "sync", "--stop-all", corpus=corpus)
             written = sum(1 for _ in data.rglob("transcripts/*.txt"))
+            bench.keep_store(TRANSCRIPTS, corpus, data)
         assert written, "no transcript was written"
         return cost.to_sample("transcripts") | {"written": written}
 
@@ -112,14 +113,14 @@ def make_task(
 
 
 MEDIUM = make_task("100mb", runs=5, peer_runs=5, transcript_runs=5)
-LARGE = make_task("1gb", runs=3, peer_runs=2, transcript_runs=2, is_quick=False)
-SMALL = make_task("small", runs=3, peer_runs=1)
+LARGE = make_task("1gb", runs=3, peer_runs=2, transcript_runs=1, is_quick=False)
+SMALL = make_task("small", runs=3, peer_runs=1, transcript_runs=1)
 WIDE = make_task("wide", runs=5, peer_runs=3)
 MIXED = make_task("mixed", runs=5, peer_runs=3)
 DOCUMENTS = Task(
     "documents",
     (
-        Program(TRANSCRIPTS, measure_transcripts("100mb"), 3),
+        Program(TRANSCRIPTS, measure_transcripts("100mb"), 2),
         Program(
             "claude-code-transcripts",
             measure_documents(
