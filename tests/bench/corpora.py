@@ -172,7 +172,8 @@ def get_corpus(name: str, cache_folder: Path, *, is_quick: bool = False) -> Path
     amount = corpus.quick_amount if is_quick else corpus.amount
     folder = cache_folder / f"{name}-{amount:g}-{_hash_generator()}"
     if not (folder / "manifest.json").exists():
-        shutil.rmtree(folder, ignore_errors=True)
+        for old_version in cache_folder.glob(f"{name}-{amount:g}-*"):
+            shutil.rmtree(old_version)
         folder.mkdir(parents=True)
         write_corpus(name, folder, amount)
     return folder

@@ -51,6 +51,25 @@ class Bench:
             self._task_folders[name] = folder
         return self._task_folders[name]
 
+    @contextmanager
+    def new_store(self, program: str, corpus: str) -> Iterator[Path]:
+        """Yield a new data folder for a program.
+
+        The first one is kept for `get_store`. It is not moved, because a program may
+        remember where its files are.
+        """
+        folder = self._scratch / f"{program}-{corpus}"
+        if folder.exists():
+            with self.scratch() as folder:
+                yield folder
+            return
+        folder.mkdir()
+        try:
+            yield folder
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+
     def get_store(self, program: str, corpus: str) -> Path:
         """Return a data folder into which a program has read a corpus.
 
@@ -58,21 +77,14 @@ class Bench:
         """
         folder = self._scratch / f"{program}-{corpus}"
         if not folder.exists():
-            folder.mkdir()
             run, *options = {
                 "agentsview": (self.run_agentsview,),
                 "leslied": (self.run_leslied,),
                 "leslied --stop-all": (self.run_leslied, "--stop-all"),
             }[program]
-            run(folder, "sync", *options, corpus=corpus)
+            with self.new_store(program, corpus) as data:
+                run(data, "sync", *options, corpus=corpus)
         return folder
-
-    def keep_store(self, program: str, corpus: str, folder: Path) -> None:
-        """Let `get_store` return this data folder, which is moved."""
-        target = self._scratch / f"{program}-{corpus}"
-        if not target.exists():
-            folder.rename(target)
-            folder.mkdir()
 
     def end_task(self) -> None:
         """Delete the folders of a task."""

@@ -27,10 +27,9 @@ def _measure_twice(
     bench: Bench, program: str, corpus: str, sync: Callable[[Path], Cost]
 ) -> Sample:
     """Read a corpus into a new store, and again without changes."""
-    with bench.scratch() as data:
+    with bench.new_store(program, corpus) as data:
         first = sync(data)
         again = take_median(lambda: sync(data), SYNCS_WITHOUT_CHANGES)
-        bench.keep_store(program, corpus, data)
     if program == "leslied":
         _check_report(bench, corpus, first)
     return first.to_sample("first") | again.to_sample("again")
@@ -69,10 +68,9 @@ def measure_transcripts(corpus: str) -> Callable[[Bench], Sample]:
     """Read a corpus and write the transcript of every unit."""
 
     def measure(bench: Bench) -> Sample:
-        with bench.scratch() as data:
+        with bench.new_store(TRANSCRIPTS, corpus) as data:
             cost = bench.run_leslied(data, "sync", "--stop-all", corpus=corpus)
             written = sum(1 for _ in data.rglob("transcripts/*.txt"))
-            bench.keep_store(TRANSCRIPTS, corpus, data)
         assert written, "no transcript was written"
         return cost.to_sample("transcripts") | {"written": written}
 

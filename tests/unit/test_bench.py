@@ -99,6 +99,26 @@ def test_the_rare_word_is_in_three_prompts(tmp_path: Path):
     assert text.count(RARE_WORD.encode()) == 3
 
 
+def test_the_first_store_of_a_program_is_kept(tmp_path: Path):
+    bench = Bench(tmp_path, {})
+    with bench.new_store("leslied", "small") as first:
+        (first / "store.db").touch()
+    with bench.new_store("leslied", "small") as second:
+        pass
+
+    assert bench.get_store("leslied", "small") == first
+    assert (first / "store.db").exists()
+    assert not second.exists()
+
+
+def test_a_store_that_was_not_finished_is_not_kept(tmp_path: Path):
+    bench = Bench(tmp_path, {})
+    with pytest.raises(ProgramError), bench.new_store("leslied", "small") as folder:
+        raise ProgramError("it ended with 1")
+
+    assert not folder.exists()
+
+
 def test_the_cost_of_a_program_includes_its_child_processes():
     child = "x = bytearray(50_000_000); sum(range(2_000_000))"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
