@@ -41,13 +41,10 @@ def main() -> int:
         lock = take_lock(CACHE / "lock")
         bench = Bench(CACHE, programs, is_quick=options.quick)
         machine = read_machine(ROOT, is_isolated=is_isolated, problems=problems)
-        start = time.monotonic()
         results.add_machine(machine)
         run_tasks(selected, bench, results, options)
         bench.clear()
-        seconds = time.monotonic() - start
-        load = os.getloadavg()[0]
-        results.add_machine(replace(machine, load_after=load, seconds=seconds))
+        results.add_machine(replace(machine, load_after=os.getloadavg()[0]))
         lock.close()
     if options.quick:
         print("\nThe corpora are small: the sizes below are those of the full bench.")
@@ -127,13 +124,10 @@ def run_task(
                 result = replace(result, sample=dict(program.measure(bench)))
             except Exception as error:  # noqa: BLE001 - the others are worth measuring
                 result = replace(result, error=f"{type(error).__name__}: {error}"[:300])
-            results.add(result)
-            seconds = time.monotonic() - start
-            print(
-                f"{task.name}, {program.name}, run {number + 1}: {seconds:.1f} s "
-                f"{result.error}",
-                flush=True,
-            )
+            seconds = round(time.monotonic() - start, 1)
+            results.add(replace(result, seconds=seconds))
+            run = f"{task.name}, {program.name}, run {number + 1}"
+            print(f"{run}: {seconds} s {result.error}", flush=True)
     bench.end_task()
 
 

@@ -111,6 +111,8 @@ def format_section(rows: list[Row], results: ResultFile) -> str:
     """Return the generated part of the page."""
     machine = results.machine
     about = "\n".join(machine.describe()) if machine else ""
+    minutes = sum(result.seconds for result in results.results) / 60
+    about += f"\nThe measurements took {minutes:.0f} minutes."
     others = {r.commit for r in results.results} - {machine.commit if machine else ""}
     if others:
         about += f"\nSome rows were measured at {', '.join(sorted(others))}."

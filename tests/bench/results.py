@@ -9,7 +9,7 @@ import sqlite3
 import statistics
 import subprocess
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +58,8 @@ class Result:
     date: str
     sample: Sample = field(default_factory=dict)
     error: str = ""
+    seconds: float = 0.0
+    """How long the measurement took, with its preparation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,6 @@ class Machine:
     is_isolated: bool
     load_before: float
     load_after: float | None = None
-    seconds: float = 0
     problems: list[str] = field(default_factory=list)
 
     def describe(self) -> Iterator[str]:
@@ -85,10 +86,7 @@ class Machine:
             f"SQLite {self.sqlite}."
         )
         after = "unknown" if self.load_after is None else f"{self.load_after:.1f}"
-        yield (
-            f"The load was {self.load_before:.1f} before and {after} after the bench, "
-            f"which took {self.seconds / 60:.0f} minutes."
-        )
+        yield f"The load was {self.load_before:.1f} before and {after} after the bench."
         if self.is_isolated:
             yield "No program had a network, except for loopback."
         else:
@@ -147,11 +145,17 @@ class ResultFile:
 
     def _load(self, line: dict) -> None:
         if "machine" in line:
-            self.machine = Machine(**line["machine"])
+            self._set_machine(Machine(**line["machine"]))
         elif "forget" in line:
             self.results = [r for r in self.results if r.task != line["forget"]]
         else:
             self.results.append(Result(**line))
+
+    def _set_machine(self, machine: Machine) -> None:
+        """Set the machine; a bench that continues keeps the load before its start."""
+        if self.machine and self.machine.commit == machine.commit:
+            machine = replace(machine, load_before=self.machine.load_before)
+        self.machine = machine
 
     def add(self, result: Result) -> None:
         self._append(asdict(result))

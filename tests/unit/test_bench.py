@@ -237,14 +237,13 @@ def test_the_page_names_the_machine_and_missing_peers():
         is_isolated=False,
         load_before=0.5,
         load_after=2.0,
-        seconds=600,
         problems=["ccusage 20.0.24 could not be installed"],
     )
 
     assert "\n".join(machine.describe()) == (
         "Measured on 2026-11-17 at commit abc on 2 cores (EPYC), Linux 6.18, "
         "Python 3.11, SQLite 3.40.\n"
-        "The load was 0.5 before and 2.0 after the bench, which took 10 minutes.\n"
+        "The load was 0.5 before and 2.0 after the bench.\n"
         "The network could not be taken away on this machine.\n"
         "ccusage 20.0.24 could not be installed: its rows have no figures."
     )
