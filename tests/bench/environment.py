@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench import corpora
 from tests.bench.peers import PEERS
 from tests.bench.process import Cost, run_program
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".bench"
@@ -137,6 +139,29 @@ class Bench:
         if config:
             environ["CLAUDE_PROJECTS_DIR"] = str(config / "projects")
         return environ
+
+    @contextmanager
+    def serve_agentsview(
+        self, data: Path, *options: str, config: Path | None = None
+    ) -> Iterator[None]:
+        """Run agentsview's server, which its searches and its live path need."""
+        environ = self.make_agentsview_environ(data, config)
+        server = subprocess.Popen(
+            [self.peers["agentsview"], "serve", "--no-browser", "--port=0", *options],
+            env=environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_until(lambda: self._is_agentsview_running(environ))
+            yield
+        finally:
+            server.terminate()
+            server.wait(60)
+
+    def _is_agentsview_running(self, environ: Mapping[str, str]) -> bool:
+        command = [self.peers["agentsview"], "serve", "status"]
+        return b"running at" in run_program(command, environ).output
 
     def run_peer(self, name: str, home: Path, *args: str, **environ: str) -> Cost:
         """Run another peer with a home of its own."""
