@@ -17,7 +17,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -195,12 +195,11 @@ def load_manifest(folder: Path) -> dict[str, int]:
 
 def read_all(folder: Path) -> None:
     """Read all files once, so that they are in the page cache."""
-    for path in _iter_files(folder):
-        path.read_bytes()
-
-
-def _iter_files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file())
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                while file.read(MEGABYTE):
+                    pass
 
 
 @cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -14,6 +15,21 @@ from typing import NamedTuple, Self
 SAMPLE_SECONDS = 0.05
 MAX_SECONDS = 900
 _MAX_ERROR_CHARACTERS = 200
+_LAUNCHER = """
+import os, sys, time
+start = time.perf_counter()
+pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+seconds = time.perf_counter() - start
+cpu = usage.ru_utime + usage.ru_stime
+os.write(int(sys.argv[1]), f"{seconds} {cpu} {usage.ru_maxrss}".encode())
+sys.exit(abs(os.waitstatus_to_exitcode(status)))
+"""
+"""Starts a program and measures it, in a small process.
+
+The kernel counts the memory that a process had before `exec` as its own, so a program
+that the bench started itself would never need less than the bench.
+"""
 
 
 class Cost(NamedTuple):
@@ -38,7 +54,7 @@ class Cost(NamedTuple):
 
 
 class ProgramError(Exception):
-    """A program failed or took too long."""
+    """A program failed."""
 
 
 def run_program(
@@ -49,26 +65,27 @@ def run_program(
     stdin: bytes = b"",
 ) -> Cost:
     """Run a program to its end; raise ProgramError if it fails."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        start = time.perf_counter()
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+        tempfile.TemporaryFile() as report,
+    ):
+        launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(report.fileno())]
         process = subprocess.Popen(
-            list(map(str, command)),
+            [*launcher, *map(str, command)],
             env=dict(environ),
             cwd=cwd,
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=errors,
+            pass_fds=[report.fileno()],
+            start_new_session=True,
         )
-        assert process.stdin is not None
-        process.stdin.write(stdin)
-        process.stdin.close()
         with MemoryWatcher(process.pid) as memory:
-            killer = threading.Timer(MAX_SECONDS, process.kill)
-            killer.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - start
-            killer.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
+            try:
+                process.communicate(stdin, timeout=MAX_SECONDS)
+            finally:
+                _end_session(process)
         if process.returncode:
             errors.seek(0)
             message = errors.read().decode(errors="replace").strip()
@@ -77,13 +94,22 @@ def run_program(
                 + message[-_MAX_ERROR_CHARACTERS:]
             )
         output.seek(0)
-        largest = usage.ru_maxrss / 1024
-        cpu = usage.ru_utime + usage.ru_stime
-        return Cost(seconds, cpu, largest, max(memory.peak_mb, largest), output.read())
+        report.seek(0)
+        seconds, cpu_seconds, kilobytes = map(float, report.read().split())
+        largest_mb = kilobytes / 1024
+        all_mb = max(memory.peak_mb, largest_mb)
+        return Cost(seconds, cpu_seconds, largest_mb, all_mb, output.read())
+
+
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a program, if it took too long or the user interrupts."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 class MemoryWatcher:
-    """Remember the largest memory of a process and its descendants together."""
+    """Remember the largest memory of the descendants of a process together."""
 
     def __init__(self, pid: int) -> None:
         self.peak_mb = 0.0
@@ -101,7 +127,8 @@ class MemoryWatcher:
 
     def _watch(self) -> None:
         while not self._is_over.wait(SAMPLE_SECONDS):
-            self.peak_mb = max(self.peak_mb, read_memory_mb(self._pid))
+            _, *pids = iter_tree(self._pid)
+            self.peak_mb = max(self.peak_mb, sum(map(_read_pss_kb, pids)) / 1024)
 
 
 def iter_tree(pid: int) -> Iterator[int]:

@@ -148,8 +148,10 @@ def make_rows(task: Task, size: str, goals: dict[str, Goal]) -> list[Row]:
     rows = [
         Row(section, f"first sync, {size}", task, "first", "s", peer),
         Row(section, f"nothing changed, {size}", task, "again", "s", peer),
-        Row(section, f"RSS of a first sync, {size}", task, "first rss", "MB", peer),
     ]
+    if "first rss" in goals:
+        name = f"RSS of a first sync, {size}"
+        rows.append(Row(section, name, task, "first rss", "MB", peer))
     if TRANSCRIPTS in {program.name for program in task.programs}:
         rows.insert(
             1,

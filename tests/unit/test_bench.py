@@ -131,6 +131,15 @@ def test_the_cost_of_a_program_includes_its_child_processes():
     assert cost.cpu_seconds > 0
 
 
+def test_the_memory_of_the_bench_is_not_that_of_a_program():
+    ballast = b"x" * 100_000_000
+
+    cost = run_program([sys.executable, "-c", "pass"], {})
+
+    assert cost.largest_mb < 50
+    assert len(ballast) > 50_000_000
+
+
 def test_a_failed_program_is_no_result():
     with pytest.raises(ProgramError, match="ended with 3"):
         run_program([sys.executable, "-c", "raise SystemExit(3)"], {})
