@@ -205,6 +205,10 @@ class ResultFile:
         limit = row.goal and row.goal.get_limit(peer and peer.median)
         return Figures(ours, peer, limit)
 
+    def has_run(self, row: Row) -> bool:
+        """Return whether a row was measured, even if it failed."""
+        return bool(self.list_results(row.task.name, row.program))
+
     def find_error(self, row: Row) -> str:
         """Return why a row has no figure of ours, or an empty string."""
         errors = [r.error for r in self.list_results(row.task.name, row.program)]
