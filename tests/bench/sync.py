@@ -113,8 +113,8 @@ def make_task(
 MEDIUM = make_task("100mb", runs=5, peer_runs=5, transcript_runs=5)
 LARGE = make_task("1gb", runs=3, peer_runs=2, transcript_runs=1, is_quick=False)
 SMALL = make_task("small", runs=3, peer_runs=1, transcript_runs=1)
-WIDE = make_task("wide", runs=5, peer_runs=3)
-MIXED = make_task("mixed", runs=5, peer_runs=3)
+WIDE = make_task("wide", runs=5, peer_runs=2)
+MIXED = make_task("mixed", runs=3, peer_runs=1)
 DOCUMENTS = Task(
     "documents",
     (
