@@ -12,7 +12,7 @@ from tests.bench.rows import Row
 
 WIDTH, LABEL_WIDTH, VALUE_WIDTH = 920, 430, 70
 LINE, HEAD, MARGIN = 22, 64, 16
-LEAST, LARGEST = 0.01, 10.0
+LEAST, LARGEST = 0.005, 10.0
 TICKS = (0.01, 0.1, 1.0, 10.0)
 _STYLE = """
 svg { background: #ffffff; font: 13px system-ui, sans-serif; }
