@@ -14,6 +14,7 @@ from tests.support.docs import replace_section
 
 PAGE = ROOT / "docs/performance.md"
 CHART = ROOT / "docs/images/performance.svg"
+UNMEASURED_PAGE = "Nothing has been measured yet."
 _HEAD = ("what", "leslied", "CPU, RSS", "peer", "CPU, RSS", "ratio", "goal", "met")
 
 
@@ -109,18 +110,23 @@ def _format_growth(results: ResultFile, axis: str, operation: str) -> str:
 
 def format_section(rows: list[Row], results: ResultFile) -> str:
     """Return the generated part of the page."""
-    machine = results.machine
-    about = "\n".join(machine.describe()) if machine else ""
-    minutes = sum(result.seconds for result in results.results) / 60
-    about += f"\nThe measurements took {minutes:.0f} minutes."
-    others = {r.commit for r in results.results} - {machine.commit if machine else ""}
-    if others:
-        about += f"\nSome rows were measured at {', '.join(sorted(others))}."
     return (
-        f"{about}\nPeers: {list_peer_versions()}.\n\n"
+        f"{_format_circumstances(results)}\nPeers: {list_peer_versions()}.\n\n"
         f"![leslied beside its peers](images/{CHART.name})\n\n"
         f"{format_tables(rows, results)}"
     )
+
+
+def _format_circumstances(results: ResultFile) -> str:
+    machine = results.machine
+    if machine is None:
+        return UNMEASURED_PAGE
+    sentences = list(machine.describe())
+    minutes = sum(result.seconds for result in results.results) / 60
+    sentences.append(f"The measurements took {minutes:.0f} minutes.")
+    if others := {result.commit for result in results.results} - {machine.commit}:
+        sentences.append(f"Some rows were measured at {', '.join(sorted(others))}.")
+    return "\n".join(sentences)
 
 
 def write_page(rows: list[Row], results: ResultFile) -> None:
