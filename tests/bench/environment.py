@@ -97,7 +97,7 @@ class Bench:
     def clear(self) -> None:
         """Delete everything except corpora and peers."""
         shutil.rmtree(self._scratch, ignore_errors=True)
-        self._scratch.mkdir(parents=True)
+        self._scratch.mkdir(parents=True, exist_ok=True)
 
     def run_leslied(
         self, data: Path, *args: str, corpus: str = "", config: Path | None = None
