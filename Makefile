@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy security coverage check lint types imports format fmt golden docs picture prices new-agent bench bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
+.PHONY: help setup run demo test test-heavy security coverage check lint types imports format fmt golden docs picture prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -74,8 +74,11 @@ prices: setup ## regenerate the price table from genai-prices
 new-agent: setup ## create the skeleton of an agent's adapter: make new-agent NAME=foo
 	@$(BIN)/python -m tests.support.new_agent $(NAME)
 
-bench: setup ## time a first and a second sync (docs/performance.md)
-	$(BIN)/python tests/bench/sync.py
+bench: setup ## measure leslied beside its peers and write docs/performance.md
+	$(BIN)/python -m tests.bench $(ARGS)
+
+bench-quick: setup ## measure on small corpora in less than 3 minutes; write no page
+	$(BIN)/python -m tests.bench --quick $(ARGS)
 
 bench-growth: setup ## print what operations cost in growing stores
 	$(BIN)/python tests/bench/growth.py
@@ -118,4 +121,4 @@ audit: .audit/.ready ## look for known vulnerabilities of the locked packages (n
 	@$(PYTHON) -m tests.support.audit .audit/bin/pip-audit requirements.lock
 
 clean: ## remove everything that make created
-	rm -rf .venv .wheel-test .audit dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv .bench .wheel-test .audit dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

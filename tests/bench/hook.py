@@ -1,29 +1,27 @@
-"""Time the hook program as Claude Code starts it: a shell, the program, its answer.
+"""Rows about the hook of prompts: a shell, the program, its answer.
 
-    python tests/bench/hook.py [RUNS]
-
-Prints the median and the 95th percentile of the prompt hook, which does the most work:
-it reads the end of a large log and one of a hundred threads, and delivers a message.
-Bare Python is timed in turns with it, because that is most of its time.
+It does the most work of all hooks: it reads the end of a large log and one of a hundred
+threads, and delivers a message.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
+import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from leslied.hooks import inbox
 from leslied.hooks.settings import make_command
+from tests.bench.environment import Bench
+from tests.bench.process import run_program
+from tests.bench.rows import Goal, Program, Row, Sample, Task
 from tests.support.claude import SESSION, ClaudeLogBuilder, encode_json_lines
 
-MAX_EXTRA_MS = 15.0
-"""How much longer than bare Python the 95th percentile may be, for exit code 0."""
+CALLS = 60
+"""Calls in one run."""
+BARE_PYTHON = "bare Python"
 
 
 def make_event(folder: Path) -> dict[str, str]:
@@ -50,41 +48,46 @@ def make_event(folder: Path) -> dict[str, str]:
     }
 
 
-def time_hook(runs: int) -> dict[str, list[float]]:
-    """Return the milliseconds of bare Python and of the hook, in turns, sorted."""
-    times: dict[str, list[float]] = {"bare Python": [], "hook": []}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+def _time_calls(command: str, stdin: bytes, data: Path | None = None) -> Sample:
+    """Call a shell command as Claude Code does, with a message for it each time."""
+    durations_ms = []
+    for _ in range(CALLS):
+        if data:
+            inbox.enqueue(str(data), "thread-11111111", "hi", time.time_ns())
+        cost = run_program(["/bin/sh", "-c", command], {}, stdin=stdin)
+        assert not data or b"leslie_message" in cost.output, "no message was delivered"
+        durations_ms.append(1000 * cost.seconds)
+    p95 = statistics.quantiles(durations_ms, n=20)[-1]
+    return {"p50": statistics.median(durations_ms), "p95": p95}
+
+
+def measure_hook(bench: Bench) -> Sample:
+    with bench.scratch() as folder:
         event = json.dumps(make_event(folder)).encode()
-        commands = {
-            "bare Python": f"{sys.executable} -c pass",
-            "hook": make_command(sys.executable, str(folder / "data"), "hooks"),
-        }
-        for _ in range(runs):
-            inbox.enqueue(str(folder / "data"), "thread-11111111", "hi", time.time_ns())
-            for program, command in commands.items():
-                start = time.perf_counter()
-                process = subprocess.run(
-                    ["/bin/sh", "-c", command],
-                    input=event,
-                    capture_output=True,
-                    check=True,
-                )
-                times[program].append((time.perf_counter() - start) * 1000)
-            assert b"leslie_message" in process.stdout
-    return {program: sorted(values) for program, values in times.items()}
+        data = folder / "data"
+        return _time_calls(make_command(sys.executable, str(data), "h"), event, data)
 
 
-def main() -> int:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    p95s = []
-    for program, values in time_hook(runs).items():
-        p50, p95 = values[runs // 2], values[runs * 95 // 100]
-        p95s.append(p95)
-        print(f"{program:11}: p50 {p50:.1f} ms, p95 {p95:.1f} ms, max {values[-1]:.1f}")
-    bare, hook = p95s
-    return int(hook > bare + MAX_EXTRA_MS)
+def measure_bare_python(bench: Bench) -> Sample:
+    return _time_calls(f"{sys.executable} -I -S -c pass", b"")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+_TASK = Task(
+    "hook",
+    (
+        Program("leslied", measure_hook),
+        Program(BARE_PYTHON, measure_bare_python),
+    ),
+)
+ROWS = [
+    Row("Hook", "hook UserPromptSubmit, p50", _TASK, "p50", "ms", BARE_PYTHON),
+    Row(
+        "Hook",
+        "hook UserPromptSubmit, p95",
+        _TASK,
+        "p95",
+        "ms",
+        BARE_PYTHON,
+        goal=Goal(factor=1, limit=15),
+    ),
+]

@@ -1,116 +1,212 @@
-"""Time a first sync, a second one, and an append to a large log.
-
-    python tests/bench/sync.py [FOLDER …]
-
-Each folder is a Claude Code config folder (it contains `projects`). Without arguments,
-a small tree is generated, the same each time, to compare two versions of leslied.
-"""
+"""Rows about reading logs: the first sync, transcripts, and a sync without changes."""
 
 from __future__ import annotations
 
 import json
-import os
-import resource
-import subprocess
-import sys
-import tempfile
-import time
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.bench.environment import Bench
+from tests.bench.process import Cost
+from tests.bench.rows import Goal, Program, Row, Sample, Task
 
-from tests.support.claude import ClaudeLogBuilder, encode_json_lines
-
-
-def time_sync(data: Path, folder: Path) -> tuple[float, float, dict]:
-    """Run `leslied sync`; return seconds, peak MB and its JSON report."""
-    environ = {**os.environ, "LESLIED_DATA_DIR": str(data)}
-    environ["CLAUDE_CONFIG_DIR"] = str(folder)
-    code = (
-        "import resource, sys; from leslied.cli import main\n"
-        "sys.argv = ['leslied', 'sync', '--json']\n"
-        "try: main()\n"
-        "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,"
-        " file=sys.stderr)"
-    )
-    start = time.perf_counter()
-    process = subprocess.run(
-        [sys.executable, "-c", code], env=environ, capture_output=True, check=True
-    )
-    seconds = time.perf_counter() - start
-    return seconds, int(process.stderr) / 1024, json.loads(process.stdout)["data"]
+SYNCS_WITHOUT_CHANGES = 3
+"""A sync without changes is short, so each run takes the median of some."""
+TRANSCRIPTS = "leslied --stop-all"
 
 
-def make_tree(folder: Path) -> None:
-    """Write about 20 MB of logs in 40 sessions."""
-    text = "the quick handler reads a line and writes another " * 100
-    for number in range(40):
-        builder = ClaudeLogBuilder(f"{number:08x}-0000-4000-8000-000000000000")
-        lines = []
-        for turn in range(25):
-            call = f"toolu_{number}_{turn}"
-            lines += [
-                builder.prompt(f"do {turn}: {text[:200]}"),
-                builder.call("Bash", {"command": text[:300]}, call),
-                builder.result(call, text * 4),
-                builder.answer(text[:1500]),
-            ]
-        log = folder / "projects" / "-app" / f"{builder.session_id}.jsonl"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(encode_json_lines(*lines))
+def take_median(measure: Callable[[], Cost], count: int) -> Cost:
+    """Run something a few times; return the cost of the run of median length."""
+    return sorted((measure() for _ in range(count)), key=lambda cost: cost.seconds)[
+        count // 2
+    ]
 
 
-def measure_syncs(folder: Path) -> None:
-    """Time the first and the second sync of a folder into a new store."""
-    size = sum(p.stat().st_size for p in folder.rglob("*.jsonl"))
-    with tempfile.TemporaryDirectory() as name:
-        data = Path(name) / "data"
-        first, memory, report = time_sync(data, folder)
-        second, _, second_report = time_sync(data, folder)
-        store_size = (data / "store.db").stat().st_size
-    print(f"{folder}: {report['sources']} logs, {size / 1e6:.1f} MB")
-    print(f"  first sync   {first:6.2f} s  {size / 1e6 / first:6.1f} MB/s", end="")
-    print(f"  {memory:.0f} MB RSS  store {store_size / 1e6:.0f} MB")
-    decoded = second_report["entries_decoded"]
-    print(f"  second sync  {second:6.2f} s  {decoded} entries decoded")
+def _measure_twice(
+    bench: Bench, program: str, corpus: str, sync: Callable[[Path], Cost]
+) -> Sample:
+    """Read a corpus into a new store, and again without changes."""
+    with bench.new_store(program, corpus) as data:
+        first = sync(data)
+        again = take_median(lambda: sync(data), SYNCS_WITHOUT_CHANGES)
+    if program == "leslied":
+        _check_report(bench, corpus, first)
+    return first.to_sample("first") | again.to_sample("again")
 
 
-def measure_append() -> None:
-    """Time the sync of one appended line, in logs of 5 KB and of 500 MB."""
-    with tempfile.TemporaryDirectory() as name:
-        for label, line_count in (("5 KB", 1), ("500 MB", 100_000)):
-            folder, data = Path(name) / label, Path(name) / f"data {label}"
-            builder = ClaudeLogBuilder()
-            log = folder / "projects" / "-app" / f"{builder.session_id}.jsonl"
-            log.parent.mkdir(parents=True)
-            line = encode_json_lines(builder.prompt("x" * 4600))
-            with log.open("wb") as file:
-                for number in range(line_count):
-                    file.write(
-                        line.replace(b'"uuid": "', f'"uuid": "{number}-'.encode())
-                    )
-            time_sync(data, folder)
-            with log.open("ab") as file:
-                file.write(encode_json_lines(builder.prompt("one more")))
-            seconds, _, report = time_sync(data, folder)
-            print(
-                f"append to {label:>6}: {report['bytes_read']} bytes read, "
-                f"{report['entries_decoded']} entry decoded, "
-                f"{seconds:.2f} s with start-up"
+def _check_report(bench: Bench, corpus: str, cost: Cost) -> None:
+    """Fail if the first sync has missed something: a fast failure is no result."""
+    report = json.loads(cost.output)["data"]
+    manifest = bench.load_manifest(corpus)
+    assert report["rejected"] == 0, report
+    if lines := manifest.get("lines"):
+        assert report["entries_decoded"] == lines, (report, lines)
+
+
+def measure_leslied(corpus: str) -> Callable[[Bench], Sample]:
+    def measure(bench: Bench) -> Sample:
+        def sync(data: Path) -> Cost:
+            return bench.run_leslied(data, "sync", "--json", corpus=corpus)
+
+        return _measure_twice(bench, "leslied", corpus, sync)
+
+    return measure
+
+
+def measure_agentsview(corpus: str) -> Callable[[Bench], Sample]:
+    def measure(bench: Bench) -> Sample:
+        def sync(data: Path) -> Cost:
+            return bench.run_agentsview(data, "sync", corpus=corpus)
+
+        return _measure_twice(bench, "agentsview", corpus, sync)
+
+    return measure
+
+
+def measure_transcripts(corpus: str) -> Callable[[Bench], Sample]:
+    """Read a corpus and write the transcript of every unit."""
+
+    def measure(bench: Bench) -> Sample:
+        with bench.new_store(TRANSCRIPTS, corpus) as data:
+            cost = bench.run_leslied(data, "sync", "--stop-all", corpus=corpus)
+            written = sum(1 for _ in data.rglob("transcripts/*.txt"))
+        assert written, "no transcript was written"
+        return cost.to_sample("transcripts") | {"written": written}
+
+    return measure
+
+
+def measure_documents(peer: str, *args: str) -> Callable[[Bench], Sample]:
+    """Let a peer write the sessions of a corpus as documents."""
+
+    def measure(bench: Bench) -> Sample:
+        with bench.scratch() as home:
+            # Hard links: a peer may write beside the logs, but not into the corpus.
+            projects = home / "projects"
+            shutil.copytree(
+                bench.get_corpus("100mb") / "projects",
+                projects,
+                copy_function=lambda source, target: Path(target).hardlink_to(source),
             )
+            names = {"PROJECTS": str(projects), "OUTPUT": str(home / "output")}
+            cost = bench.run_peer(peer, home, *(names.get(arg, arg) for arg in args))
+        return cost.to_sample("documents")
+
+    return measure
 
 
-def main() -> None:
-    folders = [Path(arg) for arg in sys.argv[1:]]
-    with tempfile.TemporaryDirectory() as name:
-        if not folders:
-            make_tree(Path(name))
-        for folder in folders or [Path(name)]:
-            measure_syncs(folder)
-    measure_append()
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"largest process: {peak:.0f} MB")
+def make_task(
+    name: str, *, runs: int, peer_runs: int, is_quick: bool = True, **more: int
+) -> Task:
+    """Make a task that reads a corpus with leslied and with agentsview in turn."""
+    programs = [
+        Program("leslied", measure_leslied(name), runs),
+        Program("agentsview", measure_agentsview(name), peer_runs),
+    ]
+    if transcript_runs := more.get("transcript_runs"):
+        measure = measure_transcripts(name)
+        programs.append(Program(TRANSCRIPTS, measure, transcript_runs))
+    return Task(f"sync {name}", tuple(programs), (name,), is_quick)
 
 
-if __name__ == "__main__":
-    main()
+MEDIUM = make_task("100mb", runs=5, peer_runs=5, transcript_runs=5)
+LARGE = make_task("1gb", runs=3, peer_runs=2, transcript_runs=1, is_quick=False)
+SMALL = make_task("small", runs=3, peer_runs=1, transcript_runs=1)
+WIDE = make_task("wide", runs=5, peer_runs=2)
+MIXED = make_task("mixed", runs=3, peer_runs=1)
+DOCUMENTS = Task(
+    "documents",
+    (
+        Program(TRANSCRIPTS, measure_transcripts("100mb"), 2),
+        Program(
+            "claude-code-transcripts",
+            measure_documents(
+                "claude-code-transcripts",
+                *("all", "-s", "PROJECTS", "-o", "OUTPUT", "--include-agents", "-q"),
+            ),
+            2,
+        ),
+        Program(
+            "claude-code-log",
+            measure_documents(
+                "claude-code-log",
+                *("--all-projects", "--projects-dir", "PROJECTS"),
+                *("-o", "OUTPUT", "-f", "md"),
+            ),
+            1,
+        ),
+    ),
+    ("100mb",),
+    is_quick=False,
+)
+
+
+def make_rows(task: Task, size: str, goals: dict[str, Goal]) -> list[Row]:
+    """Make the rows that every corpus has."""
+    section, peer = "Reading logs", "agentsview"
+    rows = [
+        Row(section, f"first sync, {size}", task, "first", "s", peer),
+        Row(section, f"nothing changed, {size}", task, "again", "s", peer),
+    ]
+    if "first rss" in goals:
+        name = f"RSS of a first sync, {size}"
+        rows.append(Row(section, name, task, "first rss", "MB", peer))
+    if TRANSCRIPTS in {program.name for program in task.programs}:
+        rows.insert(
+            1,
+            Row(
+                section,
+                f"first sync with every transcript, {size}",
+                task,
+                "transcripts",
+                "s",
+                peer,
+                "first",
+                program=TRANSCRIPTS,
+            ),
+        )
+    return [row.with_goal(goals.get(row.figure)) for row in rows]
+
+
+_KEEP_RSS = Goal(factor=0.55)
+ROWS = [
+    *make_rows(
+        MEDIUM,
+        "100 MB",
+        {
+            "first": Goal(0.35),
+            "transcripts": Goal(0.6),
+            "again": Goal(0.8),
+            "first rss": _KEEP_RSS,
+        },
+    ),
+    *make_rows(
+        LARGE,
+        "1 GB",
+        {
+            "first": Goal(0.3),
+            "transcripts": Goal(0.6),
+            "again": Goal(0.8),
+            "first rss": _KEEP_RSS,
+        },
+    ),
+    *make_rows(
+        SMALL, "20,000 small logs", {"first": Goal(0.05), "again": Goal(0, 0.2)}
+    ),
+    *make_rows(WIDE, "lines of 1 MB", {"first rss": Goal(0, 150)}),
+    *make_rows(MIXED, "six agents", {}),
+    *(
+        Row(
+            "Reading logs",
+            f"100 MB as documents, beside {peer}",
+            DOCUMENTS,
+            "transcripts",
+            "s",
+            peer,
+            "documents",
+            program=TRANSCRIPTS,
+        )
+        for peer in ("claude-code-transcripts", "claude-code-log")
+    ),
+]

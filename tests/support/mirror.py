@@ -20,6 +20,7 @@ BASELINE = "tests/unit/mirror_baseline.txt"
 BASELINE_COMMAND = f"python -m tests.support.mirror > {BASELINE}"
 
 REPOSITORY_TESTS = {
+    "tests/unit/test_bench.py": "checks tests/bench and docs/performance.md",
     "tests/unit/test_code_rules.py": "checks all modules",
     "tests/unit/test_coverage_floors.py": "checks tests/support",
     "tests/unit/test_docs.py": "checks the documentation",
