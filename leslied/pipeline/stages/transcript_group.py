@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from leslied.errors import StoreUnusable
 from leslied.folders import FileBatch
-from leslied.pipeline.forked import can_fork, map_in_two_processes
+from leslied.forked import can_fork, map_in_two_processes
 from leslied.pipeline.stages.transcript_writer import OutputFolders, TranscriptWriter
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ indexed; whoever opens a marked store for writing indexes its records first.
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from leslied.failpoints import failpoint
+from leslied.forked import detach, enlarge_pipe
 from leslied.fs import TEMPORARY_SUFFIX
 from leslied.model.record import SessionKey
 from leslied.store.columns import RECORD_COLUMNS, unpack_record
@@ -37,7 +37,6 @@ _INDEX_OPTIONS = {"automerge": 0, "hashsize": 32_000_000}
 """Options of the second process: few large segments, never merged."""
 _SET_OPTION = "INSERT INTO record_text (record_text, rank) VALUES (?, ?)"
 _RECORDS_PER_COMMIT = 2000
-_MAX_FILE_DESCRIPTORS = 65536
 _NO_SESSION = SessionKey("", "")
 """Key for unpacked records; their index text does not depend on the session."""
 
@@ -55,6 +54,7 @@ class TextIndexer:
         query = "SELECT sql FROM sqlite_master WHERE name = 'record_text'"
         context = multiprocessing.get_context("fork")
         receiver, self._sender = context.Pipe(duplex=False)
+        enlarge_pipe(self._sender)
         self._process = context.Process(
             target=_build_index,
             args=(self._index_path, fetch_value(db, query), receiver),
@@ -169,12 +169,7 @@ def _build_index(path: Path, create_table: str, receiver: Connection) -> None:
 
 
 def _index_received(path: Path, create_table: str, receiver: Connection) -> None:
-    # Close the inherited descriptors, so that the store's lock ends with the parent,
-    # and ignore signals: the parent closes the pipe, which ends this process.
-    os.closerange(3, receiver.fileno())
-    os.closerange(receiver.fileno() + 1, _MAX_FILE_DESCRIPTORS)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    detach(receiver)
     create_private_file(path)
     with closing(connect(path)) as db:
         # Nothing needs this file after a crash.

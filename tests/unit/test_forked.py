@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
+from leslied import forked
 from leslied.errors import LesliedError, SinkError
-from leslied.pipeline import forked
-from leslied.pipeline.forked import can_fork, iter_in_fork, map_in_two_processes
+from leslied.forked import can_fork, iter_in_fork, map_in_two_processes
 
 
 def get_pid(_: object) -> int:

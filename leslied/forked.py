@@ -1,26 +1,30 @@
-"""Use of a second processor: a forked process makes values for its parent.
+"""Use of a second processor: forked processes that exchange values with their parent.
 
-Being forked, it inherits everything that it needs; it writes nothing and holds no lock.
+Being forked, such a process inherits everything that it needs; it holds no lock.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from leslied.errors import LesliedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 S = TypeVar("S")
 _MAX_FILE_DESCRIPTORS = 65536
-"""Limit of the descriptors that the forked process closes."""
+"""Limit of the descriptors that a forked process closes."""
+_PIPE_BYTES = 1024 * 1024
+"""Size of a pipe: with Linux's own 64 KiB, the processes wait for each other."""
 
 
 def can_fork() -> bool:
@@ -32,7 +36,7 @@ def can_fork() -> bool:
     )
 
 
-def iter_in_fork(values: Iterable[T]) -> Iterator[T]:
+def iter_in_fork(values: Iterable[T]) -> Generator[T, None, None]:
     """Yield the same values, which are made in a forked process that starts now.
 
     Raise the exception that ends it, and LesliedError if it ends early.
@@ -41,11 +45,12 @@ def iter_in_fork(values: Iterable[T]) -> Iterator[T]:
 
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
+    enlarge_pipe(sender)
     child = context.Process(target=_send, args=(values, sender), daemon=True)
     child.start()
     sender.close()
 
-    def receive() -> Iterator[T]:
+    def receive() -> Generator[T, None, None]:
         try:
             yield from _receive(receiver)
         finally:
@@ -60,6 +65,25 @@ def map_in_two_processes(function: Callable[[S], T], values: Sequence[S]) -> lis
     middle = len(values) // 2
     rest = iter_in_fork(map(function, values[middle:]))
     return [*map(function, values[:middle]), *rest]
+
+
+def enlarge_pipe(sender: Connection) -> None:
+    """Let a pipe hold more before its sender must wait."""
+    # The system limits how much memory the pipes of a user take.
+    with suppress(OSError, AttributeError):
+        fcntl.fcntl(sender, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def detach(connection: Connection) -> None:
+    """Close everything that a forked process inherited but this connection.
+
+    So the store's lock ends with the parent. Signals are ignored: the parent closes the
+    connection, which ends this process.
+    """
+    os.closerange(3, connection.fileno())
+    os.closerange(connection.fileno() + 1, _MAX_FILE_DESCRIPTORS)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _receive(receiver: Connection) -> Iterator[T]:
@@ -78,11 +102,7 @@ def _receive(receiver: Connection) -> Iterator[T]:
 
 def _send(values: Iterable[T], sender: Connection) -> None:
     """Send every value, then None or the exception that ended the work."""
-    # Close the inherited descriptors, so that the store's lock ends with the parent.
-    # Ignore Ctrl-C: the parent closes the pipe, which ends this process.
-    os.closerange(3, sender.fileno())
-    os.closerange(sender.fileno() + 1, _MAX_FILE_DESCRIPTORS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    detach(sender)
     try:
         try:
             for value in values:
