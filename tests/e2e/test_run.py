@@ -56,10 +56,15 @@ def test_subagent_logs_in_new_folders_are_ingested(daemon: Daemon, claude: Claud
 @pytest.mark.fault("F8")
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_daemon_cleanly(
-    daemon: Daemon, claude: ClaudeHome, signal_number: int
+    home: Path, claude: ClaudeHome, signal_number: int
 ):
-    claude.write(ClaudeLogBuilder().prompt("one"))
-    wait_until(lambda: daemon.prompts() == ["one"])
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("one"))
+    # With a store, the daemon does not start with a process that reads all logs.
+    assert LesliedRunner(home)("sync").code == 0
+    daemon = Daemon(home)
+    claude.write(builder.prompt("two"))
+    wait_until(lambda: daemon.prompts() == ["one", "two"])
 
     assert daemon.end(signal_number) == 0
     assert not daemon.store.with_name("store.db-wal").exists()
