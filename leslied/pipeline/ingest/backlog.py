@@ -6,6 +6,7 @@ much of other sources is still to be read.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     SourcePosition = tuple[SourceRef, Cursor]
 
 T = TypeVar("T")
+_MIN_DEADLY_BYTES = 64 * 1024
+"""Bytes that may take hundreds of megabytes when they are decoded. With fewer, it is a
+coincidence if leslied is killed while it reads them."""
 _MAX_GROUP_SOURCES = 100
 """Sources with little to read that are read together."""
 
@@ -78,6 +82,12 @@ def count_new_bytes(source: SourceRef, cursor: Cursor) -> int:
     return 0
 
 
+def may_be_deadly(source: SourceRef, cursor: Cursor) -> bool:
+    """Return whether a source may need so much memory that leslied is killed."""
+    size = count_new_bytes(source, cursor) or source.stamp.size
+    return size >= _MIN_DEADLY_BYTES
+
+
 def take_newest(
     items: list[T], get_time: Callable[[T], float], max_items: int | None
 ) -> tuple[list[T], list[T]]:
@@ -94,3 +104,11 @@ def take_newest(
         [items[number] for number in numbers if number in chosen],
         [items[number] for number in numbers if number not in chosen],
     )
+
+
+def get_mtime(path: Path) -> float:
+    """Return when a file changed; a missing one counts as old."""
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 - called for every file
+    except (OSError, ValueError):
+        return 0

@@ -59,8 +59,8 @@ class SourceReader:
     """Returns the decoder state that was saved for the log at a path, or ""."""
     find_source: Callable[[Path], SourceRef | None] = lambda _: None
     """Returns the source at a path, or None."""
-    on_read: Callable[[SourceRef], None] = lambda _: None
-    """Called before each read of a source."""
+    on_read: Callable[[SourceRef, Cursor], None] = lambda *_: None
+    """Called before each read of a source, with the cursor of the first read."""
     _batch: Batch = field(default_factory=Batch)
     """The batch that is not complete yet."""
     _states: dict[bytes, str] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class SourceReader:
         """Yield the new entries of one source; add its errors to the batch's report."""
         if tail.is_unchanged(source, cursor, is_final=self.is_final):
             return
-        self.on_read(source)
+        self.on_read(source, cursor)
         try:
             state, generation = self.load_state(source, cursor), cursor.generation
             folder = self._find_folder(source, cursor, state)
@@ -164,7 +164,7 @@ class SourceReader:
                     }
                 decoded, state = self.decode(source, chunk, state, folder)
                 yield decoded
-                self.on_read(source)
+                self.on_read(source, cursor)
         except SourceError as error:
             self._batch.report.unreadable[source.path] = error.message
         except Exception as error:  # noqa: BLE001 - any bug ends this source only

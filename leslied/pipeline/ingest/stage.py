@@ -11,7 +11,13 @@ from leslied import tail
 from leslied.errors import LesliedError
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures, describe_error
-from leslied.pipeline.ingest.backlog import Backlog, count_new_bytes, take_newest
+from leslied.pipeline.ingest.backlog import (
+    Backlog,
+    count_new_bytes,
+    get_mtime,
+    may_be_deadly,
+    take_newest,
+)
 from leslied.pipeline.ingest.batch import (
     BATCH_WEIGHT,
     DAEMON_BATCH_WEIGHT,
@@ -152,7 +158,7 @@ class Ingest(Stage):
 
         Then read more of the sources in the backlog, until the budget yields.
         """
-        paths, others = take_newest(list(paths), _get_mtime, self._max_sources)
+        paths, others = take_newest(list(paths), get_mtime, self._max_sources)
         sources = [source for path in paths if (source := self._find_source(path))]
         sources.sort(key=_is_side_file)
         return self._ingest(sources, others, budget)
@@ -314,7 +320,7 @@ class Ingest(Stage):
             mask=self.mask,
             load_saved_state=load_saved_state,
             find_source=self._find_source,
-            on_read=lambda source: self.failures.begin("source", str(source.path)),
+            on_read=self._mark_begin,
         )
 
     def _read(
@@ -332,6 +338,11 @@ class Ingest(Stage):
 
         batches = self.make_source_reader().read(positions)
         return prefetch_batches(batches) if _is_large(first_sources) else batches
+
+    def _mark_begin(self, source: SourceRef, cursor: Cursor) -> None:
+        """Record that the source is being read, if it may need too much memory."""
+        if may_be_deadly(source, cursor):
+            self.failures.begin("source", str(source.path))
 
     def _find_source(self, path: Path) -> SourceRef | None:
         return tail.find_source(self.adapter.name, self.roots, path)
@@ -372,14 +383,6 @@ class Ingest(Stage):
         gone = [path for path in discovery.gone_paths if not path.startswith(prefixes)]
         if gone:
             self.store.mark_gone(self.adapter.name, gone)
-
-
-def _get_mtime(path: Path) -> float:
-    """Return when a file changed; a missing one counts as old."""
-    try:
-        return os.stat(path).st_mtime  # noqa: PTH116 - called for every file
-    except (OSError, ValueError):
-        return 0
 
 
 def _is_large(sources: Sequence[SourceRef]) -> bool:

@@ -350,7 +350,8 @@ def test_sources_are_named_as_in_progress_until_they_are_committed(
 ):
     with Store(claude.store_path, clock) as store:
         ingest = DaemonIngest(claude, store)
-        logs = [ingest.write(number, 1) for number in (1, 2)]
+        logs = [ingest.write(number, 200) for number in (1, 2)]
+        small_log = ingest.write(3, 1)
         path = tmp_path / "in-progress"
         failures = Failures(store, clock, marker=WorkMarker(path))
         ingest.stage = replace(ingest.stage, failures=failures)
@@ -359,9 +360,11 @@ def test_sources_are_named_as_in_progress_until_they_are_committed(
         monkeypatch.setattr(
             store, "commit", lambda c: named.append(path.read_bytes()) or commit(c)
         )
-        ingest.run(*logs)
+        ingest.run(*logs, small_log)
 
-    assert [len(names.splitlines()) for names in named] == [2]
+    names = b"".join(named)
+    assert all(log.stem.encode() in names for log in logs)
+    assert small_log.stem.encode() not in names
     assert path.read_bytes() == b""
 
 
