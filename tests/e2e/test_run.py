@@ -136,7 +136,7 @@ def test_a_log_that_kills_the_daemon_twice_is_left_out_until_a_command_reads_it(
     home: Path, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder()
-    claude.write(builder.prompt("deadly"), builder.answer("x" * 100_000))
+    claude.write(builder.prompt("deadly"), builder.answer("x" * 1_100_000))
     run = LesliedRunner(home)
     for _ in range(2):
         killed = run("run", LESLIED_CRASH_AT="commit.before")

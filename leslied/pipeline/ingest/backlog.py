@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     SourcePosition = tuple[SourceRef, Cursor]
 
 T = TypeVar("T")
-_MIN_DEADLY_BYTES = 64 * 1024
-"""Bytes that may take hundreds of megabytes when they are decoded. With fewer, it is a
+_MIN_DEADLY_BYTES = 1024 * 1024
+"""Bytes that may take too much memory when they are decoded. With fewer, it is a
 coincidence if leslied is killed while it reads them."""
 _MAX_GROUP_SOURCES = 100
 """Sources with little to read that are read together."""

@@ -13,6 +13,7 @@ import pytest
 from leslied import tail
 from leslied.pipeline import Budget
 from leslied.pipeline.failures import Failures
+from leslied.pipeline.ingest import backlog
 from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Slice
 from leslied.pipeline.work_marker import WorkMarker
 from leslied.store import Store, StoreReader
@@ -350,6 +351,7 @@ def test_sources_are_named_as_in_progress_until_they_are_committed(
 ):
     with Store(claude.store_path, clock) as store:
         ingest = DaemonIngest(claude, store)
+        monkeypatch.setattr(backlog, "_MIN_DEADLY_BYTES", 64 * 1024)
         logs = [ingest.write(number, 200) for number in (1, 2)]
         small_log = ingest.write(3, 1)
         path = tmp_path / "in-progress"
