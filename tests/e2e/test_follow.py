@@ -147,20 +147,25 @@ def test_a_session_is_followed_once_its_folder_is_known(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder("77777777-2222-4333-8444-555555555555", cwd="")
+    other = ClaudeLogBuilder(
+        "88888888-2222-4333-8444-555555555555", cwd="/home/dev/shop"
+    )
     log = f"c/{builder.session_id}.jsonl"
     with run_follow(leslied, "--last", "1", "--project", "shop") as process:
         assert process.stdout
         process.stdout.readline()
         claude.write(builder.prompt("nowhere yet"), name=log)
+        claude.write(other.prompt("seen"), name=f"c/{other.session_id}.jsonl")
         leslied("sync")
+        # When the other session is shown, this one was seen without its folder.
+        first_lines = [process.stdout.readline()[LABEL_WIDTH:].rstrip() for _ in "12"]
         builder.cwd = "/home/dev/shop"
         claude.write(builder.prompt("here"), name=log)
         leslied("sync")
-        # Lines about the session precede the prompt if both syncs are seen at once.
-        lines = iter(process.stdout.readline, "")
-        is_shown = any(line[LABEL_WIDTH:].rstrip() == "> here" for line in lines)
+        line = process.stdout.readline()
 
-    assert is_shown
+    assert first_lines[1] == "> seen"
+    assert line[LABEL_WIDTH:].rstrip() == "> here"
 
 
 @pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN])
