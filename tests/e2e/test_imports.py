@@ -22,10 +22,12 @@ pytestmark = [
 HEAVY = {
     "asyncio",
     "platformdirs",
+    "pydantic",
     "pygments",
     "rich",
     "shutil",
     "ssl",
+    "structlog",
     "tomllib",
     "watchdog",
     "zstandard",
@@ -93,3 +95,10 @@ def test_commands_that_read_import_no_heavy_library(
 
     assert imports & (HEAVY - {"shutil"}) == set()
     assert not any(name.startswith("leslied.pipeline.stages") for name in imports)
+
+
+@pytest.mark.parametrize("command", ["show", "follow"])
+def test_help_imports_no_heavy_library(leslied: LesliedRunner, command: str):
+    imports = list_imports(leslied, command, "--help")
+
+    assert imports & (HEAVY - {"shutil"}) == set()

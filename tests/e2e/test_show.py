@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -240,23 +239,3 @@ def test_secrets_are_redacted_at_a_terminal_too(
 
     assert secret not in redacted
     assert revealed.count(secret) == 2
-
-
-@pytest.mark.parametrize("command", ["show", "follow"])
-def test_help_imports_no_heavy_modules(leslied: LesliedRunner, command: str):
-    code = (
-        "import sys; from leslied.cli import leslied\n"
-        f"leslied.main(['{command}', '--help'], standalone_mode=False)\n"
-        "heavy = {'rich', 'pydantic', 'pygments', 'structlog', 'watchdog'}\n"
-        "print('heavy:', heavy & set(sys.modules))"
-    )
-
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env=leslied.environ,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-
-    assert result.stdout.endswith("heavy: set()\n"), result.stderr
