@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import zstandard
 
+from tests.bench.process import iter_tree, read_memory_mb
 from tests.support.claude import (
     AFTER_STORE_CREATION,
     ClaudeLogBuilder,
@@ -330,27 +331,16 @@ class Process:
 
     def is_running(self) -> bool:
         """Return whether it runs; remember the largest memory of its processes."""
-        sizes = [_read_status(pid).get("VmHWM", 0) for pid in self._iter_pids()]
+        sizes = [_read_status(pid).get("VmHWM", 0) for pid in iter_tree(self.popen.pid)]
         self.peak_mb = max([self.peak_mb, *(size / 1024 for size in sizes)])
         return self.popen.poll() is None
 
     def get_cpu_ticks(self) -> int:
-        return sum(map(_read_ticks, self._iter_pids()))
+        return sum(map(_read_ticks, iter_tree(self.popen.pid)))
 
     def get_total_mb(self) -> float:
         """Return the memory of all processes, with shared pages counted once."""
-        return sum(map(_read_pss_kb, self._iter_pids())) / 1024
-
-    def _iter_pids(self) -> Iterator[int]:
-        pids = [self.popen.pid]
-        while pids:
-            pid = pids.pop()
-            yield pid
-            try:
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-            except OSError:
-                continue
-            pids += map(int, children.split())
+        return read_memory_mb(self.popen.pid)
 
 
 def _read_status(pid: int) -> dict[str, int]:
@@ -361,14 +351,6 @@ def _read_status(pid: int) -> dict[str, int]:
     return {
         line.split(":")[0]: int(line.split()[1]) for line in lines if line[:2] == "Vm"
     }
-
-
-def _read_pss_kb(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().split("\n")
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line[:4] == "Pss:"), 0)
 
 
 def _read_ticks(pid: int) -> int:
