@@ -121,7 +121,7 @@ class Settings:
 
 
 def load_settings(path: Path, agents: Iterable[str]) -> Settings:
-    """Load the settings; return the defaults if there is no file.
+    """Load the settings; return the defaults without a file.
 
     `agents` are the names of supported agents. Raises ConfigError, which names the line
     if possible.

@@ -53,7 +53,7 @@ class FileSnapshot:
 def read_snapshot(folder: Path, name: str) -> FileSnapshot:
     """Read `folder/name`; raise LinkError, or UserError for an unsuitable file.
 
-    Raise FileNotFoundError if there is no folder.
+    Raise FileNotFoundError if the folder does not exist.
     """
     with _open_folder(folder) as folder_fd:
         try:

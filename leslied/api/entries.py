@@ -47,7 +47,7 @@ class Entries:
         return iter(self)
 
     def latest(self) -> Entry | None:
-        """Return the selected entry with the latest time; None if there is no entry."""
+        """Return the selected entry with the latest time; None without entries."""
         latest = self._queries.iter_latest_entries(self._filter)
         return next(self._iter_matching(latest), None)
 

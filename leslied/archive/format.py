@@ -139,7 +139,7 @@ def scan_frames(fd: int, file_name: str) -> FrameScan:
 
 
 def read_header(fd: int, at: int, file_name: str) -> ArchiveFrame | None:
-    """Read the frame header at an offset; return None if there is no valid one.
+    """Read the frame header at an offset; return None if it is not valid.
 
     Raise ArchiveVersionError if a newer version of leslied wrote the frame.
     """

@@ -186,7 +186,7 @@ def _load_redact(config: Path | None = None) -> Callable[[str], str]:
     try:
         return make_error_redact(get_paths(read_environ(), config).config_file)
     except UserError:
-        return str  # There is no home folder, and therefore no session.
+        return str  # Without a home folder, no session can exist.
 
 
 def _prepare_streams() -> None:

@@ -89,7 +89,7 @@ class LesliedGroup(LesliedCommand, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first argument names.
 
-        Raises UserError with a suggestion if there is no such command.
+        Raises UserError with a suggestion if the command does not exist.
         """
         name = args[0]
         exists = self.get_command(ctx, name) is not None

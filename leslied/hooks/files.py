@@ -39,7 +39,7 @@ def read_tail(path: str, limit: int) -> bytes:
 
 
 def get_size(path: str) -> int:
-    """Return the file's size in bytes, 0 if there is no such file."""
+    """Return the file's size in bytes, 0 if it does not exist."""
     try:
         return os.stat(path).st_size  # noqa: PTH116 - no pathlib
     except (OSError, ValueError):
@@ -82,7 +82,7 @@ def remove_file(path: str) -> bool:
 
 
 def get_age_seconds(path: str, now_ns: int) -> float:
-    """Return the seconds since the file was modified, 0 if there is no such file."""
+    """Return the seconds since the file was modified, 0 if it does not exist."""
     try:
         return (now_ns - os.lstat(path).st_mtime_ns) / 1e9
     except (OSError, ValueError):

@@ -55,7 +55,7 @@ class SettingsFile:
     scope: Scope = "user"
 
     def read(self) -> str | None:
-        """Return the text, or None if there is no file.
+        """Return the text, or None if the file does not exist.
 
         Raise UserError if the file is a link in a project, too large, not UTF-8 or
         cannot be read.
@@ -67,7 +67,7 @@ class SettingsFile:
     ) -> SettingsChange:
         """Replace the text by `edit(text)` atomically, and keep its last version.
 
-        None means that there is no file, as argument and as result of `edit`. Raise
+        None stands for a missing file, as argument and as result of `edit`. Raise
         UserError if `edit` does or if the file changes meanwhile, and LesliedError if
         the file cannot be written.
         """

@@ -192,7 +192,7 @@ class ScriptQueries:
         """Return the filter for the entries that an id names.
 
         The id of an entry that forks share selects the entry in each of them. Raise
-        UserError if there is no such id or it is ambiguous.
+        UserError if the id does not exist or is ambiguous.
         """
         resolved = resolve_id(self._reader, id_prefix)
         if resolved.entry:

@@ -39,7 +39,7 @@ _OTHER_ESCAPE = re.compile(
     r"\\[u\\/x0e]|%[0-7][0-9a-fA-F]|&(?:#|quot|amp|lt|gt|apos|equals|colon|sol|low)"
     r"|[\x1b\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\["
 )
-"""An escape that is not replaced by characters that take the same room."""
+"""An escape that is not replaced by as many characters."""
 _SPACES = {"n": "\n", "r": "\r", "t": "\t"}
 
 

@@ -78,7 +78,7 @@ def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
-    """Return the edits of an `apply_patch` patch; empty if there is no patch."""
+    """Return the edits of an `apply_patch` patch; empty without a patch."""
     return list(_parse_patch(_find_patch(tool, arguments)))
 
 

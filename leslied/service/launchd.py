@@ -103,7 +103,7 @@ class Launchd:
     def show_logs(self, lines: int, *, is_followed: bool) -> int:
         """Show the last lines of the log file; return the exit code of tail.
 
-        Raise UserError if there is no log file.
+        Raise UserError without a log file.
         """
         if not self._log.is_file():
             raise UserError(

@@ -23,7 +23,7 @@ class CallResults:
     """The calls among some entries and their results.
 
     If several calls and results share an id, they are joined in order. A result that
-    the client added when it resumed the session counts only if there is no other: the
+    the client added when it resumed the session counts only without another one: the
     tool may still run in another process.
     """
 

@@ -55,7 +55,7 @@ def unpack_cursor(values: Iterable[Any]) -> Cursor:
 
 
 def _pack_stamp(stamp: FileStamp | None) -> tuple[int | None, ...]:
-    """Return the values of STAMP_COLUMNS; NULLs if there is no stamp."""
+    """Return the values of STAMP_COLUMNS; NULLs without a stamp."""
     if stamp is None:
         return (None,) * len(STAMP_COLUMNS)
     dev, inode, *others = stamp

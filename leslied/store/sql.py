@@ -32,7 +32,7 @@ def make_insert(table: str, names: Collection[str], verb: str = "INSERT") -> str
 def fetch_value(
     db: sqlite3.Connection, query: str, values: Iterable[Any] = (), default: Any = None
 ) -> Any:
-    """Return the only column of the first row, or `default` if there is no row."""
+    """Return the only column of the first row, or `default` without a row."""
     row = db.execute(query, tuple(values)).fetchone()
     if row is None:
         return default

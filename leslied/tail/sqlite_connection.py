@@ -111,7 +111,7 @@ def read_state(path: Path, root: Path) -> bytes | None:
 
 
 def _read_start(path: Path, root: Path) -> bytes | None:
-    """Return the first bytes of a file beside a database; None if there is no file.
+    """Return the first bytes of a file beside a database; None if it does not exist.
 
     Raise SourceError if it is not a regular file: SQLite would wait for a pipe.
     """

@@ -112,7 +112,7 @@ def encode_relations(data: RelationsData) -> bytes:
 def read_relations(base: Path | str) -> RelationsData:
     """Read the project's relations, or their backup if the file is damaged.
 
-    Return empty relations if there is no file. Reading needs no lock, because the file
+    Return empty relations without a file. Reading needs no lock, because the file
     is replaced atomically.
     """
     for name in (RELATIONS_FILE, RELATIONS_BACKUP):

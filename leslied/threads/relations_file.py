@@ -106,7 +106,7 @@ class RelationsFile:
     def _load(self, folder: Folder) -> tuple[RelationsData, bytes | None]:
         """Return the data and the file's bytes.
 
-        The bytes are None if there is no file or it was restored from its backup.
+        The bytes are None if the file is missing or was restored from its backup.
         Raise SinkError if the file is too large; anyone may have put it there.
         """
         text = self.read(folder, RELATIONS_FILE)

@@ -106,7 +106,7 @@ def _is_entry(line: ClaudeLine) -> bool:
 def _decode_by_type(
     data: bytes, line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
-    """Return records, the new state, and the kind of noise if there are no records."""
+    """Return records, the new state, and the kind of noise instead of records."""
     match line.type:
         case "assistant" if line.message:
             return messages.decode_assistant(line, key, data), state, ""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
     RecordsStateNoise = tuple[tuple[Record, ...], dict[str, Any], str]
-    """Records, the new state, and the kind of noise if there are no records."""
+    """Records, the new state, and the kind of noise instead of records."""
 
 _NOISE_ITEMS = frozenset(
     {

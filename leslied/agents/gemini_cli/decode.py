@@ -203,7 +203,7 @@ def _make_event(
 def _decode_by_kind(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Return records, the new state, and the kind of noise if there are no records."""
+    """Return records, the new state, and the kind of noise instead of records."""
     context = _make_context(entry.source, state)
     if as_text(line.get("$rewindTo")):
         event = _make_event(context, "rewound", to=line["$rewindTo"])

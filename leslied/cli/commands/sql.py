@@ -160,7 +160,7 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
 
 
 def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:
-    """Return whether even a table with the narrowest readable columns has no room."""
+    """Return whether even a table with the narrowest readable columns does not fit."""
     widths = (max(map(len, column)) for column in zip(names, *cells, strict=True))
     return not has_room(sum(min(width, _MIN_COLUMN_WIDTH) + 2 for width in widths))
 

@@ -14,7 +14,7 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.render.widths import (
-    measure_room,
+    measure_max_width,
     measure_width,
     truncate_to_width,
 )
@@ -210,7 +210,9 @@ def format_table(
         [_flatten_cell(cell[:_MAX_CELL_CHARS]) for cell in row]
         for row in (headers, *rows)
     ]
-    widths = [max(map(measure_room, column)) for column in zip(*cells, strict=True)]
+    widths = [
+        max(map(measure_max_width, column)) for column in zip(*cells, strict=True)
+    ]
     right_indexes = {i for i, name in enumerate(headers) if name in right_aligned}
     droppable_indexes = [headers.index(name) for name in droppable if name in headers]
     if flexible_column is None:

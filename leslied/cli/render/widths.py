@@ -19,7 +19,7 @@ def measure_width(text: str) -> int:
     return cell_len(text)
 
 
-def measure_room(text: str) -> int:
+def measure_max_width(text: str) -> int:
     """Return the columns that the text takes in any terminal.
 
     Some terminals show the parts of a cluster side by side, such as an emoji and its
@@ -42,7 +42,7 @@ def _measure_character(character: str) -> int:
 
 def truncate_to_width(text: str, width: int) -> str:
     """Cut the text to the width and append an ellipsis if it was longer."""
-    if measure_room(text) <= width:
+    if measure_max_width(text) <= width:
         return text
     return _take_columns(text, width - 1).rstrip() + "…"
 
@@ -57,7 +57,7 @@ def _take_columns(text: str, width: int) -> str:
     """Return the clusters at the start of the text that fit in the width."""
     head = ""
     for cluster in iter_graphemes(text):
-        width -= measure_room(cluster)
+        width -= measure_max_width(cluster)
         if width < 0:
             break
         head += cluster

@@ -85,7 +85,7 @@ class HookEventsReport(Report):
 
 @dataclass(slots=True, eq=False, repr=False)
 class HookEvents(Stage):
-    """The hook events stage. Without hooks there is no spool and nothing to do."""
+    """The hook events stage. Without hooks, it has nothing to do."""
 
     data_dir: Path
     ingests: Sequence[Ingest]
@@ -184,7 +184,7 @@ class HookEvents(Stage):
     def _process_alone(
         self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int
     ) -> bool:
-        """Process one event; return whether its file is no longer needed."""
+        """Process one event; return whether its file can be deleted."""
         name = Path(path).name
         errors: dict[str, str] = {}
         work = partial(self._process, [event], report, now_ns)

@@ -75,7 +75,7 @@ def iter_tracked_files(context: QueryContext) -> Iterator[TrackedFiles]:
 def _list_project_folders(context: QueryContext) -> list[Path]:
     """Return the folders with transcripts that are not in the central tree.
 
-    The list is empty if there is no store or it is damaged.
+    The list is empty if the store is missing or damaged.
     """
     if not context.paths.store_file.exists():
         return []

@@ -109,7 +109,7 @@ def _select_sessions(
 ) -> list[SessionSummary]:
     """Return the session of the thread; without an id, those of the project.
 
-    If there is no project, or it has no sessions, return those of all projects.
+    Without a project, or if it has no sessions, return those of all projects.
     """
     if thread_id:
         return [resolve_id(context.reader, thread_id).session]

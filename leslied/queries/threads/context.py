@@ -44,7 +44,7 @@ def load_thread_context(
     """Return the context of a thread; `refs` are the ids of referenced threads.
 
     Without an id, it is the thread last active in the project of `folder`. Raise
-    LesliedError if there is no such thread or a reference closes a cycle.
+    LesliedError if the thread does not exist or a reference closes a cycle.
     """
     location = (
         get_thread(context, id_prefix, folder)

@@ -45,7 +45,7 @@ class UsageBlock:
     def per_hour(self, amount: float) -> float | None:
         """Return the amount per hour between the first and last message.
 
-        Return None if there is no time between them.
+        Return None if no time passed between them.
         """
         if not self.summary.first_at or not self.summary.last_at:
             return None

@@ -29,7 +29,7 @@ _FIRST_PLACEMENT = (
 _FEED_CHECKPOINT_KEY = "archived_placement"
 """Key in `meta` of the last placement that was added to the table `feed`."""
 UNKNOWN_SIZE = -1
-"""`size` if there is no archive file, or if its content is not as expected."""
+"""`size` without an archive file, or if its content is not as expected."""
 PENDING_DELETION = -2
 """`size` of an archive file that must be deleted because its session was pruned."""
 

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from leslied.cli.render.widths import (
-    measure_room,
+    measure_max_width,
     measure_width,
     pad_to_width,
     truncate_to_width,
@@ -49,11 +49,11 @@ def test_a_cut_keeps_clusters_whole(width: int, shown: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "room"),
+    ("text", "width"),
     [("plain", 5), ("日本", 4), (FAMILY, 6), ("👍🏽", 4), ("e\u0301", 1), ("नि", 2)],
 )
-def test_parts_of_a_cluster_have_room_side_by_side(text: str, room: int):
-    assert measure_room(text) == room
+def test_parts_of_a_cluster_fit_side_by_side(text: str, width: int):
+    assert measure_max_width(text) == width
 
 
 @pytest.mark.parametrize("text", ["", "ab", f"{FAMILY}{FAMILY}", "日本語日本語"])
