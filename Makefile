@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy security coverage check lint types imports format fmt golden docs picture prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
+.PHONY: help setup run demo test test-heavy security coverage check lint types imports scripts format fmt golden docs picture prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -27,7 +27,7 @@ demo: setup ## watch a scripted session in a temporary home
 test: setup ## run the tests, except heavy ones
 	$(BIN)/pytest -n auto -m "not heavy"
 
-test-heavy: setup ## run the heavy tests: kill loop, browser, generated projects
+test-heavy: setup scripts ## run the heavy tests: kill loop, browser, generated projects
 	$(BIN)/pytest -n auto -m heavy
 
 security: setup ## run the tests of the threat table and write docs/security.md
@@ -53,7 +53,17 @@ types: setup ## check types (mypy, strict)
 imports: setup ## check which package imports which (import-linter)
 	$(BIN)/lint-imports --no-cache
 
-check: format lint types imports test test-heavy ## run everything that CI runs
+tests/browser/node_modules/.ready: tests/browser/package-lock.json
+	npm ci --prefix tests/browser --no-audit --no-fund --silent
+	@touch $@
+
+scripts: ## check the types of the page's scripts (needs npm)
+	@if command -v npm > /dev/null; then \
+	  $(MAKE) --no-print-directory tests/browser/node_modules/.ready && \
+	  tests/browser/node_modules/.bin/tsc -p leslied/web/static; \
+	else echo "The page's scripts are not checked: npm is not installed."; fi
+
+check: format lint types imports scripts test test-heavy ## run everything that CI runs
 
 fmt: setup ## format the code and apply safe fixes
 	$(BIN)/ruff format .

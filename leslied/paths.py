@@ -51,6 +51,11 @@ class AppPaths(NamedTuple):
         return self.state_dir / "paused"
 
     @property
+    def web_key_file(self) -> Path:
+        """The key that signs links to the page and its cookies."""
+        return self.data_dir / "web.key"
+
+    @property
     def work_marker(self) -> Path:
         """A file that names what the daemon is reading, in case it is killed."""
         return self.data_dir / "in-progress"
@@ -114,7 +119,7 @@ def read_environ() -> dict[str, str]:
 
 
 def load_key(path: Path) -> bytes:
-    """Return the redaction key in the file; create a random one on first use.
+    """Return the key in the file; create a random one on first use.
 
     A file that is too short, because an earlier creation was cut off, is replaced.
     """

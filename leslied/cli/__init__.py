@@ -33,6 +33,7 @@ SECTIONS = {
         "show": "Show a session, unit, subagent or entry.",
         "search": "Search prompts, answers, thinking, tool calls and results.",
         "follow": "Follow sessions live.",
+        "web": "Browse sessions in a browser.",
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",
         "stats": "Sum tokens, cost and tool calls by day, model, project and more.",

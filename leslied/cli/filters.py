@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from leslied.cli.completion import complete_agent, complete_project
-from leslied.cli.time_args import parse_time_arg
 from leslied.errors import UserError
 from leslied.model.session import Status
-from leslied.queries.projects import resolve_project
+from leslied.queries.value_parsers import make_value_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,7 +94,7 @@ def parse_filters(
     """
     from leslied.queries.search_query import make_filter  # noqa: PLC0415 - not needed for --help
 
-    value_parsers = make_value_parsers(app, is_end=True)
+    value_parsers = make_value_parsers(app.clock.now(), app.home, is_end=True)
     values = {name: options[name] for name in names if options[name] is not None}
     for name, text in values.items():
         if not text:
@@ -112,18 +110,3 @@ def format_no_sessions(filters: Sequence[Filter]) -> str:
     if filters:
         return NO_MATCH
     return "There are no sessions yet. Use an agent, then run: leslied sync"
-
-
-def make_value_parsers(
-    app: App, *, is_end: bool = False
-) -> Mapping[str, Callable[[str], str | int]]:
-    """Return a parser for the values of each filter key that needs one.
-
-    With `is_end`, a day as the value of `before` is included, else excluded.
-    """
-    now = app.clock.now()
-    return {
-        "after": partial(parse_time_arg, now=now, zone=None),
-        "before": partial(parse_time_arg, now=now, zone=None, is_end=is_end),
-        "project": partial(resolve_project, home=app.home),
-    }

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from leslied.app import App
-from leslied.cli.filters import make_value_parsers
 from leslied.errors import UserError
 from leslied.queries.search import SearchMode, search
 from leslied.queries.search_query import parse_query
+from leslied.queries.value_parsers import make_value_parsers
 from tests.support.claude import ClaudeHome
 from tests.support.queries import make_home_with_session
 
@@ -63,7 +63,7 @@ def app(claude: ClaudeHome) -> App:
 
 def check_searches(app: App, count: int) -> None:
     hits = 0
-    value_parsers = make_value_parsers(app)
+    value_parsers = make_value_parsers(app.clock.now(), app.home)
     with app.open_queries() as queries:
         for seed in range(count):
             random = Random(seed)

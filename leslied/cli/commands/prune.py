@@ -18,12 +18,12 @@ from leslied.cli.filters import (
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, json_option, parse_time
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.cli.time_args import parse_time_arg
 from leslied.errors import AlreadyRunning, UserError
 from leslied.model.times import from_us
 from leslied.paths import PLATFORM
 from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
 from leslied.queries.short_ids import make_short_ids
+from leslied.queries.time_args import parse_time_arg
 from leslied.rendering.humanize import (
     format_ago,
     format_bytes,

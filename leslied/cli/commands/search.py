@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from leslied.app import get_app
-from leslied.cli.filters import make_value_parsers
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import (
     emit,
@@ -18,6 +17,7 @@ from leslied.cli.render.output import (
 )
 from leslied.errors import UserError
 from leslied.model.query import FilterKey
+from leslied.queries.value_parsers import make_value_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -126,7 +126,9 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     # Imported late, because --help does not need it.
     from leslied.queries.search_query import parse_query  # noqa: PLC0415
 
-    parsed_query = parse_query(_join_arguments(query), make_value_parsers(app))
+    parsed_query = parse_query(
+        _join_arguments(query), make_value_parsers(app.clock.now(), app.home)
+    )
     result, short_ids = _search(app, parsed_query, options)
     emit(
         result.to_dict,

@@ -16,7 +16,7 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.cli.time_args import parse_time_arg
+from leslied.queries.time_args import parse_time_arg
 from leslied.rendering.humanize import format_count, format_path
 
 if TYPE_CHECKING:

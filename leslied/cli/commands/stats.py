@@ -22,9 +22,9 @@ from leslied.cli.render.output import (
     json_option,
 )
 from leslied.cli.render.stats import print_rows_csv, render_stats
-from leslied.cli.time_args import parse_time_arg
 from leslied.model.stats import Grouping
 from leslied.queries.short_ids import make_short_ids
+from leslied.queries.time_args import parse_time_arg
 from leslied.queries.usage.stats import StatsQuestion, load_stats
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def _load_totals(
     session: UsageSummary | None = None
     with suppress(Exception):
         from leslied.app import get_app  # noqa: PLC0415 - suppress import errors too
-        from leslied.cli.time_args import parse_time_arg  # noqa: PLC0415
+        from leslied.queries.time_args import parse_time_arg  # noqa: PLC0415
         from leslied.queries.usage.stats import load_totals  # noqa: PLC0415
 
         app = get_app(ctx)

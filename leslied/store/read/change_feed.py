@@ -56,6 +56,16 @@ class ChangeFeed:
         return [unpack_placed_record(row, 0) for row in rows]
 
     @translate_sqlite_errors
+    def list_changed_streams(self, read_order: int) -> list[SessionKey]:
+        """List every session and subagent with a record after this one."""
+        rows = self._db.execute(
+            "SELECT agent, session_id, source FROM session WHERE id IN "
+            "(SELECT session FROM placement WHERE id > ?)",
+            (read_order,),
+        )
+        return [SessionKey(*key) for key in rows]
+
+    @translate_sqlite_errors
     def list_last(
         self,
         count: int,

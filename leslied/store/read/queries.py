@@ -180,6 +180,9 @@ class FeedProtocol(Protocol):
     def list_after(self, read_order: int) -> list[PlacedRecord]:
         """Return the next batch of records after this one; empty at the end."""
 
+    def list_changed_streams(self, read_order: int) -> list[SessionKey]:
+        """List every session and subagent with a record after this one."""
+
     def list_last(
         self,
         count: int,

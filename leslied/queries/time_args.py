@@ -1,4 +1,4 @@
-"""Parsing of days and times on the command line."""
+"""Parsing of the days and times that people type."""
 
 from __future__ import annotations
 

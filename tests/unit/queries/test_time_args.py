@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from leslied.cli.time_args import parse_time_arg
 from leslied.errors import UserError
+from leslied.queries.time_args import parse_time_arg
 
 NOW = datetime(2026, 11, 16, 10, 30, tzinfo=UTC)
 DAY = datetime(2026, 11, 16, tzinfo=UTC)

@@ -1,0 +1,28 @@
+"""Parsers of the values of filters: times, and the names and folders of projects."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from leslied.queries.projects import resolve_project
+from leslied.queries.time_args import parse_time_arg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+
+def make_value_parsers(
+    now: datetime, home: Path, *, is_end: bool = False
+) -> Mapping[str, Callable[[str], str | int]]:
+    """Return a parser for the values of each filter key that needs one.
+
+    With `is_end`, a day as the value of `before` is included, else excluded.
+    """
+    return {
+        "after": partial(parse_time_arg, now=now, zone=None),
+        "before": partial(parse_time_arg, now=now, zone=None, is_end=is_end),
+        "project": partial(resolve_project, home=home),
+    }

@@ -1,0 +1,205 @@
+"""The guard before every path: only the user's own browser gets an answer.
+
+A page of another site, another user of the machine and a name server that resolves its
+name to this machine all reach a server on the loopback interface. The guard checks the
+raw headers, before any routing, and refuses with a page that says why and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from leslied.web.access import Access
+
+    Headers = Iterable[tuple[bytes, bytes]]
+
+LOGIN_PATH = "/login"
+FORM_TOKEN_HEADER = b"x-leslied-token"
+MAX_BODY_BYTES = 64 * 1024
+MAX_QUERY_BYTES = 8 * 1024
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_SECURITY_HEADERS = [
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+_READING_METHODS = ("GET", "HEAD")
+_CHANGING_METHODS = ("POST", "PUT", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request gets no answer, and what the user can do."""
+
+    status: int
+    reason: str
+    advice: str
+
+    def render(self) -> bytes:
+        """Return the page that is sent instead of an answer."""
+        page = (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{self.status} · leslied</title></head>"
+            f"<body><h1>{escape(self.reason)}</h1><p>{escape(self.advice)}</p></body>"
+            "</html>"
+        )
+        return page.encode()
+
+
+class Guard:
+    """ASGI middleware that checks every request and adds the security headers."""
+
+    def __init__(self, app: ASGIApp, access: Access, port: int) -> None:
+        self._app = app
+        self._access = access
+        self._cookie_name = get_cookie_name(port)
+        self._hosts = {
+            f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]")
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_SECURITY_HEADERS]
+            await send(message)
+
+        if refusal := self.check(scope):
+            await _send_refusal(refusal, send_safely)
+            return
+        await self._app(scope, _limit_body(receive), send_safely)
+
+    def check(self, scope: Scope) -> Refusal | None:
+        """Return why the request is refused, or None."""
+        headers = list(scope["headers"])
+        return (
+            self._check_host(headers)
+            or _check_origin(headers)
+            or _check_size(scope, headers)
+            or self._check_login(scope, headers)
+        )
+
+    def _check_host(self, headers: Headers) -> Refusal | None:
+        hosts = _find_all(headers, b"host")
+        if len(hosts) == 1 and hosts[0] in self._hosts:
+            return None
+        return Refusal(
+            403,
+            "This address is not leslied's.",
+            "Open the link that `leslied web` prints, without changing its host.",
+        )
+
+    def _check_login(self, scope: Scope, headers: Headers) -> Refusal | None:
+        method = scope["method"]
+        if method not in (*_READING_METHODS, *_CHANGING_METHODS):
+            return Refusal(405, f"Method {method} is not known.", "Use GET.")
+        if scope["path"] == LOGIN_PATH and method in _READING_METHODS:
+            return None
+        cookie = find_cookie(headers, self._cookie_name)
+        if not self._access.is_valid_cookie(cookie):
+            return Refusal(
+                401,
+                "Please log in.",
+                "Run `leslied web` in a terminal, and open the link that it prints.",
+            )
+        if method in _READING_METHODS:
+            return None
+        tokens = [t.decode("latin-1") for t in _find_all(headers, FORM_TOKEN_HEADER)]
+        if len(tokens) == 1 and self._access.is_valid_form_token(cookie, tokens[0]):
+            return None
+        return Refusal(
+            403,
+            "This request did not come from leslied's page.",
+            "Reload the page and try again.",
+        )
+
+
+def get_cookie_name(port: int) -> str:
+    """Return the cookie's name; browsers share cookies between ports."""
+    return f"leslied-{port}"
+
+
+def find_cookie(headers: Headers, name: str) -> str:
+    """Return the value of a cookie, or ""."""
+    for header in _find_all(headers, b"cookie"):
+        try:
+            cookies = SimpleCookie(header.decode("latin-1"))
+        except CookieError:
+            continue
+        if name in cookies:
+            return cookies[name].value
+    return ""
+
+
+def _check_origin(headers: Headers) -> Refusal | None:
+    """Refuse what a page of another site has caused."""
+    (host,) = _find_all(headers, b"host")
+    origins = _find_all(headers, b"origin")
+    sites = _find_all(headers, b"sec-fetch-site")
+    if all(origin == b"http://" + host for origin in origins) and all(
+        site in (b"same-origin", b"none") for site in sites
+    ):
+        return None
+    return Refusal(
+        403,
+        "Another page asked for this.",
+        "leslied answers its own page only. If you want to open this address, type it "
+        "into the address bar.",
+    )
+
+
+def _check_size(scope: Scope, headers: Headers) -> Refusal | None:
+    if len(scope["query_string"]) > MAX_QUERY_BYTES:
+        return Refusal(414, "The address is too long.", "Shorten the search.")
+    sizes = _find_all(headers, b"content-length")
+    if any(not size.isdigit() or int(size) > MAX_BODY_BYTES for size in sizes):
+        return Refusal(413, "The request is too large.", "Send at most 64 KB.")
+    return None
+
+
+def _find_all(headers: Headers, name: bytes) -> list[bytes]:
+    return [value for key, value in headers if key.lower() == name]
+
+
+def _limit_body(receive: Receive) -> Receive:
+    """End the connection of a client that sends more than the limit in chunks."""
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        return message if received <= MAX_BODY_BYTES else {"type": "http.disconnect"}
+
+    return receive_limited
+
+
+async def _send_refusal(refusal: Refusal, send: Send) -> None:
+    body = refusal.render()
+    headers = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    start = {"type": "http.response.start", "status": refusal.status}
+    await send({**start, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,8 @@
+"""The endpoints of the JSON API, by noun."""
+
+from __future__ import annotations
+
+from leslied.web.routes import sessions, status
+
+ENDPOINTS = (*sessions.ENDPOINTS, *status.ENDPOINTS)
+"""All endpoints, in the order of the documentation."""

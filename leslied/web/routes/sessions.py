@@ -1,0 +1,88 @@
+"""Endpoints about sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from leslied.model.query import Order, Selection
+from leslied.model.session import Status
+from leslied.queries.search_query import make_filter
+from leslied.queries.session_list import load_session_list
+from leslied.queries.show import show_session
+from leslied.queries.unit_selection import UnitSelection
+from leslied.queries.value_parsers import make_value_parsers
+from leslied.web.endpoint import Endpoint, Param
+
+if TYPE_CHECKING:
+    from leslied.model.query import FilterKey
+    from leslied.queries.context import QueryContext
+    from leslied.web.endpoint import Answer, Arguments
+
+_FILTER_KEYS: dict[str, FilterKey] = {
+    "agent": "agent",
+    "project": "project",
+    "model": "model",
+    "status": "status",
+    "since": "after",
+    "until": "before",
+}
+_FILTERS = (
+    Param(name="agent", about="Only sessions of this agent."),
+    Param(name="project", about="Only sessions of this project."),
+    Param(name="model", about="Only sessions whose model contains this text."),
+    Param(name="status", about="Only such sessions.", choices=get_args(Status)),
+    Param(name="since", about="Only sessions active since: 2026-01-31, today, 7d."),
+    Param(name="until", about="Only sessions that started on or before."),
+)
+
+
+def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
+    parsers = make_value_parsers(queries.now, queries.home, is_end=True)
+    selection = Selection(
+        filters=tuple(
+            make_filter(key, arguments[name], parsers)
+            for name, key in _FILTER_KEYS.items()
+            if arguments[name]
+        ),
+        order=arguments["sort"],
+        limit=arguments["limit"],
+        with_hidden=arguments["all"],
+    )
+    return load_session_list(queries, selection, with_costs=True).to_dict()
+
+
+def _show_session(queries: QueryContext, arguments: Arguments) -> Answer:
+    return show_session(queries, arguments["id"], UnitSelection()).to_dict()
+
+
+ENDPOINTS = (
+    Endpoint(
+        path="/sessions",
+        about="Sessions, most recently active first.",
+        answer=_list_sessions,
+        params=(
+            *_FILTERS,
+            Param(
+                name="sort", about="Order.", choices=get_args(Order), default="recent"
+            ),
+            Param(
+                name="limit",
+                about="At most so many sessions.",
+                type="integer",
+                default=200,
+                maximum=50_000,
+            ),
+            Param(
+                name="all",
+                about="Also sessions without a prompt or an answer.",
+                type="flag",
+                default=False,
+            ),
+        ),
+    ),
+    Endpoint(
+        path="/sessions/{id}",
+        about="A session with its units and entries.",
+        answer=_show_session,
+    ),
+)

@@ -1,0 +1,52 @@
+/** Keyboard shortcuts; the help lists what is registered. */
+
+/** @typedef {{ keys: string, about: string, run: (event: KeyboardEvent) => void }} Shortcut */
+
+/** @type {Set<Shortcut>} */
+const shortcuts = new Set();
+
+/**
+ * Register a shortcut, such as `j`, `J`, `?`, `Ctrl-K` or `Escape`, until the signal is
+ * aborted.
+ *
+ * @param {string} keys
+ * @param {string} about
+ * @param {(event: KeyboardEvent) => void} run
+ * @param {AbortSignal} [signal]
+ */
+export function addShortcut(keys, about, run, signal) {
+  const shortcut = { keys, about, run };
+  shortcuts.add(shortcut);
+  signal?.addEventListener("abort", () => shortcuts.delete(shortcut));
+}
+
+/** @returns {Shortcut[]} The shortcuts of the page that is shown. */
+export function listShortcuts() {
+  return [...shortcuts];
+}
+
+/** Listen to the keyboard from now on. */
+export function start() {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented) return;
+    const name = getName(event);
+    if (isTyping(event) && !name.startsWith("Ctrl-") && name !== "Escape") return;
+    const shortcut = [...shortcuts].reverse().find(({ keys }) => keys === name);
+    if (!shortcut) return;
+    event.preventDefault();
+    shortcut.run(event);
+  });
+}
+
+/** @param {KeyboardEvent} event */
+function getName(event) {
+  if (event.ctrlKey || event.metaKey) return `Ctrl-${event.key.toUpperCase()}`;
+  return event.altKey ? `Alt-${event.key}` : event.key;
+}
+
+/** @param {KeyboardEvent} event */
+function isTyping(event) {
+  const target = event.target;
+  return target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("input, textarea, select"));
+}

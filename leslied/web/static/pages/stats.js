@@ -1,0 +1,8 @@
+/** The stats page. */
+
+import { makeMessage } from "../lib/states.js";
+
+/** @type {import("../lib/router.js").Page} */
+export function showPage({ root }) {
+  root.replaceChildren(makeMessage("stats"));
+}
