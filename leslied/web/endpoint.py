@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from leslied.errors import UserError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
 
     Arguments = Mapping[str, Any]
-    Answer = Union[Mapping[str, Any], "Content"]
+    Answer: TypeAlias = "Mapping[str, Any] | Content"
 
 _FLAGS = {"1": True, "true": True, "0": False, "false": False}
 
