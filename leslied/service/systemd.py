@@ -46,6 +46,16 @@ NAMESPACE_DIRECTIVES = frozenset(
 )
 """Directives that need unprivileged user namespaces."""
 
+_PAGE_DIRECTIVES = {
+    "RestrictAddressFamilies": (
+        "RestrictAddressFamilies=AF_UNIX AF_INET",
+        "IPAddressDeny=any",
+        "IPAddressAllow=localhost",
+    ),
+    # A private network has a loopback interface of its own, which no browser can reach.
+    "PrivateNetwork": (),
+}
+"""What a unit that serves the page has instead of a directive of the template."""
 _EXIT_REASONS = {
     "2": "leslied was called with wrong arguments (exit 2)",
     "4": "another leslied is already running (exit 4)",
@@ -83,7 +93,11 @@ class Systemd:
         self._run = run
 
     def install(
-        self, variables: Mapping[str, str], writable_folders: Sequence[Path] = ()
+        self,
+        variables: Mapping[str, str],
+        writable_folders: Sequence[Path] = (),
+        *,
+        serves_page: bool = False,
     ) -> ServiceInstallation:
         """Install the unit and start it, now and at every login.
 
@@ -98,6 +112,7 @@ class Systemd:
                     variables,
                     writable_folders,
                     is_unsandboxed=is_unsandboxed,
+                    serves_page=serves_page,
                 )
             )
             for is_unsandboxed in (False, True)
@@ -223,10 +238,12 @@ def render_unit(
     writable_folders: Sequence[Path] = (),
     *,
     is_unsandboxed: bool = False,
+    serves_page: bool = False,
 ) -> str:
     """Render the unit file: the template with program, variables and folders.
 
-    An unsandboxed unit has no directive that needs user namespaces.
+    An unsandboxed unit has no directive that needs user namespaces. A unit that serves
+    the page may use the loopback interface, but no other network.
     """
     template = read_template("systemd", UNIT).decode()
     unit = template[template.index("[Unit]") :].rstrip()
@@ -234,6 +251,9 @@ def render_unit(
     for line in unit.split("\n"):
         key = line.partition("=")[0]
         if is_unsandboxed and (key in NAMESPACE_DIRECTIVES or line.startswith("#")):
+            continue
+        if serves_page and key in _PAGE_DIRECTIVES:
+            lines += _PAGE_DIRECTIVES[key]
             continue
         lines.append(_render_exec_start(program) if key == "ExecStart" else line)
         if key == "ExecStart":
