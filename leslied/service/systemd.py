@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,18 +106,15 @@ class Systemd:
         LesliedError if neither starts; then no file is left behind.
         """
         path = self._choose_path()
-        sandboxed, unsandboxed = (
-            _encode(
-                render_unit(
-                    self._program,
-                    variables,
-                    writable_folders,
-                    is_unsandboxed=is_unsandboxed,
-                    serves_page=serves_page,
-                )
-            )
-            for is_unsandboxed in (False, True)
+        render = partial(
+            render_unit,
+            self._program,
+            variables,
+            writable_folders,
+            serves_page=serves_page,
         )
+        sandboxed = _encode(render())
+        unsandboxed = _encode(render(is_unsandboxed=True))
         notes = []
         failure = self._try_start(path, sandboxed)
         # With one of these reasons, a unit without a sandbox would fail as well.

@@ -107,6 +107,10 @@ class Application:
     @asynccontextmanager
     async def _live_for(self, _: Starlette) -> AsyncIterator[None]:
         yield
+        self.close()
+
+    def close(self) -> None:
+        """End the threads."""
         self._backend.close()
         self._live_backend.close()
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from leslied.app import App
     from leslied.pipeline import Flow
+    from leslied.pipeline.progress import ProgressCallback
+    from leslied.store import Store, StoreReader
 
 _STOP_SECONDS = 1.2
 """Seconds from the signal to stop until work that is not done is interrupted."""
@@ -70,10 +72,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             closing(_make_page_starter(app, log)) as page,
         ):
             jobs.write_lock_info(app, store)
-            make_flow = partial(
-                app.make_flow, store, reader, is_daemon=True, on_progress=ping
-            )
-            make_flow = partial(_apply_settings, app, page, make_flow)
+            make_flow = partial(_make_flow, app, page, store, reader, ping)
             flow = make_flow()
             signals.loop = Loop(
                 flow=flow,
@@ -105,9 +104,15 @@ def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
     )
 
 
-def _apply_settings(app: App, page: PageStarter, make_flow: Callable[[], Flow]) -> Flow:
+def _make_flow(
+    app: App,
+    page: PageStarter,
+    store: Store,
+    reader: StoreReader,
+    ping: ProgressCallback,
+) -> Flow:
     """Make a flow from the current settings, and listen for the page if they say so."""
-    flow = make_flow()
+    flow = app.make_flow(store, reader, is_daemon=True, on_progress=ping)
     settings = app.load_settings().web
     page.apply(settings.port if settings.enabled else None)
     return flow
