@@ -57,6 +57,7 @@ def adopt_socket(descriptor: int) -> Listener:
         raise _make_adopt_error(descriptor) from None
     is_listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     if not is_listening or listener.getsockname()[0] != HOST:
+        listener.close()
         raise _make_adopt_error(descriptor)
     return listener
 
