@@ -36,10 +36,9 @@ def test_without_a_network_the_error_names_the_service(monkeypatch):
 
 
 def test_the_daemons_socket_is_adopted():
-    with open_socket(0) as listener:
-        with adopt_socket(listener.fileno()) as adopted:
-            assert adopted.getsockname() == listener.getsockname()
-            adopted.detach()
+    with open_socket(0) as listener, adopt_socket(listener.fileno()) as adopted:
+        assert adopted.getsockname() == listener.getsockname()
+        adopted.detach()
 
 
 @pytest.mark.threat("W4")
