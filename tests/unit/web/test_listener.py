@@ -17,6 +17,12 @@ def test_the_socket_listens_on_the_loopback_interface_only():
         assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
 
 
+def test_small_answers_are_sent_at_once():
+    """Only for sockets that name their protocol, asyncio sets TCP_NODELAY."""
+    with open_socket(0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 def test_a_port_in_use_is_an_error_with_a_next_step():
     with open_socket(0) as listener, pytest.raises(PortInUse) as caught:
         open_socket(listener.getsockname()[1])
@@ -25,7 +31,7 @@ def test_a_port_in_use_is_an_error_with_a_next_step():
 
 
 def test_without_a_network_the_error_names_the_service(monkeypatch):
-    def refuse() -> socket.socket:
+    def refuse(*_: object) -> socket.socket:
         raise OSError(97, "Address family not supported by protocol")
 
     monkeypatch.setattr(socket, "socket", refuse)
@@ -52,9 +58,11 @@ def test_a_socket_for_other_machines_is_not_adopted():
 
 
 def test_a_descriptor_that_is_no_socket_is_not_adopted(tmp_path):
-    with (tmp_path / "file").open("w") as file:
-        with pytest.raises(UserError, match="not a socket that listens"):
-            adopt_socket(file.fileno())
+    with (
+        (tmp_path / "file").open("w") as file,
+        pytest.raises(UserError, match="not a socket that listens"),
+    ):
+        adopt_socket(file.fileno())
 
 
 def test_a_link_names_address_port_and_code():
