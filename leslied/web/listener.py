@@ -25,8 +25,8 @@ def open_socket(port: int) -> Listener:
     Raise PortInUse or UserError if the port cannot be used.
     """
     try:
-        # asyncio sends small answers at once (TCP_NODELAY) only if the protocol is named.
-        # Otherwise a client waits 40 ms for the second part of an answer.
+        # Only if the protocol is named, asyncio sets TCP_NODELAY. Without it, a client
+        # waits 40 ms for the second part of an answer.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
         # A service that was installed without the page has no network at all.
