@@ -12,17 +12,26 @@ from leslied.lazy_imports import make_getattr
 if TYPE_CHECKING:
     from leslied.store.read.change_feed import ChangeFeed
     from leslied.store.read.project_queries import ProjectQueries
+    from leslied.store.read.reading_queries import ReadingQueries
     from leslied.store.read.search import Search
     from leslied.store.read.size_queries import SizeQueries
     from leslied.store.read.usage_queries import UsageQueries
 
-__all__ = ["ChangeFeed", "ProjectQueries", "Search", "SizeQueries", "UsageQueries"]
+__all__ = [
+    "ChangeFeed",
+    "ProjectQueries",
+    "ReadingQueries",
+    "Search",
+    "SizeQueries",
+    "UsageQueries",
+]
 
 __getattr__ = make_getattr(
     __name__,
     {
         "ChangeFeed": "change_feed",
         "ProjectQueries": "project_queries",
+        "ReadingQueries": "reading_queries",
         "Search": "search",
         "SizeQueries": "size_queries",
         "UsageQueries": "usage_queries",
