@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.store.read.match_summary import MatchSummary
     from leslied.store.read.project_queries import FolderActivity
     from leslied.store.read.search import Match
     from leslied.store.read.session_queries import SessionGroup
@@ -93,6 +94,11 @@ class Queries(Protocol):
         self, query: Query, stop_cutoff_us: int = 0, *, is_substring: bool = False
     ) -> SearchProtocol:
         """Return a prepared search; its methods return matches."""
+
+    def find_sessions_by_title(
+        self, words: Sequence[str], limit: int
+    ) -> list[SessionGroup]:
+        """Return the last active sessions with all words in title or folder."""
 
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
         """List ids of sessions and subagents that begin like one of these ids."""
@@ -241,6 +247,8 @@ class SearchProtocol(Protocol):
 
     is_truncated: bool
     """Whether there were too many matches to rank all of them."""
+    is_stopped: bool
+    """Whether a scan was stopped before it had found all matches."""
 
     @property
     def is_index_incomplete(self) -> bool:
@@ -251,3 +259,11 @@ class SearchProtocol(Protocol):
 
     def list_best(self, limit: int) -> list[Match]:
         """Return the most relevant records; the latest if the query has no words."""
+
+    def scan(
+        self, limit: int, should_stop: Callable[[], bool], *, by_rank: bool
+    ) -> list[MatchSummary]:
+        """Return matching records without their texts, until `should_stop`."""
+
+    def load(self, summary: MatchSummary) -> Match:
+        """Return the match that the last scan found, with its text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import sessions, status
+from leslied.web.routes import search, sessions, status
 
-ENDPOINTS = (*sessions.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (*sessions.ENDPOINTS, *search.ENDPOINTS, *status.ENDPOINTS)
 """All endpoints, in the order of the documentation."""
