@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from leslied.model.codec import encode_time
 from leslied.queries.agent_names import check_agents
+from leslied.queries.query_text import add_filter, format_filter
 from leslied.queries.search import describe_unusable_query, list_search_notes, make_hit
 from leslied.queries.search_facets import list_active_filters, list_facets
 from leslied.queries.sessions import load_session_summary
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MAX_SCANNED_HITS = 1_000
 """So many hits are grouped and counted; their texts are loaded only where shown."""
 HITS_PER_SESSION = 3
+_HITS_OF_NAMED_SESSION = 200
+"""Hits of a session that are shown if the query asks for one by its id."""
 _TYPE_ORDER = ("user_message", "assistant_message", "error", "tool_use", "tool_result")
 """Types of the best hits of a session without scores: what people read first."""
 
@@ -53,6 +56,8 @@ class SearchGroup(Struct, frozen=True, kw_only=True):
     hits: tuple[SearchHit, ...]
     hidden: int
     """Number of hits in the session that are left out."""
+    query: str
+    """The query that finds all hits in the session."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -64,6 +69,7 @@ class SearchGroup(Struct, frozen=True, kw_only=True):
             "ended_at": encode_time(self.ended_at) if self.ended_at else None,
             "hits": [hit.to_dict() for hit in self.hits],
             "hidden": self.hidden,
+            "query": self.query,
         }
 
 
@@ -111,31 +117,38 @@ def search_by_session(
     if notes := describe_unusable_query(query, mode):
         return GroupedSearch(filters=filters, notes=notes)
     search = context.reader.search(
-        query,
-        compute_stop_cutoff_us(context.now),
-        is_substring=mode == "substring",
+        query, compute_stop_cutoff_us(context.now), is_substring=mode == "substring"
     )
     limit = max(MAX_SCANNED_HITS, limits.hits or 0)
     # One more match than is counted shows whether there are more.
     matches = search.scan(
         limit + 1, _make_timer(context, limits.seconds), by_rank=mode == "rank"
     )
-    has_more = len(matches) > limit or search.is_stopped
-    del matches[limit:]
-    groups = _group(matches)
-    chosen = _choose_hits(groups, limits, by_type=mode != "rank")
+    counted = matches[:limit]
+    groups = _group(counted)
+    loader = _GroupLoader(
+        context, search, text, query, is_substring=mode == "substring"
+    )
+    chosen = _choose_hits(groups, _widen(limits, query), by_type=mode != "rank")
     return GroupedSearch(
         groups=tuple(
-            _load_group(context, search, query, mode, best, len(groups[key]))
-            for key, best in chosen.items()
+            loader.load(best, len(groups[key])) for key, best in chosen.items()
         ),
         session_count=len(groups),
-        hit_count=len(matches),
-        has_more=has_more,
-        facets=list_facets(text, matches, context.now, context.redact),
+        hit_count=len(counted),
+        has_more=len(matches) > limit or search.is_stopped,
+        facets=list_facets(text, counted, context.now, context.redact),
         filters=filters,
         notes=(*list_search_notes(search, query, mode), *_describe_stop(search)),
     )
+
+
+def _widen(limits: GroupLimits, query: Query) -> GroupLimits:
+    """Return the limits for a query, which may be about one session."""
+    names_session = any(f.key == "session" and not f.is_negated for f in query.filters)
+    if not names_session:
+        return limits
+    return structs.replace(limits, hits_per_session=_HITS_OF_NAMED_SESSION)
 
 
 def _make_timer(context: QueryContext, seconds: float | None) -> Callable[[], bool]:
@@ -189,32 +202,46 @@ def _choose_best(matches: Sequence[MatchSummary], count: int) -> list[MatchSumma
     return [match for match in matches if match.entry_id in ids]
 
 
-def _load_group(
-    context: QueryContext,
-    search: SearchProtocol,
-    query: Query,
-    mode: SearchMode,
-    matches: Sequence[MatchSummary],
-    match_count: int,
-) -> SearchGroup:
-    agent, session_id, _ = matches[0].key
-    summary = context.redact_summary(
-        load_session_summary(context.reader, agent, session_id)
-    )
-    return SearchGroup(
-        agent=agent,
-        session_id=summary.key.session_id,
-        title=summary.title,
-        project=summary.project,
-        ended_at=summary.ended_at,
-        hits=tuple(
-            make_hit(
-                search.load(match),
-                query.terms,
-                context.redact,
-                is_substring=mode == "substring",
-            )
-            for match in matches
-        ),
-        hidden=match_count - len(matches),
-    )
+class _GroupLoader:
+    """Loads the texts and the sessions of matches."""
+
+    def __init__(
+        self,
+        context: QueryContext,
+        search: SearchProtocol,
+        text: str,
+        query: Query,
+        *,
+        is_substring: bool,
+    ) -> None:
+        self._context = context
+        self._search = search
+        self._text = text
+        self._terms = query.terms
+        self._is_substring = is_substring
+
+    def load(self, matches: Sequence[MatchSummary], match_count: int) -> SearchGroup:
+        """Return the group of a session's best matches out of `match_count`."""
+        agent, session_id, _ = matches[0].key
+        summary = self._context.redact_summary(
+            load_session_summary(self._context.reader, agent, session_id)
+        )
+        session_id = summary.key.session_id
+        return SearchGroup(
+            agent=agent,
+            session_id=session_id,
+            title=summary.title,
+            project=summary.project,
+            ended_at=summary.ended_at,
+            hits=tuple(map(self._load_hit, matches)),
+            hidden=match_count - len(matches),
+            query=add_filter(self._text, format_filter("session", session_id)),
+        )
+
+    def _load_hit(self, match: MatchSummary) -> SearchHit:
+        return make_hit(
+            self._search.load(match),
+            self._terms,
+            self._context.redact,
+            is_substring=self._is_substring,
+        )

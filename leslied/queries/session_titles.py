@@ -60,7 +60,7 @@ def find_sessions_by_title(
     Without words, return the last active sessions.
     """
     words = sanitize_text(text).split()[:_MAX_WORDS]
-    groups = context.reader.find_sessions_by_title(words, limit)
+    groups = context.reader.titles.find(words, limit)
     return TitledSessions(
         tuple(_load(context, group.agent, group.session_id) for group in groups)
     )

@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.search import Search
     from leslied.store.read.size_queries import SizeQueries
+    from leslied.store.read.title_search import TitleSearch
     from leslied.store.read.usage_queries import UsageQueries
 
-__all__ = ["ChangeFeed", "ProjectQueries", "Search", "SizeQueries", "UsageQueries"]
+__all__ = [
+    "ChangeFeed",
+    "ProjectQueries",
+    "Search",
+    "SizeQueries",
+    "TitleSearch",
+    "UsageQueries",
+]
 
 __getattr__ = make_getattr(
     __name__,
@@ -25,6 +33,7 @@ __getattr__ = make_getattr(
         "ProjectQueries": "project_queries",
         "Search": "search",
         "SizeQueries": "size_queries",
+        "TitleSearch": "title_search",
         "UsageQueries": "usage_queries",
     },
 )

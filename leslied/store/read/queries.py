@@ -50,6 +50,10 @@ class Queries(Protocol):
     def sizes(self) -> SizesProtocol:
         """Queries over sizes in bytes."""
 
+    @property
+    def titles(self) -> TitlesProtocol:
+        """Queries over titles of sessions."""
+
     def __exit__(self, *_: object) -> None:
         """Close the store."""
 
@@ -94,11 +98,6 @@ class Queries(Protocol):
         self, query: Query, stop_cutoff_us: int = 0, *, is_substring: bool = False
     ) -> SearchProtocol:
         """Return a prepared search; its methods return matches."""
-
-    def find_sessions_by_title(
-        self, words: Sequence[str], limit: int
-    ) -> list[SessionGroup]:
-        """Return the last active sessions with all words in title or folder."""
 
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
         """List ids of sessions and subagents that begin like one of these ids."""
@@ -215,6 +214,13 @@ class ProjectsProtocol(Protocol):
 
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
+
+
+class TitlesProtocol(Protocol):
+    """Questions about titles of sessions."""
+
+    def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
+        """Return the last active sessions that have all words, or begin with an id."""
 
 
 class SizesProtocol(Protocol):

@@ -34,7 +34,6 @@ from leslied.store.read.session_summary import (
     SummaryRow,
     make_summary,
 )
-from leslied.store.read.title_search import find_sessions_by_title
 from leslied.store.read.unit_ids import (
     find_chat_id,
     find_unit_zero_by_prefix,
@@ -84,13 +83,6 @@ class StoreReader:
     def count_hidden_sessions(self, selection: Selection) -> int:
         """Return the number of sessions that match the filters and are hidden."""
         return count_hidden_sessions(self._db, selection)
-
-    @translate_sqlite_errors
-    def find_sessions_by_title(
-        self, words: Sequence[str], limit: int
-    ) -> list[SessionGroup]:
-        """Return the last active sessions with all words in title or folder."""
-        return find_sessions_by_title(self._db, words, limit)
 
     @translate_sqlite_errors
     def list_similar_ids(self, ids: Collection[str]) -> list[str]:
@@ -164,6 +156,11 @@ class StoreReader:
     def sizes(self) -> read.SizeQueries:
         """Queries over sizes in bytes."""
         return read.SizeQueries(self._db, self.path)
+
+    @property
+    def titles(self) -> read.TitleSearch:
+        """Queries over titles of sessions."""
+        return read.TitleSearch(self._db, self.path)
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:
