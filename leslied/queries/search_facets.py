@@ -145,9 +145,11 @@ def _count_projects(folders: Iterable[str]) -> list[_Count]:
     names = Counter(PurePosixPath(folder).name for folder in counter)
     counts = []
     for folder, count in counter.most_common(_MAX_VALUES):
-        name = PurePosixPath(folder).name or folder
-        value = name if names[name] == 1 else folder
-        counts.append(_Count("project", value, value, count))
+        path = PurePosixPath(folder)
+        if names[path.name] == 1 and path.name:
+            counts.append(_Count("project", path.name, path.name, count))
+        else:
+            counts.append(_Count("project", folder, "/".join(path.parts[-2:]), count))
     return counts
 
 

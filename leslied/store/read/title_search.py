@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 _IS_LISTED = f"source = '{MAIN}' AND entries > 0 AND NOT {IS_HIDDEN}"
 _LIKE = "LIKE ? ESCAPE '\\'"
+_FOLDER_NAME = "replace(cwd, rtrim(cwd, replace(cwd, '/', '')), '')"
+"""SQL for the last part of the working directory: what follows the last slash."""
 _HAS_WORD = (
     "(CASE WHEN title <> '' THEN title ELSE substr(first_prompt, 1, 200) END "
-    f"{_LIKE} OR cwd {_LIKE} OR session_id {_LIKE})"
+    f"{_LIKE} OR {_FOLDER_NAME} {_LIKE} OR session_id {_LIKE})"
 )
 """Condition on a session; its values are two patterns of a text and one of an id."""
 

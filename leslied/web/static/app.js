@@ -5,6 +5,7 @@ import * as keys from "./lib/keys.js";
 import * as live from "./lib/live.js";
 import * as router from "./lib/router.js";
 import { showHelp } from "./ui/help.js";
+import { togglePalette } from "./ui/palette.js";
 import * as theme from "./ui/theme.js";
 
 /** @type {[name: string, path: string][]} */
@@ -27,6 +28,12 @@ function drawShell() {
       "div",
       { class: "tools" },
       state,
+      h(
+        "button",
+        { class: "palette-button", onclick: () => togglePalette(PAGES), "aria-label": "Command palette" },
+        "Go to",
+        h("kbd", {}, "Ctrl K"),
+      ),
       h("button", { onclick: theme.toggle, "aria-label": "Light or dark" }, "◐"),
       h("button", { onclick: showHelp, "aria-label": "Keyboard shortcuts" }, "?"),
     ),
@@ -62,6 +69,7 @@ theme.start();
 drawShell();
 addPages();
 keys.addShortcut("?", "Show keyboard shortcuts", showHelp);
+keys.addShortcut("Ctrl-K", "Open the command palette", () => togglePalette(PAGES));
 keys.addShortcut("t", "Change between light and dark", theme.toggle);
 keys.start();
 live.connect();
