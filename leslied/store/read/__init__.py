@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from leslied.store.read.reading_queries import ReadingQueries
     from leslied.store.read.search import Search
     from leslied.store.read.size_queries import SizeQueries
+    from leslied.store.read.title_search import TitleSearch
     from leslied.store.read.usage_queries import UsageQueries
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ReadingQueries",
     "Search",
     "SizeQueries",
+    "TitleSearch",
     "UsageQueries",
 ]
 
@@ -34,6 +36,7 @@ __getattr__ = make_getattr(
         "ReadingQueries": "reading_queries",
         "Search": "search",
         "SizeQueries": "size_queries",
+        "TitleSearch": "title_search",
         "UsageQueries": "usage_queries",
     },
 )

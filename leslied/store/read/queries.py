@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leslied.model.source import SourceProblem
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
     from leslied.sessions.subagents import SpawnLookup
+    from leslied.store.read.match_summary import MatchSummary
     from leslied.store.read.project_queries import FolderActivity
     from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
@@ -54,6 +55,10 @@ class Queries(Protocol):
     @property
     def sizes(self) -> SizesProtocol:
         """Queries over sizes in bytes."""
+
+    @property
+    def titles(self) -> TitlesProtocol:
+        """Queries over titles of sessions."""
 
     def __exit__(self, *_: object) -> None:
         """Close the store."""
@@ -240,6 +245,13 @@ class ReadingProtocol(Protocol):
         """Return the facts that decide which unit spawned each subagent of `main`."""
 
 
+class TitlesProtocol(Protocol):
+    """Questions about titles of sessions."""
+
+    def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
+        """Return the last active sessions that have all words, or begin with an id."""
+
+
 class SizesProtocol(Protocol):
     """Questions about sizes in bytes; a session is named by agent and id."""
 
@@ -270,6 +282,8 @@ class SearchProtocol(Protocol):
 
     is_truncated: bool
     """Whether there were too many matches to rank all of them."""
+    is_stopped: bool
+    """Whether a scan was stopped before it had found all matches."""
 
     @property
     def is_index_incomplete(self) -> bool:
@@ -280,3 +294,11 @@ class SearchProtocol(Protocol):
 
     def list_best(self, limit: int) -> list[Match]:
         """Return the most relevant records; the latest if the query has no words."""
+
+    def scan(
+        self, limit: int, should_stop: Callable[[], bool], *, by_rank: bool
+    ) -> list[MatchSummary]:
+        """Return matching records without their texts, until `should_stop`."""
+
+    def load(self, summary: MatchSummary) -> Match:
+        """Return the match that the last scan found, with its text."""

@@ -166,6 +166,11 @@ class StoreReader:
         """Queries over sizes in bytes."""
         return read.SizeQueries(self._db, self.path)
 
+    @property
+    def titles(self) -> read.TitleSearch:
+        """Queries over titles of sessions."""
+        return read.TitleSearch(self._db, self.path)
+
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:
         """Find a session or subagent; return None if it has no entries.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import reading, sessions, status
+from leslied.web.routes import reading, search, sessions, status
 
-ENDPOINTS = (*sessions.ENDPOINTS, *reading.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (
+    *sessions.ENDPOINTS,
+    *reading.ENDPOINTS,
+    *search.ENDPOINTS,
+    *status.ENDPOINTS,
+)
 """All endpoints, in the order of the documentation."""
