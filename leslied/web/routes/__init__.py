@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import sessions, status
+from leslied.web.routes import sessions, stats, status
 
-ENDPOINTS = (*sessions.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (*sessions.ENDPOINTS, *stats.ENDPOINTS, *status.ENDPOINTS)
 """All endpoints, in the order of the documentation."""
