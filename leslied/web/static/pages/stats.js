@@ -10,7 +10,7 @@ import { drawCalendar, drawHours } from "./stats/activity.js";
 import { drawFilters } from "./stats/filters.js";
 import { drawGroups, drawTools } from "./stats/groups.js";
 import { drawKeyFigures, drawPriceNote } from "./stats/key-figures.js";
-import { drawOverTime } from "./stats/over-time.js";
+import { describeRange, drawOverTime } from "./stats/over-time.js";
 import { makePanel, makeSwitch } from "./stats/panels.js";
 import { drawContextUse, drawTopSessions } from "./stats/sessions.js";
 import { MEASURES, ORDERS, PERIODS, SPLITS, hasFilters, parseState, toValues } from "./stats/state.js";
@@ -102,9 +102,11 @@ async function drawContent(content, state, load, change, isAborted) {
     content.replaceChildren(drawEmpty(state));
     return;
   }
+  const measure = state.measure.charAt(0).toUpperCase() + state.measure.slice(1);
   const panels = [
     makePanel("Overview", "key", async () => drawKeyFigures(days, await questions.timeline(), await questions.tools(), state), { isTitleHidden: true }),
-    makePanel("Over time", "time", async () => drawOverTime(await questions.timeline(), state), {
+    makePanel(`${measure} over time`, "time", async () => drawOverTime(await questions.timeline(), state), {
+      about: questions.timeline().then(describeRange),
       tools: [
         makeSwitch("Measure", MEASURES, state.measure, (measure) => change({ measure })),
         makeSwitch("Split by", SPLITS, state.split, (split) => change({ split })),
@@ -116,7 +118,7 @@ async function drawContent(content, state, load, change, isAborted) {
       about: load("/stats/hours").then(({ zone }) => `Messages in each hour of the week, in local time (${zone}).`),
     }),
     ...(/** @type {const} */ (["project", "model", "agent"])).map((by) =>
-      makePanel(`By ${by}`, "group", async () => drawGroups(await load("/stats", { by }), by, state))),
+      makePanel(`${measure} by ${by}`, "group", async () => drawGroups(await load("/stats", { by }), by, state))),
     makePanel("Tools", "tools", async () => drawTools(await questions.tools(), state), {
       about: "Calls of tools, with failures. The time is from the call to its result.",
     }),

@@ -2,6 +2,9 @@
 
 import { h, svg } from "../dom.js";
 
+/** A frame that is narrower has not been laid out yet. */
+const MIN_WIDTH = 120;
+
 /**
  * @typedef {object} Picture
  * @property {SVGElement} element
@@ -27,7 +30,7 @@ export function makeFigure({ name, draw, legend, table, csv }) {
   let drawnWidth = 0;
   new ResizeObserver(() => {
     const width = Math.floor(frame.clientWidth);
-    if (!width || width === drawnWidth) return;
+    if (width < MIN_WIDTH || width === drawnWidth) return;
     drawnWidth = width;
     const picture = draw(width);
     frame.replaceChildren(picture.element);

@@ -130,13 +130,15 @@ function drawTicks(ticks, toY, width, format) {
 function drawLabels(chart, step) {
   const every = chooseLabelStep(step, LABEL_WIDTH);
   const last = chart.labels.length - 1;
+  // The last label must not be cut off.
+  const right = MARGIN.left + (last + 1) * step - LABEL_WIDTH / 3;
   const shown = chart.labels.map((_, index) => index).filter((index) =>
     index % every === 0 && (index === last || (last - index) * step > LABEL_WIDTH * 0.4 || every === 1));
   return svg("g", { class: "axis" }, shown.map((index, position) => {
     const x = MARGIN.left + (index + 0.5) * step;
     return svg(
       "text",
-      { x, y: HEIGHT - 8, "text-anchor": "middle" },
+      { x: index === last ? Math.min(x, right) : x, y: HEIGHT - 8, "text-anchor": "middle" },
       chart.formatLabel(index, position ? shown[position - 1] : undefined),
     );
   }));

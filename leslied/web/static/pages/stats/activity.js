@@ -132,7 +132,7 @@ export function drawHours({ zone, messages }, state) {
       columnLabels: [0, 3, 6, 9, 12, 15, 18, 21].map((column) => ({ column, text: `${column}` })),
       columns: 24,
       left: LEFT,
-      maxCell: 34,
+      maxCell: 60,
       rowHeight: 22,
       step: 24,
     }, width),

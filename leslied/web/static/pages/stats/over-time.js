@@ -32,18 +32,28 @@ export function drawOverTime(timeline, state) {
     formatTick: (/** @type {number} */ value) => formatTick(measure, value),
     getHref: (/** @type {number} */ index) => makePeriodHref(timeline, index, state),
   };
-  const { order: _, ...values } = { ...state.filters, split, period: state.period, order: "" };
   return [
     makeFigure({
       name: `${measure} over time`,
       draw: (width) => drawStackedBars(chart, width),
       legend: makeLegend(series.map(({ name, color }) => [name, color])),
       table: drawTable(timeline, split),
-      csv: `/api/stats/timeline.csv${toQuery(values)}`,
+      csv: `/api/stats/timeline.csv${toQuery({ ...state.filters, split, period: state.period })}`,
     }),
     timeline.outside_messages > 0 && h("p", { class: "note" },
       `${formatCount(timeline.outside_messages, "message")} without a time, or outside of this range, not drawn.`),
   ];
+}
+
+/**
+ * Say which time the picture shows.
+ *
+ * @param {any} timeline
+ */
+export function describeRange({ periods, period }) {
+  if (!periods.length) return "Nothing in this range.";
+  const [first, last] = [periods[0], periods.at(-1)].map((each) => formatPeriod(each, period));
+  return first === last ? `${first}.` : `By ${period}, ${first} to ${last?.replace("Week of", "the week of")}.`;
 }
 
 /**
