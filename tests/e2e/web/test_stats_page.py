@@ -52,34 +52,32 @@ def test_key_figures_are_those_of_the_api(shown: BrowserPage):
     assert values[0].startswith(("$", "<$"))
 
 
-@pytest.mark.parametrize(("title", "mark"), PICTURES.items())
-def test_every_picture_is_drawn_with_a_summary(
-    shown: BrowserPage, title: str, mark: str
-):
-    picture = get_panel(open_stats(shown), title).locator("svg[role=img]")
+def test_every_picture_is_drawn_with_a_summary(shown: BrowserPage):
+    page = open_stats(shown)
 
-    expect(picture).to_have_attribute("aria-label", re.compile(r"\w+ .*\d"))
-    expect(picture.locator(mark).first).to_be_visible()
-
-
-@pytest.mark.parametrize("title", PICTURES)
-def test_every_picture_has_a_table_of_its_numbers(shown: BrowserPage, title: str):
-    panel = get_panel(open_stats(shown), title)
-
-    panel.get_by_text("Show the numbers").click()
-
-    expect(panel.locator("details tbody tr").first).to_be_visible()
+    for title, mark in PICTURES.items():
+        picture = get_panel(page, title).locator("svg[role=img]")
+        expect(picture).to_have_attribute("aria-label", re.compile(r"\w+ .*\d"))
+        expect(picture.locator(mark).first).to_be_visible()
 
 
-@pytest.mark.parametrize("title", PICTURES)
-def test_every_picture_has_a_csv_file(shown: BrowserPage, title: str):
-    panel = get_panel(open_stats(shown), title)
+def test_every_picture_has_a_table_of_its_numbers(shown: BrowserPage):
+    page = open_stats(shown)
 
-    with shown.page.expect_download() as download:
-        panel.get_by_role("link", name="as CSV").click()
+    for title in PICTURES:
+        panel = get_panel(page, title)
+        panel.get_by_text("Show the numbers").click()
+        expect(panel.locator("details tbody tr").first).to_be_visible()
 
-    assert download.value.suggested_filename.endswith(".csv")
-    assert download.value.path().read_text().count("\n") > 1
+
+def test_every_picture_has_a_csv_file(shown: BrowserPage):
+    page = open_stats(shown)
+
+    for title in PICTURES:
+        with page.expect_download() as download:
+            get_panel(page, title).get_by_role("link", name="as CSV").click()
+        assert download.value.suggested_filename.endswith(".csv")
+        assert download.value.path().read_text().count("\n") > 1
 
 
 def test_keys_move_between_the_values_of_a_picture(shown: BrowserPage):
@@ -115,9 +113,9 @@ def test_a_day_leads_to_its_sessions(shown: BrowserPage):
 def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
     page = open_stats(shown)
 
-    page.get_by_label("Agent").select_option("claude-code")
+    page.get_by_role("combobox", name="Agent").select_option("claude-code")
     page.wait_for_url("**/stats?agent=claude-code")
-    page.get_by_label("Time").select_option("Last 7 days")
+    page.get_by_role("combobox", name="Time").select_option("Last 7 days")
     page.wait_for_url("**/stats?since=7d&agent=claude-code")
 
     expect(page.get_by_role("link", name="Reset")).to_be_visible()
@@ -126,7 +124,7 @@ def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
 def test_the_address_sets_the_filters(shown: BrowserPage):
     page = open_stats(shown, "?model=opus&measure=tokens&split=agent")
 
-    expect(page.get_by_label("Model")).to_have_value("opus")
+    expect(page.get_by_role("combobox", name="Model")).to_have_value("opus")
     expect(page.get_by_role("button", name="tokens").first).to_have_attribute(
         "aria-pressed", "true"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leslied.model.record import MAIN, Usage
 from leslied.queries.usage.context_use import load_context_use
-from leslied.queries.usage.scope import MAIN, UsageScope
+from leslied.queries.usage.scope import UsageScope
 from tests.support.records import make_key, make_prompt, time_at
 from tests.support.usage import SECRET, make_message
 
