@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
-    from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.model.stats import PriceBreaks, StoreGrouping, ToolCall, UsageBucket
     from leslied.sessions.subagents import SpawnLookup
     from leslied.store.read.match_summary import MatchSummary
     from leslied.store.read.project_queries import FolderActivity
@@ -147,7 +147,7 @@ class UsageProtocol(Protocol):
 
     def group_usage(
         self,
-        by: Grouping,
+        by: StoreGrouping,
         usage_filter: UsageFilter,
         price_breaks: PriceBreaks,
         *,
@@ -159,7 +159,7 @@ class UsageProtocol(Protocol):
         """List every message that has a time, the earliest first."""
 
     def list_owners(
-        self, by: Grouping, usage_filter: UsageFilter
+        self, by: StoreGrouping, usage_filter: UsageFilter
     ) -> list[tuple[Any, SessionKey]]:
         """List (group, stream) for every stream that owns messages of the group."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import reading, search, sessions, status
+from leslied.web.routes import reading, search, sessions, stats, status
 
 ENDPOINTS = (
     *sessions.ENDPOINTS,
     *reading.ENDPOINTS,
     *search.ENDPOINTS,
+    *stats.ENDPOINTS,
     *status.ENDPOINTS,
 )
 """All endpoints, in the order of the documentation."""
