@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.store.read.file_queries import StoredChange
     from leslied.store.read.project_queries import FolderActivity
     from leslied.store.read.search import Match
     from leslied.store.read.session_queries import SessionGroup
@@ -40,6 +41,10 @@ class Queries(Protocol):
     @property
     def change_feed(self) -> FeedProtocol:
         """Feed of new records and stopped sessions."""
+
+    @property
+    def files(self) -> FilesProtocol:
+        """Queries over calls that change files."""
 
     @property
     def projects(self) -> ProjectsProtocol:
@@ -199,6 +204,22 @@ class FeedProtocol(Protocol):
 
     def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
         """List (session, time at which it stopped) of sessions stopped later."""
+
+
+class FilesProtocol(Protocol):
+    """Questions about the changes that tool calls made to files."""
+
+    def list_changes(self) -> list[StoredChange]:
+        """List all changes in the order of their sources, also those that failed."""
+
+    def load_calls(self, read_orders: Iterable[int]) -> dict[int, PlacedRecord]:
+        """Return the calls at these positions, by `read_order`."""
+
+    def find_prompt(self, read_order: int) -> str:
+        """Return the start of the prompt that led to a call, or ""."""
+
+    def find_result(self, call_id: str) -> str:
+        """Return the start of the result of a call, or ""."""
 
 
 class ProjectsProtocol(Protocol):
