@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leslied.store.read.change_feed import ChangeFeed
     from leslied.store.read.file_queries import FileQueries
     from leslied.store.read.project_queries import ProjectQueries
+    from leslied.store.read.reading_queries import ReadingQueries
     from leslied.store.read.search import Search
     from leslied.store.read.size_queries import SizeQueries
     from leslied.store.read.usage_queries import UsageQueries
@@ -21,6 +22,7 @@ __all__ = [
     "ChangeFeed",
     "FileQueries",
     "ProjectQueries",
+    "ReadingQueries",
     "Search",
     "SizeQueries",
     "UsageQueries",
@@ -32,6 +34,7 @@ __getattr__ = make_getattr(
         "ChangeFeed": "change_feed",
         "FileQueries": "file_queries",
         "ProjectQueries": "project_queries",
+        "ReadingQueries": "reading_queries",
         "Search": "search",
         "SizeQueries": "size_queries",
         "UsageQueries": "usage_queries",

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.sessions.subagents import SpawnLookup
     from leslied.store.read.file_queries import StoredChange
     from leslied.store.read.project_queries import FolderActivity
+    from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SessionSource
@@ -49,6 +51,10 @@ class Queries(Protocol):
     @property
     def projects(self) -> ProjectsProtocol:
         """Queries over projects."""
+
+    @property
+    def reading(self) -> ReadingProtocol:
+        """Queries for reading one session."""
 
     @property
     def sizes(self) -> SizesProtocol:
@@ -230,6 +236,29 @@ class ProjectsProtocol(Protocol):
 
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
+
+
+class ReadingProtocol(Protocol):
+    """Questions of somebody who reads one session."""
+
+    def list_heads(
+        self, key: SessionKey, first_unit: int = 0, last_unit: int | None = None
+    ) -> list[PlacedRecord]:
+        """List light copies of a stream's entries, in order, from a unit on."""
+
+    def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
+        """List the entries with these numbers in full, in order."""
+
+    def find_entry(
+        self, streams: Sequence[SessionKey], entry_id: str
+    ) -> PlacedRecord | None:
+        """Return an entry in the first of the streams that has it, or None."""
+
+    def find_raw_position(self, placed: PlacedRecord) -> RawPosition:
+        """Return where the bytes of an entry can be read."""
+
+    def get_spawn_lookup(self, main: SessionSummary) -> SpawnLookup:
+        """Return the facts that decide which unit spawned each subagent of `main`."""
 
 
 class SizesProtocol(Protocol):

@@ -158,6 +158,11 @@ class StoreReader:
         return read.ProjectQueries(self._db, self.path)
 
     @property
+    def reading(self) -> read.ReadingQueries:
+        """Queries for reading one session."""
+        return read.ReadingQueries(self._db, self.path)
+
+    @property
     def sizes(self) -> read.SizeQueries:
         """Queries over sizes in bytes."""
         return read.SizeQueries(self._db, self.path)

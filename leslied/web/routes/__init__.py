@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import files, sessions, status
+from leslied.web.routes import files, reading, sessions, status
 
-ENDPOINTS = (*files.ENDPOINTS, *sessions.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (
+    *sessions.ENDPOINTS,
+    *reading.ENDPOINTS,
+    *files.ENDPOINTS,
+    *status.ENDPOINTS,
+)
 """All endpoints, in the order of the documentation."""
