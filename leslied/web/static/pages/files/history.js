@@ -1,12 +1,13 @@
 /** The history of one file: the calls that changed it, newest first. */
 
 import { get } from "../../lib/api.js";
+import { makeCopyButton } from "../../lib/copy.js";
 import { h } from "../../lib/dom.js";
 import { formatCount, formatTime, formatWhen } from "../../lib/format.js";
 import { addShortcut } from "../../lib/keys.js";
 import { onLive, onReconnect } from "../../lib/live.js";
 import { go } from "../../lib/router.js";
-import { showError } from "../../lib/states.js";
+import { makeSkeleton, showError } from "../../lib/states.js";
 import { drawDiff } from "./diff.js";
 import { getBaseName, makeAddress } from "./paths.js";
 
@@ -50,7 +51,7 @@ const KINDS = { write: "wrote", edit: "edited", append: "appended", delete: "del
 export async function showHistory({ root, query, signal }) {
   const path = query.get("path") ?? "";
   document.title = `${getBaseName(path)} · Files · leslied`;
-  root.replaceChildren(h("p", { class: "files-loading", role: "status" }, "Looking for changes…"));
+  root.replaceChildren(makeSkeleton());
   const view = new HistoryView(root, path, signal);
   addShortcut("j", "Next change", () => view.move(1), signal);
   addShortcut("k", "Previous change", () => view.move(-1), signal);
@@ -84,7 +85,7 @@ class HistoryView {
       this.total = data.total;
       this.shown = data.revisions.length;
       this.project = data.project;
-      this.list.replaceChildren(...data.revisions.map(drawRevision));
+      this.list.replaceChildren(...drawRevisions(data.revisions));
       this.root.replaceChildren(h("div", { class: "history" }, drawHeader(data), this.list, this.more));
       this.updateMore();
     } catch (error) {
@@ -108,7 +109,7 @@ class HistoryView {
 
   async showMore() {
     const data = await this.ask(this.shown, PAGE_SIZE);
-    const items = data.revisions.map(drawRevision);
+    const items = drawRevisions(data.revisions);
     this.list.append(...items);
     this.shown += data.revisions.length;
     this.updateMore();
@@ -121,7 +122,7 @@ class HistoryView {
 
   /** @param {number} step */
   move(step) {
-    const links = /** @type {HTMLAnchorElement[]} */ ([...this.list.querySelectorAll("a.revision-prompt")]);
+    const links = /** @type {HTMLAnchorElement[]} */ ([...this.list.querySelectorAll("a.revision-link")]);
     const current = links.findIndex((link) => link === document.activeElement);
     const next = current < 0 ? 0 : Math.min(Math.max(current + step, 0), links.length - 1);
     links[next]?.focus({ preventScroll: true });
@@ -161,43 +162,47 @@ function drawHeader(data) {
       " · ",
       h("code", {}, data.path),
       " ",
-      drawCopyButton(data.path),
+      makeCopyButton(data.path, "Path"),
     ),
     data.earlier_paths.length > 0 && h("p", { class: "history-about" }, "Earlier: ", h("code", {}, data.earlier_paths.join(", "))),
   );
 }
 
-/** @param {string} text */
-function drawCopyButton(text) {
-  const button = h("button", {
-    class: "copy-button",
-    onclick: async () => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    },
-  }, "Copy path");
-  return button;
+/**
+ * Draw revisions; the prompt is shown once above those that it led to.
+ *
+ * @param {Revision[]} revisions
+ */
+function drawRevisions(revisions) {
+  return revisions.map((revision, number) => {
+    const previous = revisions[number - 1];
+    const isSame = previous?.session_id === revision.session_id && previous.prompt === revision.prompt;
+    return drawRevision(revision, isSame);
+  });
 }
 
-/** @param {Revision} revision */
-function drawRevision(revision) {
+/**
+ * @param {Revision} revision
+ * @param {boolean} isSamePrompt Whether the revision above has the same prompt.
+ */
+function drawRevision(revision, isSamePrompt) {
   const address = `/s/${encodeURIComponent(revision.session_id)}#entry-${revision.entry_id}`;
   const when = revision.at ? `${formatWhen(revision.at)}, ${formatTime(revision.at)}` : "no time";
   return h(
     "li",
     { class: revision.outcome === "done" && !revision.is_rewound ? "revision" : "revision without-effect" },
-    h("a", { class: "revision-prompt", href: address }, revision.prompt || revision.session_title || "Open the call"),
+    !isSamePrompt && h("h2", { class: "revision-prompt" }, revision.prompt || revision.session_title),
+    !isSamePrompt && revision.session_title && revision.session_title !== revision.prompt && h("p", { class: "revision-session" }, revision.session_title),
     h(
       "p",
       { class: "revision-about" },
-      h("time", { datetime: revision.at }, when),
+      h("a", { class: "revision-link", href: address, "aria-label": `Open the call, ${when}` }, h("time", { datetime: revision.at }, when)),
       ` · ${revision.agent} ${KINDS[revision.kind]} it`,
       revision.subagent_id && " in a subagent",
       " · ",
       drawDiffstat(revision),
       drawBadges(revision),
     ),
-    revision.session_title && revision.session_title !== revision.prompt && h("p", { class: "revision-session" }, revision.session_title),
     revision.moved_from && h("p", { class: "revision-about" }, "Moved from ", h("code", {}, revision.moved_from)),
     revision.error && h("p", { class: "revision-error" }, revision.error),
     drawChange(revision, when),

@@ -6,8 +6,8 @@ import { formatCount, formatNumber, formatWhen } from "../../lib/format.js";
 import { addShortcut } from "../../lib/keys.js";
 import { onLive, onReconnect } from "../../lib/live.js";
 import { go, replaceQuery } from "../../lib/router.js";
-import { makeMessage, showError } from "../../lib/states.js";
-import { drawPath, getBaseName, makeAddress } from "./paths.js";
+import { makeMessage, makeSkeleton, showError } from "../../lib/states.js";
+import { drawPath, getBaseName, makeAddress, nameFolders } from "./paths.js";
 
 /**
  * @typedef {object} ChangedFile
@@ -71,6 +71,8 @@ class FileListView {
     };
     this.limit = PAGE_SIZE;
     this.requests = 0;
+    /** @type {Map<string, string>} Short names of projects. */
+    this.names = new Map();
     this.timer = 0;
     this.input = h("input", {
       type: "search",
@@ -85,7 +87,7 @@ class FileListView {
     this.sort = this.drawSort();
     this.count = h("h1", { "aria-live": "polite" }, "Files");
     this.side = h("nav", { class: "files-side", "aria-label": "Projects and folders" });
-    this.results = h("div", { class: "files-results" }, drawSkeleton());
+    this.results = h("div", { class: "files-results" }, makeSkeleton());
     this.element = h(
       "div",
       { class: "files-page" },
@@ -148,6 +150,7 @@ class FileListView {
   /** @param {FileList} data */
   draw(data) {
     const selected = this.results.querySelector("a:focus")?.getAttribute("href");
+    this.names = nameFolders(data.projects.map(({ path }) => path));
     this.count.textContent = formatCount(data.total, "file");
     this.side.replaceChildren(...this.drawSide(data));
     this.results.replaceChildren(data.files.length ? this.drawTable(data) : this.drawEmpty());
@@ -175,7 +178,7 @@ class FileListView {
       this.drawGroup("Projects", [
         this.drawGroupLink("All projects", { q, sort }, !project),
         ...data.projects.map(({ path, files }) => (
-          this.drawGroupLink(getBaseName(path) || "No project", { q, sort, project: path }, path === project, files, path)
+          this.drawGroupLink(this.nameProject(path), { q, sort, project: path }, path === project, files, path)
         )),
       ], !project),
     ];
@@ -183,6 +186,11 @@ class FileListView {
       groups.push(this.drawGroup(getBaseName(data.folder), this.drawFolders(data), true));
     }
     return groups;
+  }
+
+  /** @param {string} path */
+  nameProject(path) {
+    return (this.names.get(path) ?? getBaseName(path)) || "No project";
   }
 
   /** @param {FileList} data */
@@ -265,13 +273,13 @@ class FileListView {
         {},
         h("a", { href: makeAddress({ path: file.path, project: file.project }), title: file.path }, drawPath(file.name)),
         file.is_deleted && h("span", { class: "files-badge" }, "deleted"),
-        !project && h("span", { class: "files-project" }, getBaseName(file.project)),
+        !project && h("span", { class: "files-project" }, this.nameProject(file.project)),
       ),
       h(
         "td",
         { class: "number" },
         formatNumber(file.changes),
-        file.failed > 0 && h("span", { class: "files-failed", title: `${formatCount(file.failed, "attempt")} failed` }, ` +${file.failed}✗`),
+        file.failed > 0 && h("span", { class: "files-failed" }, ` +${formatNumber(file.failed)} failed`),
       ),
       h("td", { class: "number files-minor" }, formatNumber(file.sessions)),
       h("td", { class: "files-minor" }, file.last_agent),
@@ -311,8 +319,4 @@ class FileListView {
       this.change({ q: "" });
     }
   }
-}
-
-function drawSkeleton() {
-  return h("p", { class: "files-loading", role: "status" }, "Looking through the calls of all sessions…");
 }

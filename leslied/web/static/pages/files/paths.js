@@ -36,3 +36,23 @@ export function drawPath(path) {
     h("span", { class: "file-name" }, name),
   );
 }
+
+/**
+ * Return a short name for each folder: as many of its last parts as tell it apart.
+ *
+ * @param {string[]} paths
+ * @returns {Map<string, string>}
+ */
+export function nameFolders(paths) {
+  /** @type {Map<string, string>} */
+  const names = new Map();
+  for (let count = 1; names.size < paths.length && count < 9; count += 1) {
+    const candidates = paths.map((path) => path.split("/").slice(-count).join("/"));
+    candidates.forEach((name, i) => {
+      const path = paths[i] ?? "";
+      const isUnique = candidates.indexOf(name) === candidates.lastIndexOf(name);
+      if (!names.has(path) && (isUnique || name === path)) names.set(path, name);
+    });
+  }
+  return names;
+}
