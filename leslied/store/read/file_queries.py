@@ -136,6 +136,15 @@ class FileQueries:
         )
         return str(fetch_value(self._db, query, (call_id,), default=""))
 
+    @translate_sqlite_errors
+    def find_entry_id(self, call_id: str) -> str:
+        """Return the id of the entry that made a call, or ""."""
+        query = (
+            "SELECT lower(hex(entry_id)) FROM record "
+            "WHERE type = 'tool_use' AND tool_call_id = ? AND is_current"
+        )
+        return str(fetch_value(self._db, query, (call_id,), default=""))
+
     def _iter_changes(
         self,
         tools: Collection[str],

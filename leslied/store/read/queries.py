@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
     from leslied.sessions.subagents import SpawnLookup
     from leslied.store.read.file_queries import StoredChange
-    from leslied.store.read.project_queries import FolderActivity
+    from leslied.store.read.project_queries import FolderActivity, ThreadFolder
     from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
     from leslied.store.read.session_queries import SessionGroup
@@ -227,6 +227,9 @@ class FilesProtocol(Protocol):
     def find_result(self, call_id: str) -> str:
         """Return the start of the result of a call, or ""."""
 
+    def find_entry_id(self, call_id: str) -> str:
+        """Return the id of the entry that made a call, or ""."""
+
 
 class ProjectsProtocol(Protocol):
     """Questions about projects."""
@@ -236,6 +239,9 @@ class ProjectsProtocol(Protocol):
 
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
+
+    def list_thread_folders(self) -> list[ThreadFolder]:
+        """List the folders that hold threads of sessions, last active first."""
 
 
 class ReadingProtocol(Protocol):
