@@ -11,6 +11,7 @@ from leslied.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
     from leslied.store.read.change_feed import ChangeFeed
+    from leslied.store.read.file_queries import FileQueries
     from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.reading_queries import ReadingQueries
     from leslied.store.read.search import Search
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChangeFeed",
+    "FileQueries",
     "ProjectQueries",
     "ReadingQueries",
     "Search",
@@ -32,6 +34,7 @@ __getattr__ = make_getattr(
     __name__,
     {
         "ChangeFeed": "change_feed",
+        "FileQueries": "file_queries",
         "ProjectQueries": "project_queries",
         "ReadingQueries": "reading_queries",
         "Search": "search",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from leslied.model.source import SourceProblem
     from leslied.model.stats import PriceBreaks, StoreGrouping, ToolCall, UsageBucket
     from leslied.sessions.subagents import SpawnLookup
+    from leslied.store.read.file_queries import StoredChange
     from leslied.store.read.match_summary import MatchSummary
-    from leslied.store.read.project_queries import FolderActivity
+    from leslied.store.read.project_queries import FolderActivity, ThreadFolder
     from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
     from leslied.store.read.session_queries import SessionGroup
@@ -43,6 +44,10 @@ class Queries(Protocol):
     @property
     def change_feed(self) -> FeedProtocol:
         """Feed of new records and stopped sessions."""
+
+    @property
+    def files(self) -> FilesProtocol:
+        """Queries over calls that change files."""
 
     @property
     def projects(self) -> ProjectsProtocol:
@@ -212,6 +217,25 @@ class FeedProtocol(Protocol):
         """List (session, time at which it stopped) of sessions stopped later."""
 
 
+class FilesProtocol(Protocol):
+    """Questions about the changes that tool calls made to files."""
+
+    def list_changes(self) -> list[StoredChange]:
+        """List all changes in the order of their sources, also those that failed."""
+
+    def load_calls(self, read_orders: Iterable[int]) -> dict[int, PlacedRecord]:
+        """Return the calls at these positions, by `read_order`."""
+
+    def find_prompt(self, read_order: int) -> str:
+        """Return the start of the prompt that led to a call, or ""."""
+
+    def find_result(self, call_id: str) -> str:
+        """Return the start of the result of a call, or ""."""
+
+    def find_entry_id(self, call_id: str) -> str:
+        """Return the id of the entry that made a call, or ""."""
+
+
 class ProjectsProtocol(Protocol):
     """Questions about projects."""
 
@@ -220,6 +244,9 @@ class ProjectsProtocol(Protocol):
 
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
+
+    def list_thread_folders(self) -> list[ThreadFolder]:
+        """List the folders that hold threads of sessions, last active first."""
 
 
 class ReadingProtocol(Protocol):

@@ -152,6 +152,11 @@ class StoreReader:
         return read.ChangeFeed(self._db, self.path)
 
     @property
+    def files(self) -> read.FileQueries:
+        """Queries over calls that change files."""
+        return read.FileQueries(self._db, self.path)
+
+    @property
     def projects(self) -> read.ProjectQueries:
         """Queries over projects."""
         return read.ProjectQueries(self._db, self.path)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import reading, search, sessions, stats, status
+from leslied.web.routes import (
+    files,
+    reading,
+    search,
+    sessions,
+    stats,
+    status,
+    threads,
+)
 
 ENDPOINTS = (
     *sessions.ENDPOINTS,
     *reading.ENDPOINTS,
     *search.ENDPOINTS,
+    *files.ENDPOINTS,
     *stats.ENDPOINTS,
+    *threads.ENDPOINTS,
     *status.ENDPOINTS,
 )
 """All endpoints, in the order of the documentation."""
