@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import sessions, status
+from leslied.web.routes import marks, sessions, status
 
-ENDPOINTS = (*sessions.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (*sessions.ENDPOINTS, *marks.ENDPOINTS, *status.ENDPOINTS)
 """All endpoints, in the order of the documentation."""
