@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leslied.web.routes import (
     files,
+    marks,
     reading,
     search,
     sessions,
@@ -14,6 +15,7 @@ from leslied.web.routes import (
 
 ENDPOINTS = (
     *sessions.ENDPOINTS,
+    *marks.ENDPOINTS,
     *reading.ENDPOINTS,
     *search.ENDPOINTS,
     *files.ENDPOINTS,
