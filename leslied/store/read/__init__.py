@@ -13,10 +13,18 @@ if TYPE_CHECKING:
     from leslied.store.read.change_feed import ChangeFeed
     from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.search import Search
+    from leslied.store.read.session_index import SessionIndexQueries
     from leslied.store.read.size_queries import SizeQueries
     from leslied.store.read.usage_queries import UsageQueries
 
-__all__ = ["ChangeFeed", "ProjectQueries", "Search", "SizeQueries", "UsageQueries"]
+__all__ = [
+    "ChangeFeed",
+    "ProjectQueries",
+    "Search",
+    "SessionIndexQueries",
+    "SizeQueries",
+    "UsageQueries",
+]
 
 __getattr__ = make_getattr(
     __name__,
@@ -24,6 +32,7 @@ __getattr__ = make_getattr(
         "ChangeFeed": "change_feed",
         "ProjectQueries": "project_queries",
         "Search": "search",
+        "SessionIndexQueries": "session_index",
         "SizeQueries": "size_queries",
         "UsageQueries": "usage_queries",
     },

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
     from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.sessions.subagents import SpawnLookup
     from leslied.store.read.project_queries import FolderActivity
     from leslied.store.read.search import Match
+    from leslied.store.read.session_index import SessionIndexRow
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SessionSource
     from leslied.store.read.unit_ids import UnitId
@@ -44,6 +46,10 @@ class Queries(Protocol):
     @property
     def projects(self) -> ProjectsProtocol:
         """Queries over projects."""
+
+    @property
+    def session_index(self) -> SessionIndexProtocol:
+        """Queries over all sessions at once."""
 
     @property
     def sizes(self) -> SizesProtocol:
@@ -209,6 +215,16 @@ class ProjectsProtocol(Protocol):
 
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
+
+
+class SessionIndexProtocol(Protocol):
+    """Questions about all sessions at once, with few fields of each."""
+
+    def list_sessions(self, stop_cutoff_us: int) -> list[SessionIndexRow]:
+        """List all sessions, also hidden ones, last active first."""
+
+    def get_spawn_lookup(self, main: SessionSummary) -> SpawnLookup:
+        """Return the facts that decide which subagent spawned which."""
 
 
 class SizesProtocol(Protocol):

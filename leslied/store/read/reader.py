@@ -153,6 +153,11 @@ class StoreReader:
         return read.ProjectQueries(self._db, self.path)
 
     @property
+    def session_index(self) -> read.SessionIndexQueries:
+        """Queries over all sessions at once."""
+        return read.SessionIndexQueries(self._db, self.path)
+
+    @property
     def sizes(self) -> read.SizeQueries:
         """Queries over sizes in bytes."""
         return read.SizeQueries(self._db, self.path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import sessions, status
+from leslied.web.routes import session_index, sessions, status
 
-ENDPOINTS = (*sessions.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (*session_index.ENDPOINTS, *sessions.ENDPOINTS, *status.ENDPOINTS)
 """All endpoints, in the order of the documentation."""
