@@ -1,5 +1,8 @@
 /** Which page an address shows; links within the page do not load it again. */
 
+import { makeUnreachableError } from "./api.js";
+import { showError } from "./states.js";
+
 /**
  * @typedef {object} PageContext
  * @property {HTMLElement} root The element to fill.
@@ -39,7 +42,7 @@ export function onPageChange(listener) {
  */
 export function go(address) {
   history.pushState(null, "", address);
-  void show();
+  void show().then(() => document.querySelector("main")?.focus({ preventScroll: true }));
 }
 
 /**
@@ -65,13 +68,28 @@ export async function show() {
     const match = route.pattern.exec(location.pathname);
     if (!match) continue;
     const values = route.names.map((name, i) => [name, decodeURIComponent(match[i + 1] ?? "")]);
-    const page = await route.load();
+    const query = new URLSearchParams(location.search);
+    const context = { root, params: Object.fromEntries(values), query, signal };
+    await showRoute(route.load, context);
+    return;
+  }
+}
+
+/**
+ * @param {() => Promise<Page>} load
+ * @param {PageContext} context
+ */
+async function showRoute(load, context) {
+  const { root, signal } = context;
+  try {
+    // A module cannot be loaded when the server is gone.
+    const page = await load().catch(() => { throw makeUnreachableError(); });
     if (signal.aborted) return;
     root.replaceChildren();
     for (const listener of changeListeners) listener();
-    const query = new URLSearchParams(location.search);
-    await page({ root, params: Object.fromEntries(values), query, signal });
-    return;
+    await page(context);
+  } catch (error) {
+    if (!signal.aborted) showError(root, error);
   }
 }
 
