@@ -5,8 +5,9 @@
  * what they cost.
  */
 
-import { get } from "../../lib/api.js";
+import { change, get } from "../../lib/api.js";
 import { onLive, onReconnect } from "../../lib/live.js";
+import { showToast } from "../../ui/toast.js";
 
 /**
  * @typedef {object} Session
@@ -25,6 +26,11 @@ import { onLive, onReconnect } from "../../lib/live.js";
  * @property {number} subagents
  * @property {boolean} isHidden
  * @property {number | null} cost In dollars; null if unknown.
+ * @property {boolean} isStarred
+ * @property {string[]} tags
+ * @property {string} note
+ * @property {boolean} isUnread
+ * @property {string} waitingFor What the agent waits for, such as a permission; or empty.
  * @property {string} haystack What the filter box looks in.
  * @property {number} revision Larger each time that the session changes.
  */
@@ -87,6 +93,53 @@ export async function load(isFirstScreenUseful) {
   await loading;
 }
 
+/**
+ * Add or remove the star of a session.
+ *
+ * @param {Session} session
+ */
+export async function star(session) {
+  const starred = !session.isStarred;
+  await changeMark(session, { isStarred: starred }, "star", { starred });
+}
+
+/**
+ * Mark a session as unread, or as read.
+ *
+ * @param {Session} session
+ */
+export async function toggleUnread(session) {
+  const visited = session.isUnread;
+  await changeMark(session, { isUnread: !visited }, "visited", { visited });
+}
+
+/**
+ * Change a mark on the screen at once, then on the server; take it back if that fails.
+ *
+ * @param {Session} session
+ * @param {Partial<Session>} fields
+ * @param {string} mark The last part of the endpoint's path.
+ * @param {Record<string, boolean>} body
+ */
+async function changeMark(session, fields, mark, body) {
+  replaceSession(session, fields);
+  try {
+    await change("PUT", `/sessions/${encodeURIComponent(session.id)}/${mark}`, body);
+  } catch (error) {
+    replaceSession(session, {});
+    showToast(error instanceof Error ? error.message : String(error), "close");
+  }
+}
+
+/**
+ * @param {Session} session
+ * @param {Partial<Session>} fields
+ */
+function replaceSession(session, fields) {
+  sessions.set(session.key, { ...session, ...fields, revision: ++revision });
+  notify(new Set());
+}
+
 /** @param {boolean} isFirstScreenUseful */
 async function loadSteps(isFirstScreenUseful) {
   if (isFirstScreenUseful) {
@@ -128,7 +181,7 @@ async function loadCosts() {
 }
 
 function watch() {
-  onLive((event) => { if (event.type === "sessions") scheduleRefresh(event.ids); });
+  onLive((event) => { if ("ids" in event) scheduleRefresh(event.ids); });
   onReconnect(() => void reload());
   setInterval(() => {
     const open = listSessions().filter(({ status }) => status !== "stopped");
@@ -218,6 +271,7 @@ function readSession(data) {
     subagents: data.subagents,
     isHidden: data.hidden,
     cost: data.cost_usd,
+    ...readMarks(data),
   });
 }
 
@@ -229,7 +283,7 @@ function readSession(data) {
 function readIndexed(data, values) {
   const [
     id, agent, title, project, model, status, startedMs, endedMs,
-    units, toolCalls, tokens, subagents, isHidden,
+    units, toolCalls, tokens, subagents, isHidden, marks,
   ] = values;
   return makeSession({
     id, title, status, startedMs, endedMs, units, toolCalls, tokens, subagents,
@@ -238,7 +292,19 @@ function readIndexed(data, values) {
     model: data.models[model],
     isHidden: Boolean(isHidden),
     cost: null,
+    ...readMarks(marks ?? {}),
   });
+}
+
+/** @param {any} data */
+function readMarks({ starred, tags, note, unread, waiting_for }) {
+  return {
+    isStarred: Boolean(starred),
+    tags: /** @type {string[]} */ (tags ?? []),
+    note: /** @type {string} */ (note ?? ""),
+    isUnread: Boolean(unread),
+    waitingFor: /** @type {string} */ (waiting_for ?? ""),
+  };
 }
 
 /**
@@ -246,8 +312,8 @@ function readIndexed(data, values) {
  * @returns {Session}
  */
 function makeSession(fields) {
-  const { id, agent, title, project, model } = fields;
-  const haystack = `${title}\n${project}\n${agent}\n${model}\n${id}`.toLowerCase();
+  const { id, agent, title, project, model, tags, note } = fields;
+  const haystack = [title, project, agent, model, id, ...tags, note].join("\n").toLowerCase();
   return { ...fields, key: makeKey(agent, id), haystack, revision: ++revision };
 }
 
@@ -264,9 +330,6 @@ function makeKey(agent, id) {
  * @param {Session} other
  */
 function isSame(one, other) {
-  return one.haystack === other.haystack && one.status === other.status &&
-    one.startedMs === other.startedMs && one.endedMs === other.endedMs &&
-    one.units === other.units && one.toolCalls === other.toolCalls &&
-    one.tokens === other.tokens && one.subagents === other.subagents &&
-    one.cost === other.cost && one.isHidden === other.isHidden;
+  const names = /** @type {(keyof Session)[]} */ (Object.keys(one));
+  return names.every((name) => name === "revision" || name === "tags" || one[name] === other[name]);
 }
