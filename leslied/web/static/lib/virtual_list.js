@@ -35,7 +35,7 @@ export class VirtualList {
 
   /**
    * @param {HTMLElement} root The element of the list.
-   * @param {(item: T, index: number) => HTMLElement} draw
+   * @param {(item: T) => HTMLElement} draw
    * @param {AbortSignal} signal
    */
   constructor(root, draw, signal) {
@@ -187,24 +187,23 @@ export class VirtualList {
       element.remove();
       this.#drawn.delete(key);
     }
+    const elements = items.map((item) => this.#getElement(item));
     let next = this.#window.firstChild;
-    items.forEach((item, i) => {
-      const element = this.#getElement(item, first + i);
+    for (const element of elements) {
       if (element === next) next = next.nextSibling;
       else this.#window.insertBefore(element, next);
-    });
+    }
   }
 
   /**
    * Return the row of an item, drawn again if the item changed; focus stays in it.
    *
    * @param {T} item
-   * @param {number} index
    */
-  #getElement(item, index) {
+  #getElement(item) {
     const drawn = this.#drawn.get(item.key);
     if (drawn?.revision === item.revision) return drawn.element;
-    const element = this.#draw(item, index);
+    const element = this.#draw(item);
     this.#drawn.set(item.key, { element, revision: item.revision });
     if (drawn) {
       const hadFocus = drawn.element.contains(document.activeElement);
