@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leslied.model.field_tables import session_to_dict
+from leslied.queries.annotations import Marks, load_annotations, make_marks
 from leslied.queries.sessions import list_sessions, list_sessions_by_id
 from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 
@@ -24,6 +25,7 @@ class ListedSession(Struct, frozen=True):
 
     summary: SessionSummary
     status: Status
+    marks: Marks = Marks()
 
     @property
     def id(self) -> str:
@@ -35,6 +37,7 @@ class ListedSession(Struct, frozen=True):
         summary = self.summary
         data = session_to_dict(self)
         data["unpriced_messages"] = summary.cost.unpriced
+        data |= self.marks.to_dict()
         if summary.is_subagent:
             data |= {"id": summary.subagent_id, "parent": summary.key.session_id}
         return data
@@ -93,9 +96,13 @@ def load_sessions_by_id(context: QueryContext, ids: Iterable[str]) -> SessionLis
 def make_listed_sessions(
     context: QueryContext, summaries: Iterable[SessionSummary]
 ) -> tuple[ListedSession, ...]:
-    """Return the sessions without secrets, each with its status."""
-    now = context.now
+    """Return the sessions without secrets, each with its status and marks."""
+    now, annotations = context.now, load_annotations(context)
     return tuple(
-        ListedSession(context.redact_summary(summary), compute_status(summary, now))
+        ListedSession(
+            context.redact_summary(summary),
+            compute_status(summary, now),
+            make_marks(context, annotations, summary),
+        )
         for summary in summaries
     )

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from leslied.errors import LesliedError, StoreUnusable, UserError
+from leslied.errors import AnnotationsUnusable, LesliedError, StoreUnusable, UserError
 from leslied.web.access import COOKIE_SECONDS
 from leslied.web.assets import load_assets
 from leslied.web.backend import Backend
@@ -143,7 +143,7 @@ class _Application:
 
     def _send_error(self, error: LesliedError) -> Response:
         redact = self._app.load_redact()
-        status = {UserError: 400, StoreUnusable: 503}.get(type(error), 400)
+        status = 503 if isinstance(error, StoreUnusable | AnnotationsUnusable) else 400
         return _make_json(
             _make_envelope(None, redact(error.message), redact(error.hint)), status
         )

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import session_index, sessions, status
+from leslied.web.routes import marks, session_index, sessions, status
 
-ENDPOINTS = (*session_index.ENDPOINTS, *sessions.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (
+    *session_index.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *marks.ENDPOINTS,
+    *status.ENDPOINTS,
+)
 """All endpoints, in the order of the documentation."""
