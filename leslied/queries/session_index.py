@@ -11,27 +11,34 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from leslied.annotations import SessionName
 from leslied.model.stats import Cost
 from leslied.prices import load_prices
+from leslied.queries.annotations import Marks, load_annotations, make_session_marks
 from leslied.queries.usage.totals import UsageStats
 from leslied.sessions.status import compute_stop_cutoff_us
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leslied.queries.context import QueryContext
     from leslied.store.read.session_index import SessionIndexRow
 
 FIELDS = (
     *("id", "agent", "title", "project", "model", "status", "started_ms", "ended_ms"),
-    *("units", "tool_calls", "tokens", "subagents", "hidden"),
+    *("units", "tool_calls", "tokens", "subagents", "hidden", "marks"),
 )
 """Names of the values of each session, in their order."""
 _COST_DIGITS = 6
+_NO_MARKS = Marks()
 
 
 class SessionIndex(Struct, frozen=True):
     """All sessions, also hidden ones, last active first."""
 
     rows: tuple[SessionIndexRow, ...]
+    marks: tuple[Marks, ...]
+    """The user's marks on each of the sessions."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -51,8 +58,9 @@ class SessionIndex(Struct, frozen=True):
                 row.tokens,
                 row.subagents,
                 int(row.is_hidden),
+                None if marks == _NO_MARKS else marks.to_dict(),
             ]
-            for row in self.rows
+            for row, marks in zip(self.rows, self.marks, strict=True)
         ]
         return {
             "fields": FIELDS,
@@ -87,18 +95,25 @@ class _Positions(dict[str, int]):
 
 def load_session_index(context: QueryContext) -> SessionIndex:
     """Return all sessions, without secrets."""
-    redact = context.redact
     cutoff_us = compute_stop_cutoff_us(context.now)
-    return SessionIndex(
-        tuple(
-            row._replace(
-                session_id=redact(row.session_id),
-                title=redact(row.title),
-                project=redact(row.project),
-                model=redact(row.model),
-            )
-            for row in context.reader.session_index.list_sessions(cutoff_us)
+    rows = context.reader.session_index.list_sessions(cutoff_us)
+    annotations = load_annotations(context)
+    marks = (
+        make_session_marks(
+            context, annotations, SessionName(row.agent, row.session_id), row.ended_us
         )
+        for row in rows
+    )
+    redacted = (_redact_row(row, context.redact) for row in rows)
+    return SessionIndex(tuple(redacted), tuple(marks))
+
+
+def _redact_row(row: SessionIndexRow, redact: Callable[[str], str]) -> SessionIndexRow:
+    return row._replace(
+        session_id=redact(row.session_id),
+        title=redact(row.title),
+        project=redact(row.project),
+        model=redact(row.model),
     )
 
 

@@ -38,7 +38,7 @@ const COLUMNS = [
 export class Toolbar {
   #count = h("p", { class: "session-count soft", role: "status" });
   #notice = h("p", { class: "session-notice", role: "alert" });
-  #searchLink = h("a", { class: "button quiet small", href: "/search" });
+  #searchLink = h("a", { class: "small", href: "/search" }, "Search inside sessions");
   #clear = h("button", { class: "button quiet", onclick: () => this.#change(clearFilters(this.#view)) }, makeIcon("close"), "Clear filters");
   #input = h("input", {
     type: "search",
@@ -70,7 +70,14 @@ export class Toolbar {
     this.#addSelect("group", "Group by");
     this.#addSelect("sort", "Sort by");
     for (const [value, label] of MARKS) this.#addMark(value, label);
-    this.header = h("div", { class: "page-header" }, h("h1", {}, "Sessions"), this.#count);
+    this.header = h(
+      "div",
+      { class: "page-header" },
+      h("h1", {}, "Sessions"),
+      this.#count,
+      this.#searchLink,
+      h("div", { class: "filter-controls order" }, this.#selects.get("group"), this.#selects.get("sort")),
+    );
     this.element = h("div", { class: "session-bar" }, this.#drawFilters(), this.#notice, this.#drawColumns());
   }
 
@@ -110,7 +117,6 @@ export class Toolbar {
   #updateTexts(view, counts) {
     this.#searchLink.hidden = !view.q.trim();
     this.#searchLink.href = `/search?q=${encodeURIComponent(view.q.trim())}`;
-    this.#searchLink.replaceChildren(makeIcon("search"), "Search inside sessions");
     this.#notice.textContent = view.since && Number.isNaN(parseSince(view.since))
       ? `“${view.since}” is not a time. Try today, 12h, 7d, 4w or 2026-01-31.` : "";
     if (counts.isComplete) this.#count.replaceChildren(...this.#drawCount(view, counts));
@@ -142,9 +148,7 @@ export class Toolbar {
         select("project"), select("agent"), select("model"), select("status"), select("tag"), select("since"),
         ...this.#marks.values(),
         this.#clear,
-        this.#searchLink,
       ),
-      h("div", { class: "filter-controls order" }, select("group"), select("sort")),
     );
   }
 
@@ -157,7 +161,6 @@ export class Toolbar {
     return h(
       "div",
       { class: "session-columns", role: "group", "aria-label": "Sort by" },
-      h("span", { class: "session-mark" }),
       h("span", { class: "session-text" }),
       h("div", { class: "session-figures" }, heads),
       h("span", { class: "session-actions" }),
