@@ -23,9 +23,7 @@ def open_socket(port: int) -> socket.socket:
 
     Raise UserError if the port is in use or not allowed.
     """
-    # Only for a socket that names its protocol, asyncio turns off Nagle's algorithm,
-    # which delays most answers by 40 ms.
-    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((_HOST, port))
