@@ -61,6 +61,16 @@ class AppPaths(NamedTuple):
         return self.data_dir / "web.key"
 
     @property
+    def web_links_dir(self) -> Path:
+        """Which links to the page were used."""
+        return self.data_dir / "web-links"
+
+    @property
+    def web_port_file(self) -> Path:
+        """The port on which a server of the page listens."""
+        return self.data_dir / "web.port"
+
+    @property
     def work_marker(self) -> Path:
         """A file that names what the daemon is reading, in case it is killed."""
         return self.data_dir / "in-progress"
