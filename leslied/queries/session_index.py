@@ -29,7 +29,6 @@ FIELDS = (
     *("units", "tool_calls", "tokens", "subagents", "hidden", "marks"),
 )
 """Names of the values of each session, in their order."""
-_COST_DIGITS = 6
 _NO_MARKS = Marks()
 
 
@@ -81,7 +80,7 @@ class SessionCosts(Struct, frozen=True):
         """Return the JSON form: dollars by agent, then by id."""
         agents: dict[str, dict[str, float]] = {}
         for (agent, session_id), usd in self.costs.items():
-            agents.setdefault(agent, {})[session_id] = round(usd, _COST_DIGITS)
+            agents.setdefault(agent, {})[session_id] = usd
         return {"costs": agents}
 
 
@@ -125,11 +124,7 @@ def load_session_costs(context: QueryContext) -> SessionCosts:
         session = key.agent, context.redact(key.session_id)
         totals[session] = totals[session].plus(cost)
     return SessionCosts(
-        {
-            session: cost.usd
-            for session, cost in totals.items()
-            if cost.usd is not None
-        }
+        {session: cost.usd for session, cost in totals.items() if cost.usd is not None}
     )
 
 

@@ -57,9 +57,7 @@ def load_subagents(context: QueryContext, id_prefix: str) -> SubagentList:
     sessions = make_listed_sessions(context, add_costs(reader, children))
     return SubagentList(
         tuple(
-            ListedSubagent(
-                session, context.redact(parents[child.key].key.subagent_id)
-            )
+            ListedSubagent(session, context.redact(parents[child.key].key.subagent_id))
             for child, session in zip(children, sessions, strict=True)
         )
     )

@@ -5,7 +5,7 @@ A summary of every session takes several times as long and as much memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.record import MAIN
 from leslied.sessions.titles import choose_title
@@ -35,10 +35,14 @@ _FROM_GROUPS = (
     "ORDER BY ifnull(ifnull(f.ended_us, m.started_us), 0) DESC, f.agent DESC, "
     "f.session_id DESC"
 )
-_TOOL_CALLS = (
-    "CASE WHEN f.main IS NULL THEN 0 WHEN m.originals THEN m.tool_calls "
-    "ELSE m.copied_calls END"
-)
+_SQL = {
+    "project": "ifnull(project, m.cwd)",
+    "units": "count_current(m.forks, m.units)",
+    "tool_calls": "CASE WHEN f.main IS NULL THEN 0 WHEN m.originals "
+    "THEN m.tool_calls ELSE m.copied_calls END",
+}
+_GROUP_COLUMNS = ("ended_us", "streams", "subagents", "is_hidden")
+"""Fields that are about a session together with its subagents."""
 
 
 class SessionIndexRow(NamedTuple):
@@ -64,6 +68,27 @@ class SessionIndexRow(NamedTuple):
     is_hidden: bool
 
 
+class _Row(NamedTuple):
+    """What is selected of one session; `_make_column` has the SQL of each field."""
+
+    agent: str
+    session_id: str
+    title: str
+    first_prompt: str
+    description: str
+    project: str
+    model: str
+    status: Status
+    started_us: int | None
+    ended_us: int | None
+    units: int
+    tool_calls: int
+    streams: str
+    """Ids of the session's streams, joined by commas."""
+    subagents: int
+    is_hidden: int
+
+
 class SessionIndexQueries:
     """Read-only queries over all sessions."""
 
@@ -78,41 +103,40 @@ class SessionIndexQueries:
         `db` has the function `count_current`.
         """
         usage = UsageTotals(self._db).get_by_stream()
-        rows = self._db.execute(
-            "SELECT f.agent, f.session_id, m.title, m.first_prompt, m.description, "
-            f"ifnull(project, m.cwd), m.model, {compile_status(stop_cutoff_us)}, "
-            "m.started_us, f.ended_us, count_current(m.forks, m.units), "
-            f"{_TOOL_CALLS}, f.streams, f.subagents, f.is_hidden {_FROM_GROUPS}"
-        )
-        return [_make_row(row, usage) for row in rows]
+        columns = ", ".join(_make_column(name, stop_cutoff_us) for name in _Row._fields)
+        rows = self._db.execute(f"SELECT {columns} {_FROM_GROUPS}")
+        return [_make_row(_Row(*row), usage) for row in rows]
 
     def get_spawn_lookup(self, main: SessionSummary) -> StoredSpawnLookup:
         """Return the facts that decide which subagent spawned which."""
         return StoredSpawnLookup(self._db, main)
 
 
-def _make_row(row: tuple[Any, ...], usage: Mapping[int, Usage]) -> SessionIndexRow:
-    (
-        agent,
-        session_id,
-        title,
-        first_prompt,
-        description,
-        *fields,
-        tool_calls,
-        streams,
-        subagents,
-        is_hidden,
-    ) = row
+def _make_column(name: str, stop_cutoff_us: int) -> str:
+    """Return the SQL of a field."""
+    if name == "status":
+        return compile_status(stop_cutoff_us)
+    table = "f" if name in _GROUP_COLUMNS else "m"
+    return _SQL.get(name, f"{table}.{name}")
+
+
+def _make_row(row: _Row, usage: Mapping[int, Usage]) -> SessionIndexRow:
     return SessionIndexRow(
-        agent,
-        session_id,
-        choose_title(title=title, first_prompt=first_prompt, description=description),
-        *fields,
-        tool_calls,
-        _sum_tokens(streams, usage),
-        subagents,
-        bool(is_hidden),
+        agent=row.agent,
+        session_id=row.session_id,
+        title=choose_title(
+            title=row.title, first_prompt=row.first_prompt, description=row.description
+        ),
+        project=row.project,
+        model=row.model,
+        status=row.status,
+        started_us=row.started_us,
+        ended_us=row.ended_us,
+        units=row.units,
+        tool_calls=row.tool_calls,
+        tokens=_sum_tokens(row.streams, usage),
+        subagents=row.subagents,
+        is_hidden=bool(row.is_hidden),
     )
 
 
