@@ -37,6 +37,11 @@ _SHARE_SECONDS = 0.2
 did not begin with new entries gives way at once."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
+_IDLE_TICK_SECONDS = 2.5
+"""The same while nothing happens but what events announce."""
+_IDLE_AFTER_SECONDS = 15.0
+"""Time without changes after which the loop may be idle: until then, processes may end
+and sessions settle."""
 _BUDGET = Budget(
     max_sessions=50,
     max_indexed_threads=10,
@@ -69,6 +74,8 @@ class Loop:
     """Whether no work is left but to close everything, which nothing must interrupt."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
+    _last_change: float = 0.0
+    """Monotonic time of the last change of a file."""
     _next_due_at: datetime | None = None
     """When the next work becomes due that no file event will announce."""
     _watch_error: str = ""
@@ -143,15 +150,24 @@ class Loop:
 
     def _wait_for_events(self, changed_paths: set[Path]) -> None:
         """Add the paths that change until the next tick, scan or due work."""
-        waits = [_TICK_SECONDS, self._next_scan - self.clock.monotonic()]
+        waits = [self._get_tick(), self._next_scan - self.clock.monotonic()]
         if self._next_due_at is not None:
             waits.append((self._next_due_at - self.clock.now()).total_seconds())
         if self.flow.has_urgent_work:
             waits.append(0.0)
         changes = self.watcher.wait(max(min(waits), 0.0))
         changed_paths.update(changes.paths)
+        if changes.paths:
+            self._last_change = self.clock.monotonic()
         if changes.needs_scan:
             self._next_scan = 0.0
+
+    def _get_tick(self) -> float:
+        """Return the longest wait for events; each tick costs about a millisecond."""
+        quiet_seconds = self.clock.monotonic() - self._last_change
+        if self.flow.is_idle and quiet_seconds > _IDLE_AFTER_SECONDS:
+            return _IDLE_TICK_SECONDS
+        return _TICK_SECONDS
 
     def _reload_flow(self) -> None:
         """Apply the current settings; if they are invalid, log why and keep the old."""

@@ -364,7 +364,7 @@ def test_the_loop_wakes_up_when_a_quiet_unit_can_be_settled(
         loop._run_once()
 
     # The first wait is none: the project of the new folder is looked up.
-    assert waits == [0.0, 0.5, 0.5, 0.5, 0.3]
+    assert waits == [0.0, 1.8]
 
 
 class RecordingStage(Stage):
@@ -389,6 +389,17 @@ def quiet_loop(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch) -> LoopHarn
     daemon.iterate(1)
     monkeypatch.setattr(daemon.loop.watcher, "has_changes", lambda: True)
     return daemon
+
+
+def record_waits(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the list to which each wait for events is added."""
+    waits: list[float] = []
+    monkeypatch.setattr(
+        daemon.loop.watcher,
+        "wait",
+        lambda seconds: waits.append(seconds) or ChangeReport(),
+    )
+    return waits
 
 
 def set_stage(daemon: LoopHarness, stage: Stage) -> None:
@@ -462,15 +473,59 @@ def test_the_pause_after_a_run_is_short_and_none_if_there_is_more_to_do(
 def test_unfinished_work_is_continued_without_waiting(
     quiet_loop: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
-    waits: list[float] = []
-    monkeypatch.setattr(
-        quiet_loop.loop.watcher,
-        "wait",
-        lambda seconds: waits.append(seconds) or ChangeReport(),
-    )
+    waits = record_waits(quiet_loop, monkeypatch)
     set_stage(quiet_loop, RecordingStage(quiet_loop.clock, has_more=True))
 
     quiet_loop.loop._run_once()
     quiet_loop.loop._run_once()
 
-    assert waits == [0.5, 0.0]
+    assert waits == [2.5, 0.0]
+
+
+class PollingStage(RecordingStage):
+    """A stage that waits for something that no event announces."""
+
+    is_polling = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_awake", "seconds"),
+    [
+        (RecordingStage, False, 2.5),
+        (PollingStage, False, 0.5),
+        (RecordingStage, True, 0.5),
+    ],
+)
+def test_ticks_are_longer_while_only_events_can_bring_work(
+    quiet_loop: LoopHarness,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[RecordingStage],
+    seconds: float,
+    *,
+    is_awake: bool,
+):
+    waits = record_waits(quiet_loop, monkeypatch)
+    set_stage(quiet_loop, kind(quiet_loop.clock))
+    if is_awake:
+        quiet_loop.loop.flow.awake.add("a slow stage")
+
+    quiet_loop.loop._run_once()
+
+    assert waits == [seconds]
+
+
+def test_ticks_stay_short_for_a_while_after_a_change(
+    quiet_loop: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    loop, clock = quiet_loop.loop, quiet_loop.clock
+    set_stage(quiet_loop, RecordingStage(clock))
+    changes = ChangeReport(frozenset({Path("/a.jsonl")}))
+    monkeypatch.setattr(loop.watcher, "wait", lambda _: changes)
+    loop._run_once()
+    waits = record_waits(quiet_loop, monkeypatch)
+
+    loop._run_once()
+    clock.advance(15)
+    loop._run_once()
+
+    assert waits == [0.5, 2.5]
