@@ -1,13 +1,15 @@
 """The daemon: time, signals and the service manager.
 
 `Loop` runs the pipeline until it is stopped, `run_initial_sync` ingests existing logs
-in a child process, and `Notifier` reports the daemon's state to the service manager.
+in a child process, `hold_daemon_lock` prevents a second daemon, and `Notifier` reports
+the daemon's state to the service manager.
 """
 
 from __future__ import annotations
 
 from leslied.daemon.initial_sync import run_initial_sync
+from leslied.daemon.lock import hold_daemon_lock
 from leslied.daemon.loop import Loop
 from leslied.daemon.notify import Notifier
 
-__all__ = ["Loop", "Notifier", "run_initial_sync"]
+__all__ = ["Loop", "Notifier", "hold_daemon_lock", "run_initial_sync"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leslied.errors import LesliedError, UserError
+from leslied.errors import LesliedError, StoreLost, UserError
 from leslied.pipeline import Budget, LogEvent
 from leslied.pipeline.failures import describe_error
 
@@ -95,8 +95,8 @@ class Loop:
         self.notifier.ready()
         try:
             while not self.stopping.is_set():
-                self._run_once()
-                self.notifier.ping()
+                if self._run_once():
+                    self.notifier.ping()
         finally:
             self.has_ended = True
             self.notifier.stopping()
@@ -105,33 +105,43 @@ class Loop:
                 self.flow.close()
             self.log.info("daemon.stop")
 
-    def _run_once(self) -> None:
-        """Run the flow at a scan or after waiting for changes; only wait if paused."""
+    def _run_once(self) -> bool:
+        """Run the flow at a scan or after waiting for changes; only wait if paused.
+
+        Return whether nothing failed that no stage handled. Raise StoreLost if there
+        is no store to write to.
+        """
         if self.is_paused():
             self.watcher.wait(_TICK_SECONDS)
             self._next_scan = 0.0
-            return
+            return True
         try:
             if self.clock.monotonic() >= self._next_scan:
                 self._scan()
             else:
                 self._handle_changes()
+        except StoreLost:
+            raise
         except Exception as error:  # noqa: BLE001 - the loop outlives every error
             # The disk may be full or the store busy. Nothing is lost by waiting.
             reason = describe_error(error)
             self.log.error("daemon.retry", reason=reason)  # noqa: TRY400
+            self._next_scan = 0.0
             self.clock.wait(self.stopping, _RETRY_SECONDS)
+            return False
+        return True
 
     def _scan(self) -> None:
         """Reload settings and check everything for changes."""
         started_at = self.clock.monotonic()
+        # Set before the scan: meanwhile, another one may be requested.
+        self._next_scan = started_at + SCAN_INTERVAL_SECONDS
+        self.flow.store.files.check()
         self._attempt("config", self._reload_flow)
         self._attempt("watch", self._refresh_watcher)
         self._run_flow(_BUDGET)
-        has_events = self.watcher.mode == "events"
-        self._next_scan = started_at + (
-            SCAN_INTERVAL_SECONDS if has_events else POLL_INTERVAL_SECONDS
-        )
+        if self.watcher.mode != "events":
+            self._next_scan = min(self._next_scan, started_at + POLL_INTERVAL_SECONDS)
 
     def _handle_changes(self) -> None:
         """Wait for file events, at most one tick, and handle the changed files."""

@@ -13,6 +13,7 @@ import pytest
 from leslied import pipeline
 from leslied.app import App
 from leslied.daemon import Loop, Notifier
+from leslied.errors import StoreLost
 from leslied.hooks.spool import write_event
 from leslied.log import make_logger
 from leslied.model.failure import Failure
@@ -529,3 +530,64 @@ def test_ticks_stay_short_for_a_while_after_a_change(
     loop._run_once()
 
     assert waits == [0.5, 2.5]
+
+
+class RecordingNotifier(Notifier):
+    """A notifier that counts what it would send."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.pings = 0
+
+    def ping(self) -> None:
+        self.pings += 1
+
+
+def run_twice(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch, work: Any) -> int:
+    """Run two turns of the loop with other work; return how often it pinged."""
+    loop = daemon.loop
+    notifier = loop.notifier = RecordingNotifier()
+    turns = iter([lambda: None, loop.stopping.set])
+
+    def run(self: Loop) -> None:
+        next(turns)()
+        work()
+
+    monkeypatch.setattr(Loop, "_scan", run)
+    monkeypatch.setattr(Loop, "_handle_changes", run)
+    loop.run()
+    return notifier.pings
+
+
+def test_a_turn_without_work_shows_that_the_daemon_is_healthy(
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    assert run_twice(daemon, monkeypatch, lambda: None) == 2
+
+
+def test_a_turn_that_fails_does_not_show_that_the_daemon_is_healthy(
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    assert run_twice(daemon, monkeypatch, fail) == 0
+
+
+def test_the_loop_ends_if_its_store_was_removed(daemon: LoopHarness):
+    daemon.iterate(1)
+    daemon.loop.flow.store.path.unlink()
+
+    with pytest.raises(StoreLost):
+        daemon.iterate(1)
+
+
+def test_a_scan_that_is_requested_during_a_scan_is_not_forgotten(
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    loop, scans = daemon.loop, []
+    monkeypatch.setattr(
+        Loop, "_run_flow", lambda *_: scans.append(1) or loop.request_scan()
+    )
+
+    loop._run_once()
+    loop._run_once()
+
+    assert len(scans) == 2
