@@ -26,6 +26,11 @@ class AppPaths(NamedTuple):
     state_dir: Path
 
     @property
+    def annotations_file(self) -> Path:
+        """The user's stars, tags and notes; not in the store, which is rebuilt."""
+        return self.data_dir / "annotations.db"
+
+    @property
     def archive_dir(self) -> Path:
         """Copies of the agents' logs, which remain when agents delete their logs."""
         return self.data_dir / "archive"

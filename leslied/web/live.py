@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError
 from leslied.model.times import to_us
+from leslied.queries.annotations import load_annotations
 from leslied.queries.operations.status import is_daemon_running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from leslied.annotations import Snapshot
     from leslied.queries.context import QueryContext
     from leslied.store import Queries
     from leslied.web.backend import Backend
@@ -105,13 +107,18 @@ class ChangeFinder:
         self._read_order = 0
         self._stopped_us = 0
         self._is_daemon_running: bool | None = None
+        self._annotations: Snapshot | None = None
 
     def find(self, context: QueryContext) -> list[dict[str, Any]]:
         """Return the events since the last call; the first call returns no changes.
 
         The event `store` says that everything may have changed.
         """
-        return [*self._find_daemon_events(context), *self._find_changes(context)]
+        return [
+            *self._find_daemon_events(context),
+            *self._find_changes(context),
+            *self._find_annotation_events(context),
+        ]
 
     def _find_daemon_events(self, context: QueryContext) -> list[dict[str, Any]]:
         self._polls += 1
@@ -122,6 +129,15 @@ class ChangeFinder:
             return []
         self._is_daemon_running = is_running
         return [{"type": "daemon", "is_running": is_running}]
+
+    def _find_annotation_events(self, context: QueryContext) -> list[dict[str, Any]]:
+        old, new = self._annotations, load_annotations(context)
+        self._annotations = new
+        if old is None or old is new:
+            return []
+        changed = old.by_session.items() ^ new.by_session.items()
+        ids = sorted({name.session_id for name, _ in changed})
+        return [{"type": "annotations", "ids": ids}] if ids else []
 
     def _find_changes(self, context: QueryContext) -> list[dict[str, Any]]:
         reader = context.reader

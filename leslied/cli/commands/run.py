@@ -15,7 +15,13 @@ import click
 from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.daemon import Loop, Notifier, PageStarter, run_initial_sync
+from leslied.daemon import (
+    Loop,
+    Notifier,
+    PageStarter,
+    hold_daemon_lock,
+    run_initial_sync,
+)
 from leslied.log import make_logger
 from leslied.paths import PLATFORM
 from leslied.service import find_program
@@ -58,7 +64,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     notifier, redact = Notifier(app.environ), app.load_redact()
     log = make_logger(redact, as_json=log_json)
     warn, ping = _make_warn(notifier, log), lambda *_: notifier.ping()
-    with _handling_signals() as signals:
+    with _handling_signals() as signals, hold_daemon_lock(app.paths):
         _run_first_sync(app, notifier, signals.stopping)
         if signals.stopping.is_set():
             return
@@ -88,7 +94,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
 
 def _run_first_sync(app: App, notifier: Notifier, stopping: threading.Event) -> None:
     """Read the logs that exist in a child process, if nothing was read before."""
-    if PLATFORM == "linux" and not app.paths.store_file.exists():
+    if PLATFORM == "linux" and app.is_first_run():
         run_initial_sync(partial(jobs.run_initial_scan, app), notifier, stopping)
 
 
