@@ -102,6 +102,9 @@ def _format_endpoint(endpoint: Endpoint) -> str:
     lines = [f"### {endpoint.method} /api{endpoint.path}", "", endpoint.about, ""]
     if endpoint.media_type != "application/json":
         lines += [f"The answer is `{endpoint.media_type}`.", ""]
+    else:
+        names = ", ".join(f"`{name}`" for name in endpoint.schema["required"])
+        lines += [f"`data` has: {names}.", ""]
     if endpoint.params:
         place = "parameter" if endpoint.method == "GET" else "field of the body"
         lines += [f"| {place} | values | means |", "|---|---|---|"]
