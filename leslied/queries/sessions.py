@@ -69,6 +69,22 @@ def load_session_summary(
     return _merge_group(reader, members, with_subagents=False)[0]
 
 
+def find_sessions(
+    reader: Queries, names: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], SessionSummary]:
+    """Return the sessions with these agents and ids that have entries.
+
+    Their totals include their subagents.
+    """
+    members_by_name: dict[tuple[str, str], list[SessionSummary]] = {}
+    for stream in reader.list_sessions([SessionGroup(*name) for name in names]):
+        members_by_name.setdefault(stream.key[:2], []).append(stream)
+    return {
+        name: _merge_group(reader, members, with_subagents=False)[0]
+        for name, members in members_by_name.items()
+    }
+
+
 def _merge_group(
     reader: Queries, members: list[SessionSummary], *, with_subagents: bool
 ) -> list[SessionSummary]:
