@@ -51,3 +51,16 @@ def test_the_page_has_no_inline_script_or_style():
     page = TEXTS["index.html"]
 
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+
+
+def test_style_sheets_do_not_style_the_same_classes():
+    """All sheets are loaded on every page, so a class has one owner."""
+    owners: dict[str, set[str]] = {}
+    for name, text in TEXTS.items():
+        if not name.endswith(".css"):
+            continue
+        rules = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        for selector in re.findall(r"(?:^|[,}{])\s*\.([\w-]+)", rules):
+            owners.setdefault(selector, set()).add(name)
+
+    assert {key: names for key, names in owners.items() if len(names) > 1} == {}
