@@ -72,7 +72,7 @@ class Site(NamedTuple):
 
 
 LESLIED = Site(
-    "main a[href^='/s/']", "main section p", "main input[type=search]", "main mark"
+    "main a[href^='/s/']", ".unit .prose", "main input[type=search]", "main mark"
 )
 AGENTSVIEW = Site(".session-item a", ".message-body", ".palette-input", ".palette mark")
 

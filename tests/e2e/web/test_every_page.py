@@ -56,7 +56,8 @@ class Showcase:
 @pytest.fixture(scope="module")
 def showcase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Showcase]:
     home = tmp_path_factory.mktemp("home")
-    session_id = write_home(home, datetime.now(UTC).replace(tzinfo=None), timedelta())
+    now = datetime.now(UTC).replace(tzinfo=None)
+    session_id = write_home(home, now, timedelta()).session_id
     leslied = LesliedRunner(home)
     assert leslied("sync", "--stop-all").code == 0
     with serve_page(leslied) as server:

@@ -53,14 +53,17 @@ def test_the_page_has_no_inline_script_or_style():
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
 
 
-def test_style_sheets_do_not_style_the_same_classes():
-    """All sheets are loaded on every page, so a class has one owner."""
-    owners: dict[str, set[str]] = {}
-    for name, text in TEXTS.items():
-        if not name.endswith(".css"):
-            continue
-        rules = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-        for selector in re.findall(r"(?:^|[,}{])\s*\.([\w-]+)", rules):
-            owners.setdefault(selector, set()).add(name)
+def _list_first_classes(name: str) -> set[str]:
+    """Return the classes with which selectors of a style sheet start."""
+    rules = re.sub(r"/\*.*?\*/", "", TEXTS[name], flags=re.DOTALL)
+    return set(re.findall(r"(?:^|[,}{])\s*\.([\w-]+)", rules))
 
-    assert {key: names for key, names in owners.items() if len(names) > 1} == {}
+
+def test_pages_do_not_restyle_shared_components():
+    shared = _list_first_classes("css/components.css")
+    pages = re.findall(r'"/static/([^"]+)" data-page', TEXTS["index.html"])
+
+    assert pages
+    assert {name: _list_first_classes(name) & shared for name in pages} == {
+        name: set() for name in pages
+    }
