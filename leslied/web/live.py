@@ -42,6 +42,8 @@ class Live:
         self._queues: set[asyncio.Queue[str | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._daemon_event = ""
+        """The last event about the daemon, for pages that are opened later."""
 
     @property
     def has_listeners(self) -> bool:
@@ -51,6 +53,8 @@ class Live:
     async def listen(self) -> AsyncGenerator[str, None]:
         """Yield events until the client is gone, or does not read them."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_WAITING_EVENTS)
+        if self._daemon_event:
+            queue.put_nowait(self._daemon_event)
         self._queues.add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll())
@@ -77,19 +81,24 @@ class Live:
         while self._queues and not self._is_closed:
             try:
                 for event in await self._backend.ask(changes.find):
-                    self._send(f"data: {json.dumps(event)}\n\n")
+                    self._send(event)
             except LesliedError:
-                pass  # The store is missing or busy, and may be there soon.
+                # The store is missing or busy, and may be there soon.
+                if not self._daemon_event:
+                    self._send({"type": "daemon", "is_running": False})
             except Exception as error:  # noqa: BLE001 - the poller outlives every error
                 self._report(error)
                 await asyncio.sleep(_RETRY_SECONDS)
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _send(self, text: str) -> None:
+    def _send(self, event: dict[str, Any]) -> None:
         """Send an event to all clients, and drop those that do not read.
 
         Such a client connects again later, and then reloads what it shows.
         """
+        text = f"data: {json.dumps(event)}\n\n"
+        if event["type"] == "daemon":
+            self._daemon_event = text
         for queue in list(self._queues):
             try:
                 queue.put_nowait(text)

@@ -214,7 +214,7 @@ function drawDiffstat({ added, removed, tool }) {
   if (!added && !removed) return tool;
   return h(
     "span",
-    { class: "diffstat" },
+    { class: "files-diffstat" },
     h("span", { class: "added" }, `+${added}`),
     " ",
     h("span", { class: "removed" }, `−${removed}`),
