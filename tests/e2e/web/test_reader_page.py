@@ -57,7 +57,7 @@ def open_session(shown: BrowserPage, path: str) -> Page:
     """Open a session and wait until all of it is loaded."""
     page = shown.open(path)
     page.wait_for_selector(".message")
-    page.wait_for_function("!document.querySelector('.message-page.unloaded')")
+    page.wait_for_function("() => !document.querySelector('.message-page.unloaded')")
     return page
 
 
@@ -116,7 +116,7 @@ def test_the_keyboard_moves_by_message_and_by_prompt(shown: BrowserPage):
     page.keyboard.press("j")
     second = page.wait_for_selector(".message.current")
     page.keyboard.press("J")
-    page.wait_for_function("document.activeElement.id === 'unit-2'")
+    page.wait_for_function("() => document.activeElement.id === 'unit-2'")
 
     assert second
     assert "message" in (second.get_attribute("class") or "")
@@ -218,7 +218,7 @@ def test_a_long_output_is_loaded_on_request(shown: BrowserPage):
     page.click(".call-body .show-all")
 
     page.wait_for_function(
-        "document.querySelector('.call[open] .output').textContent.split('\\n').length === 500"
+        "() => document.querySelector('.call[open] .output').textContent.split('\\n').length === 500"
     )
 
 
@@ -335,9 +335,9 @@ def test_a_phone_shows_prompts_in_a_sheet_and_nothing_overflows(shown: BrowserPa
     page = open_session(shown, RICH_PAGE)
     page.keyboard.press("O")
 
-    page.click("text=Prompts")
+    page.click(".prompts-button")
     page.click("dialog.rail-sheet a[data-unit='2']")
-    page.wait_for_function("document.activeElement.id === 'unit-2'")
+    page.wait_for_function("() => document.activeElement.id === 'unit-2'")
 
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
@@ -354,7 +354,7 @@ def test_hostile_texts_are_inert(
         page = open_session(shown, f"/s/{HOSTILE}")
         page.keyboard.press("O")
         page.wait_for_function(
-            "document.querySelectorAll('.call-body').length >= 50", timeout=60_000
+            "() => document.querySelectorAll('.call-body').length >= 50", timeout=60_000
         )
         problems = list(shown.problems)
 
@@ -373,7 +373,9 @@ def test_a_session_of_many_entries_is_loaded_while_it_is_read(
         assert page.locator(".message-page.unloaded").count() > 0
         page.keyboard.press("G")
         page.wait_for_selector("text='Answer 60.50'")
-        page.wait_for_function("!document.querySelector('.message-page.unloaded')")
+        page.wait_for_function(
+            "() => !document.querySelector('.message-page.unloaded')"
+        )
 
         assert page.locator(".message").count() == 60 * 51
         assert shown.problems == []
