@@ -30,7 +30,7 @@ function drawShell() {
       state,
       h(
         "button",
-        { class: "palette-button", onclick: () => togglePalette(PAGES), "aria-label": "Command palette" },
+        { class: "palette-button", onclick: () => togglePalette(PAGES), title: "Command palette" },
         "Go to",
         h("kbd", {}, "Ctrl K"),
       ),
