@@ -152,6 +152,7 @@ def test_examples_are_offered_before_the_first_search(shown: BrowserPage):
     expect(page.locator(BOX)).to_have_value("is:error tool:Bash")
 
 
+@pytest.mark.threat("R2")
 def test_hostile_texts_are_shown_as_text(shown: BrowserPage):
     page = search(shown, "payload session:bbbb2222")
 

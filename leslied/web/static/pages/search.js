@@ -12,6 +12,8 @@ import { drawHelp } from "./search-help.js";
 
 const SESSIONS_PER_PAGE = 20;
 const MAX_SESSIONS = 200;
+/** A search for any characters reads every text, so it waits for a pause in typing. */
+const SUBSTRING_DELAY_MS = 250;
 /** @type {[value: Sort, label: string, about: string][]} */
 const SORTS = [
   ["newest", "Newest", "The newest entries first"],
@@ -134,6 +136,7 @@ class SearchPage {
     }
     this.results.setAttribute("aria-busy", "true");
     try {
+      if (this.sort === "substring") await wait(SUBSTRING_DELAY_MS, request.signal);
       const params = { q: this.box.value, sort: this.sort, typing: true, sessions: this.sessions };
       const data = await get("/search", params, request.signal);
       if (!request.signal.aborted) this.showResults(data);
@@ -234,6 +237,17 @@ class SearchPage {
     if (next < 0) this.focusBox();
     else if (link instanceof HTMLElement) link.focus();
   }
+}
+
+/**
+ * Wait, or throw when the signal is aborted.
+ *
+ * @param {number} milliseconds
+ * @param {AbortSignal} signal
+ */
+async function wait(milliseconds, signal) {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  signal.throwIfAborted();
 }
 
 /**
