@@ -8,7 +8,7 @@ import { h } from "../lib/dom.js";
 import { formatWhen } from "../lib/format.js";
 import { go } from "../lib/router.js";
 import { showHelp } from "./help.js";
-import * as theme from "./theme.js";
+import { changeTheme } from "./theme.js";
 
 /**
  * @typedef {object} Item
@@ -28,7 +28,7 @@ let current = null;
 /**
  * Open the palette, or close it if it is open.
  *
- * @param {[name: string, path: string][]} pages
+ * @param {{ name: string, path: string }[]} pages
  */
 export function togglePalette(pages) {
   if (current) current.close();
@@ -37,7 +37,7 @@ export function togglePalette(pages) {
 
 /** The open palette. */
 class Palette {
-  /** @param {[name: string, path: string][]} pages */
+  /** @param {{ name: string, path: string }[]} pages */
   constructor(pages) {
     this.pages = pages;
     /** @type {Item[]} */
@@ -126,7 +126,7 @@ class Palette {
 
   /** @returns {Item[]} */
   makePageItems() {
-    return this.pages.map(([name, path]) => ({ group: "Pages", label: name, run: () => go(path) }));
+    return this.pages.map(({ name, path }) => ({ group: "Pages", label: name, run: () => go(path) }));
   }
 
   /** @returns {Item[]} */
@@ -134,7 +134,7 @@ class Palette {
     const session = SESSION_PATH.exec(location.pathname)?.[1];
     /** @type {Item[]} */
     const items = [
-      { group: "Actions", label: "Change between light and dark", run: theme.toggle },
+      { group: "Actions", label: "Change the theme", run: changeTheme },
       { group: "Actions", label: "Show keyboard shortcuts", run: showHelp },
     ];
     if (!session) return items;
