@@ -72,7 +72,7 @@ def test_it_copies_the_command_that_resumes_a_session(shown: BrowserPage):
     page.keyboard.type("resume")
     page.keyboard.press("Enter")
 
-    expect(page.locator(".palette-status")).to_contain_text("Copied: ")
+    expect(page.get_by_text("Command copied")).to_be_visible()
     text = page.evaluate("navigator.clipboard.readText()")
     assert f"claude --resume {SESSION}" in text
 
