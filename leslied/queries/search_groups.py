@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.store.read.match_summary import MatchSummary
     from leslied.store.read.queries import SearchProtocol
 
-MAX_SCANNED_HITS = 1_000
+MAX_SCANNED_HITS = 500
 """So many hits are grouped and counted; their texts are loaded only where shown."""
 HITS_PER_SESSION = 3
 _HITS_OF_NAMED_SESSION = 200

@@ -10,7 +10,7 @@ import { drawHelp } from "./search/help.js";
 
 /** @typedef {"newest" | "rank" | "substring"} Sort */
 
-const SESSIONS_PER_PAGE = 20;
+const SESSIONS_PER_PAGE = 10;
 const MAX_SESSIONS = 200;
 /** A search for any characters reads every text, so it waits for a pause in typing. */
 const SUBSTRING_DELAY_MS = 250;
