@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
+from msgspec import structs
 
 from leslied.cli.render.search_results import format_groups, format_hits
 from leslied.queries.search import SearchHit, SearchResult
@@ -95,6 +96,16 @@ def test_a_long_title_is_cut_to_the_screen():
     )
 
     assert len(heading) <= 80
+
+
+def test_a_long_snippet_is_wrapped_between_words_and_indented():
+    group = structs.replace(make_group(), hits=(make_hit("the needle " * 20),))
+
+    _, _, *lines = format_plain(GroupedSearch(groups=(group,), session_count=1))
+
+    assert len(lines) == 3
+    assert all(line.startswith("    ") and len(line) <= 80 for line in lines)
+    assert all(set(line.split()) == {"the", "needle"} for line in lines)
 
 
 def test_nothing_found_has_advice():
