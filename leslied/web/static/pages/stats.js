@@ -104,7 +104,7 @@ async function drawContent(content, state, load, change, isAborted) {
   }
   const measure = state.measure.charAt(0).toUpperCase() + state.measure.slice(1);
   const panels = [
-    makePanel("Overview", "key", async () => drawKeyFigures(days, await questions.timeline(), await questions.tools(), state), { isTitleHidden: true }),
+    makePanel("Overview", "key", async () => drawKeyFigures(days, await questions.timeline(), questions.tools(), state), { isTitleHidden: true }),
     makePanel(`${measure} over time`, "time", async () => drawOverTime(await questions.timeline(), state), {
       about: questions.timeline().then(describeRange),
       tools: [

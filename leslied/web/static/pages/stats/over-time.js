@@ -52,8 +52,9 @@ export function drawOverTime(timeline, state) {
  */
 export function describeRange({ periods, period }) {
   if (!periods.length) return "Nothing in this range.";
-  const [first, last] = [periods[0], periods.at(-1)].map((each) => formatPeriod(each, period));
-  return first === last ? `${first}.` : `By ${period}, ${first} to ${last?.replace("Week of", "the week of")}.`;
+  const [first, last] = [periods[0], periods.at(-1)].map((each) => formatPeriod(each, period).replace("Week of ", ""));
+  if (first === last) return `By ${period}: ${first}.`;
+  return `By ${period}, from ${period === "week" ? "the week of " : ""}${first} to ${period === "week" ? "that of " : ""}${last}.`;
 }
 
 /**
