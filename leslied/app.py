@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import click
 
     from leslied.agents import AgentAdapter
+    from leslied.annotations import Annotations
     from leslied.config import Settings
     from leslied.model.session import ProcessRegistry
     from leslied.model.source import Environment, Root
@@ -79,6 +80,12 @@ class App:
         from leslied.store import StoreReader  # noqa: PLC0415 - not always needed
 
         return StoreReader(self.paths.store_file)
+
+    def open_annotations(self) -> Annotations:
+        """Return the user's stars, tags and notes; opened on first use."""
+        from leslied.annotations import Annotations  # noqa: PLC0415
+
+        return Annotations(self.paths.annotations_file)
 
     def open_queries(self, *, reveal: bool = False) -> QueryContext:
         """Return what questions need; the store is opened on first use.

@@ -10,6 +10,8 @@ LesliedError
                        opened or written: exit 3
     SchemaMismatch     the store cannot be migrated and must be rebuilt
     NewerStore         a newer leslied wrote the store
+  AnnotationsUnusable  the user's stars, tags and notes cannot be read or written:
+                       exit 3
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
@@ -69,6 +71,12 @@ class SchemaMismatch(StoreUnusable):
 
 class NewerStore(StoreUnusable):
     """A newer leslied wrote the store; only updating helps."""
+
+
+class AnnotationsUnusable(LesliedError):  # noqa: N818 - a state, not a failure
+    """The user's stars, tags and notes cannot be read or written."""
+
+    exit_code = 3
 
 
 class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure

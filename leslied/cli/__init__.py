@@ -33,6 +33,7 @@ SECTIONS = {
         "show": "Show a session, unit, subagent or entry.",
         "search": "Search prompts, answers, thinking, tool calls and results.",
         "follow": "Follow sessions live.",
+        "mark": "Add a star, tags and a note to a session.",
         "web": "Browse sessions in a browser.",
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",

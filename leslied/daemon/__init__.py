@@ -1,7 +1,8 @@
 """The daemon: time, signals and the service manager.
 
 `Loop` runs the pipeline until it is stopped, `run_initial_sync` ingests existing logs
-in a child process, and `Notifier` reports the daemon's state to the service manager.
+in a child process, `PageStarter` starts the process that serves the page, and
+`Notifier` reports the daemon's state to the service manager.
 """
 
 from __future__ import annotations
@@ -9,5 +10,6 @@ from __future__ import annotations
 from leslied.daemon.initial_sync import run_initial_sync
 from leslied.daemon.loop import Loop
 from leslied.daemon.notify import Notifier
+from leslied.daemon.page_starter import PageStarter
 
-__all__ = ["Loop", "Notifier", "run_initial_sync"]
+__all__ = ["Loop", "Notifier", "PageStarter", "run_initial_sync"]

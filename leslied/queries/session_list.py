@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leslied.model.field_tables import session_to_dict
+from leslied.queries.annotations import Marks, load_annotations, make_marks
 from leslied.queries.sessions import list_sessions
 from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 
@@ -22,6 +23,7 @@ class ListedSession(Struct, frozen=True):
 
     summary: SessionSummary
     status: Status
+    marks: Marks = Marks()
 
     @property
     def id(self) -> str:
@@ -33,6 +35,7 @@ class ListedSession(Struct, frozen=True):
         summary = self.summary
         data = session_to_dict(self)
         data["unpriced_messages"] = summary.cost.unpriced
+        data |= self.marks.to_dict()
         if summary.is_subagent:
             data |= {"id": summary.subagent_id, "parent": summary.key.session_id}
         return data
@@ -74,8 +77,13 @@ def load_session_list(
         with_subagents=with_subagents,
         with_costs=with_costs,
     )
+    annotations = load_annotations(context)
     sessions = tuple(
-        ListedSession(context.redact_summary(summary), compute_status(summary, now))
+        ListedSession(
+            context.redact_summary(summary),
+            compute_status(summary, now),
+            make_marks(context, annotations, summary),
+        )
         for summary in summaries[:limit]
     )
     hidden = 0

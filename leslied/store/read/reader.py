@@ -44,7 +44,7 @@ from leslied.store.sql import fetch_column, fetch_value, select_in_batches
 from leslied.store.streams import IS_STREAM, find_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -73,6 +73,10 @@ class StoreReader:
 
     def __exit__(self, *_: object) -> None:
         self._db.close()
+
+    def set_interrupt(self, is_due: Callable[[], bool]) -> None:
+        """Interrupt every query during which this function returns True."""
+        self._db.set_progress_handler(is_due, 20_000)
 
     @translate_sqlite_errors
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
@@ -148,14 +152,29 @@ class StoreReader:
         return read.ChangeFeed(self._db, self.path)
 
     @property
+    def files(self) -> read.FileQueries:
+        """Queries over calls that change files."""
+        return read.FileQueries(self._db, self.path)
+
+    @property
     def projects(self) -> read.ProjectQueries:
         """Queries over projects."""
         return read.ProjectQueries(self._db, self.path)
 
     @property
+    def reading(self) -> read.ReadingQueries:
+        """Queries for reading one session."""
+        return read.ReadingQueries(self._db, self.path)
+
+    @property
     def sizes(self) -> read.SizeQueries:
         """Queries over sizes in bytes."""
         return read.SizeQueries(self._db, self.path)
+
+    @property
+    def titles(self) -> read.TitleSearch:
+        """Queries over titles of sessions."""
+        return read.TitleSearch(self._db, self.path)
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:

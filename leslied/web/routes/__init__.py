@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import sessions, stats, status
+from leslied.web.routes import (
+    files,
+    marks,
+    reading,
+    search,
+    sessions,
+    stats,
+    status,
+    threads,
+)
 
-ENDPOINTS = (*sessions.ENDPOINTS, *stats.ENDPOINTS, *status.ENDPOINTS)
+ENDPOINTS = (
+    *sessions.ENDPOINTS,
+    *marks.ENDPOINTS,
+    *reading.ENDPOINTS,
+    *search.ENDPOINTS,
+    *files.ENDPOINTS,
+    *stats.ENDPOINTS,
+    *threads.ENDPOINTS,
+    *status.ENDPOINTS,
+)
 """All endpoints, in the order of the documentation."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 from leslied.model.query import Order, Selection
 from leslied.model.session import Status
+from leslied.queries.annotations import select_marked
 from leslied.queries.search_query import make_filter
 from leslied.queries.session_list import load_session_list
 from leslied.queries.show import show_session
@@ -35,6 +36,13 @@ _FILTERS = (
     Param(name="until", about="Only sessions that started on or before."),
 )
 
+_MARK_FILTERS = (
+    Param(name="tag", about="Only sessions with this tag."),
+    Param(
+        name="starred", about="Only sessions with a star.", type="flag", default=False
+    ),
+)
+
 
 def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
     parsers = make_value_parsers(queries.now, queries.home, is_end=True)
@@ -47,6 +55,9 @@ def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
         order=arguments["sort"],
         limit=arguments["limit"],
         with_hidden=arguments["all"],
+        only=select_marked(
+            queries, is_starred=arguments["starred"], tag=arguments["tag"]
+        ),
     )
     return load_session_list(queries, selection, with_costs=True).to_dict()
 
@@ -62,6 +73,7 @@ ENDPOINTS = (
         answer=_list_sessions,
         params=(
             *_FILTERS,
+            *_MARK_FILTERS,
             Param(
                 name="sort", about="Order.", choices=get_args(Order), default="recent"
             ),

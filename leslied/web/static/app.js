@@ -1,53 +1,13 @@
 /** Entry point: the bar at the top, the pages and what every page can do. */
 
-import { h } from "./lib/dom.js";
 import * as keys from "./lib/keys.js";
 import * as live from "./lib/live.js";
 import * as router from "./lib/router.js";
 import { showHelp } from "./ui/help.js";
-import * as theme from "./ui/theme.js";
-
-/** @type {[name: string, path: string][]} */
-const PAGES = [
-  ["Sessions", "/"],
-  ["Search", "/search"],
-  ["Files", "/files"],
-  ["Stats", "/stats"],
-  ["Threads", "/threads"],
-];
-
-function drawShell() {
-  const state = h("span", { class: "daemon-state", role: "status" });
-  const nav = h("nav", { "aria-label": "Pages" });
-  for (const [name, path] of PAGES) nav.append(h("a", { href: path }, name));
-  document.querySelector("#shell")?.append(
-    h("a", { class: "brand", href: "/" }, "leslied"),
-    nav,
-    h(
-      "div",
-      { class: "tools" },
-      state,
-      h("button", { onclick: theme.toggle, "aria-label": "Light or dark" }, "◐"),
-      h("button", { onclick: showHelp, "aria-label": "Keyboard shortcuts" }, "?"),
-    ),
-  );
-  router.onPageChange(() => markCurrentPage(nav));
-  live.onLive((event) => {
-    if (event.type !== "daemon") return;
-    const text = event.is_running ? "live" : "not reading: run leslied service install";
-    const dot = h("i", { class: event.is_running ? "dot live" : "dot" });
-    state.replaceChildren(dot, h("span", {}, text));
-  });
-}
-
-/** @param {HTMLElement} nav */
-function markCurrentPage(nav) {
-  for (const link of nav.querySelectorAll("a")) {
-    const isCurrent = link.pathname === location.pathname;
-    if (isCurrent) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
-}
+import { togglePalette } from "./ui/palette.js";
+import { drawShell, PAGES } from "./ui/shell.js";
+import { changeTheme } from "./ui/theme.js";
+import * as toast from "./ui/toast.js";
 
 function addPages() {
   router.addRoute("/", async () => (await import("./pages/sessions.js")).showPage);
@@ -58,11 +18,17 @@ function addPages() {
   router.addRoute("/threads", async () => (await import("./pages/threads.js")).showPage);
 }
 
-theme.start();
+function addShortcuts() {
+  PAGES.forEach(({ name, path }, i) => keys.addShortcut(`${i + 1}`, name, () => router.go(path)));
+  keys.addShortcut("Ctrl-K", "Command palette", () => togglePalette(PAGES));
+  keys.addShortcut("?", "Keyboard shortcuts", showHelp);
+  keys.addShortcut("t", "Theme: system, light or dark", changeTheme);
+}
+
 drawShell();
 addPages();
-keys.addShortcut("?", "Show keyboard shortcuts", showHelp);
-keys.addShortcut("t", "Change between light and dark", theme.toggle);
+addShortcuts();
+toast.start();
 keys.start();
 live.connect();
 router.start();

@@ -14,6 +14,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Make the error of a request that got no answer. */
+export function makeUnreachableError() {
+  return new ApiError("leslied does not answer.", "Start it again: `leslied web`", 0);
+}
+
 /**
  * Ask an endpoint, such as `/sessions`, and return its data. Parameters that are empty
  * are left out.
@@ -71,10 +76,10 @@ async function request(url, options) {
     response = await fetch(url, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new ApiError("leslied does not answer.", "Start it again: leslied web", 0);
+    throw makeUnreachableError();
   }
   if (response.status === 401) {
-    throw new ApiError("You are not logged in.", "Run leslied web and open its link.", 401);
+    throw new ApiError("You are not logged in.", "Run `leslied web` and open its link.", 401);
   }
   const envelope = await response.json();
   if (!envelope.success) {

@@ -1,13 +1,19 @@
 /** Keyboard shortcuts; the help lists what is registered. */
 
-/** @typedef {{ keys: string, about: string, run: (event: KeyboardEvent) => void }} Shortcut */
+/**
+ * @typedef {object} Shortcut
+ * @property {string} keys
+ * @property {string} about
+ * @property {(event: KeyboardEvent) => void} run
+ * @property {boolean} isGlobal Whether it works on every page.
+ */
 
 /** @type {Set<Shortcut>} */
 const shortcuts = new Set();
 
 /**
  * Register a shortcut, such as `j`, `J`, `?`, `Ctrl-K` or `Escape`, until the signal is
- * aborted.
+ * aborted. Without a signal, it works on every page.
  *
  * @param {string} keys
  * @param {string} about
@@ -15,7 +21,7 @@ const shortcuts = new Set();
  * @param {AbortSignal} [signal]
  */
 export function addShortcut(keys, about, run, signal) {
-  const shortcut = { keys, about, run };
+  const shortcut = { keys, about, run, isGlobal: !signal };
   shortcuts.add(shortcut);
   signal?.addEventListener("abort", () => shortcuts.delete(shortcut));
 }
@@ -28,7 +34,7 @@ export function listShortcuts() {
 /** Listen to the keyboard from now on. */
 export function start() {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented) return;
+    if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
     const name = getName(event);
     if (isTyping(event) && !name.startsWith("Ctrl-") && name !== "Escape") return;
     const shortcut = [...shortcuts].reverse().find(({ keys }) => keys === name);

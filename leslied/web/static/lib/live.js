@@ -9,22 +9,41 @@
 const listeners = new Set();
 /** @type {Set<() => void>} */
 const reconnectListeners = new Set();
-/** @type {EventSource | null} */
-let source = null;
+/** @type {Set<(isConnected: boolean) => void>} */
+const connectionListeners = new Set();
+const RETRY_MILLISECONDS = 3000;
 
-/** Connect; the browser connects again by itself. */
+/** Connect, and connect again whenever the connection is lost. */
 export function connect() {
-  source = new EventSource("/api/events");
-  let hasFailed = false;
+  listen(false);
+}
+
+/** @param {boolean} hasFailed Whether an earlier connection was lost. */
+function listen(hasFailed) {
+  const source = new EventSource("/api/events");
   source.onmessage = (message) => {
-    const event = /** @type {LiveEvent} */ (JSON.parse(message.data));
+    const event = /** @type {LiveEvent | { type: "store" }} */ (JSON.parse(message.data));
+    if (event.type === "store") {
+      for (const listener of reconnectListeners) listener();
+      return;
+    }
     for (const listener of listeners) listener(event);
   };
-  source.onerror = () => { hasFailed = true; };
   source.onopen = () => {
+    for (const listener of connectionListeners) listener(true);
     if (hasFailed) for (const listener of reconnectListeners) listener();
-    hasFailed = false;
   };
+  source.onerror = () => {
+    // Browsers give up after some kinds of failure, so the page does not leave it to them.
+    source.close();
+    for (const listener of connectionListeners) listener(false);
+    setTimeout(() => listen(true), RETRY_MILLISECONDS);
+  };
+}
+
+/** @param {(isConnected: boolean) => void} listener Called when this changes. */
+export function onConnectionChange(listener) {
+  connectionListeners.add(listener);
 }
 
 /**
@@ -39,7 +58,8 @@ export function onLive(listener, signal) {
 }
 
 /**
- * Call a function after a lost connection is back, because events may be missing.
+ * Call a function when events may be missing: a lost connection is back, or the store was
+ * replaced.
  *
  * @param {() => void} listener
  * @param {AbortSignal} [signal]

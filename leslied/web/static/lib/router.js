@@ -1,5 +1,8 @@
 /** Which page an address shows; links within the page do not load it again. */
 
+import { makeUnreachableError } from "./api.js";
+import { showError } from "./states.js";
+
 /**
  * @typedef {object} PageContext
  * @property {HTMLElement} root The element to fill.
@@ -16,6 +19,8 @@ const routes = [];
 let current = null;
 /** @type {(() => void)[]} */
 const changeListeners = [];
+/** @type {Map<string, string>} The last address of each path, with its query. */
+const lastAddresses = new Map();
 
 /**
  * @param {string} path Such as `/s/:id`.
@@ -33,13 +38,23 @@ export function onPageChange(listener) {
 }
 
 /**
+ * Return the last address that was shown of a path, such as `/?agent=codex`.
+ *
+ * @param {string} path
+ */
+export function getLastAddress(path) {
+  return lastAddresses.get(path) ?? path;
+}
+
+/**
  * Show another address.
  *
  * @param {string} address
  */
 export function go(address) {
+  lastAddresses.set(location.pathname, location.pathname + location.search);
   history.pushState(null, "", address);
-  void show();
+  void show().then(() => document.querySelector("main")?.focus({ preventScroll: true }));
 }
 
 /**
@@ -65,13 +80,28 @@ export async function show() {
     const match = route.pattern.exec(location.pathname);
     if (!match) continue;
     const values = route.names.map((name, i) => [name, decodeURIComponent(match[i + 1] ?? "")]);
-    const page = await route.load();
+    const query = new URLSearchParams(location.search);
+    const context = { root, params: Object.fromEntries(values), query, signal };
+    await showRoute(route.load, context);
+    return;
+  }
+}
+
+/**
+ * @param {() => Promise<Page>} load
+ * @param {PageContext} context
+ */
+async function showRoute(load, context) {
+  const { root, signal } = context;
+  try {
+    // A module cannot be loaded when the server is gone.
+    const page = await load().catch(() => { throw makeUnreachableError(); });
     if (signal.aborted) return;
     root.replaceChildren();
     for (const listener of changeListeners) listener();
-    const query = new URLSearchParams(location.search);
-    await page({ root, params: Object.fromEntries(values), query, signal });
-    return;
+    await page(context);
+  } catch (error) {
+    if (!signal.aborted) showError(root, error);
   }
 }
 

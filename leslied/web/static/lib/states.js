@@ -5,10 +5,30 @@ import { h } from "./dom.js";
 
 /**
  * @param {string} title
- * @param {...(Node | string)} details
+ * @param {...(Node | string)} details Text in backticks is shown as code.
  */
 export function makeMessage(title, ...details) {
-  return h("div", { class: "message-box" }, h("h1", {}, title), h("p", {}, ...details));
+  return h(
+    "div",
+    { class: "message-box" },
+    h("h1", {}, title),
+    h("p", {}, details.flatMap((detail) => typeof detail === "string" ? markCode(detail) : [detail])),
+  );
+}
+
+/**
+ * Make the outline of content that is being loaded. It appears after a moment, so that
+ * what loads at once does not flicker.
+ *
+ * @param {number} [lines]
+ */
+export function makeSkeleton(lines = 9) {
+  return h(
+    "div",
+    { class: "skeleton", role: "status" },
+    h("span", { class: "visually-hidden" }, "Loading"),
+    Array.from({ length: lines }, () => h("i")),
+  );
 }
 
 /**
@@ -23,5 +43,14 @@ export function showError(root, error) {
   const message = error instanceof Error ? error.message : String(error);
   const box = makeMessage(message, hint);
   box.setAttribute("role", "alert");
+  box.append(h("button", { onclick: () => location.reload() }, "Reload"));
   root.replaceChildren(box);
+}
+
+/**
+ * @param {string} text
+ * @returns {(Node | string)[]}
+ */
+function markCode(text) {
+  return text.split("`").map((part, i) => i % 2 ? h("code", {}, part) : part);
 }
