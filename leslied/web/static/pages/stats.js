@@ -27,7 +27,7 @@ export async function showPage({ root, query, signal }) {
   const state = parseState(query);
   const bar = h("div", {});
   const content = h("div", { class: "stats-content" });
-  root.replaceChildren(h("section", { class: "stats" }, h("h1", {}, "Stats"), bar, content));
+  root.replaceChildren(h("div", { class: "page stats" }, h("header", { class: "page-header" }, h("h1", {}, "Stats")), bar, content));
   /** @type {AbortController | null} */
   let loading = null;
 
@@ -146,7 +146,7 @@ function drawEmpty(state) {
   if (hasFilters(state)) {
     return makeMessage("No message matches these filters", h("a", { href: "/stats" }, "Show all messages"));
   }
-  return makeMessage("Nothing to count yet", "Use an agent, then run: leslied sync");
+  return makeMessage("Nothing to count yet", "Use an agent, then run `leslied sync`");
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { ApiError } from "../../lib/api.js";
+import { makeSkeleton } from "../../lib/states.js";
 
 /** @typedef {import("../../lib/dom.js").Child | import("../../lib/dom.js").Child[]} Content */
 
@@ -24,10 +25,10 @@ import { ApiError } from "../../lib/api.js";
 export function makePanel(title, kind, draw, { isTitleHidden, about, tools = [] } = {}) {
   const heading = h("h2", { class: isTitleHidden && "visually-hidden" }, title);
   const note = h("p", { class: "about", hidden: !about });
-  const body = h("div", { class: "panel-body loading", "aria-busy": "true" });
+  const body = h("div", { class: "panel-body loading", "aria-busy": "true" }, makeSkeleton(isTitleHidden ? 3 : 6));
   const element = h(
     "section",
-    { class: `panel panel-${kind}`, "aria-label": title },
+    { class: `panel panel-${kind} ${isTitleHidden ? "" : "card"}`, "aria-label": title },
     h("header", { hidden: isTitleHidden && !tools.length }, heading, tools),
     note,
     body,
@@ -74,5 +75,5 @@ export function makeSwitch(name, values, value, change, labels = {}) {
     },
     labels[each] ?? each,
   ));
-  return h("div", { class: "switch", role: "group", "aria-label": name }, buttons);
+  return h("div", { class: "segmented", role: "group", "aria-label": name }, buttons);
 }
