@@ -121,6 +121,18 @@ def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
     expect(page.get_by_role("link", name="Reset")).to_be_visible()
 
 
+def test_days_can_be_chosen(shown: BrowserPage):
+    page = open_stats(shown)
+
+    page.get_by_role("combobox", name="Time").select_option("Between days")
+    page.get_by_label("From").fill("2026-01-01")
+    page.wait_for_url("**/stats?since=2026-01-01")
+    page.get_by_label("To", exact=True).fill("2026-12-31")
+    page.wait_for_url("**/stats?since=2026-01-01&until=2026-12-31")
+
+    expect(page.get_by_label("From")).to_have_value("2026-01-01")
+
+
 def test_the_address_sets_the_filters(shown: BrowserPage):
     page = open_stats(shown, "?model=opus&measure=tokens&split=agent")
 
