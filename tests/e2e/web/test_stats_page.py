@@ -7,7 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
+from tests.support.waiting import wait_until
 from tests.support.web import (
     BrowserPage,
     WebServer,
@@ -214,3 +216,25 @@ def test_the_page_is_accessible_and_fits(
         assert find_accessibility_problems(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert shown.problems == []
+
+
+def test_new_sessions_are_counted_without_a_reload(
+    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+):
+    shown.page.clock.install()
+    page = open_stats(shown)
+    sessions = page.locator(".key-figures dt:text('Sessions') + .value")
+    expect(sessions).to_have_text("1")
+    builder = ClaudeLogBuilder("00000000-0000-4000-8000-00000000aaaa")
+    claude.write(
+        builder.prompt("Hello"),
+        builder.answer("Hi."),
+        name="-home-dev-app/another.jsonl",
+    )
+    assert leslied("sync").code == 0
+
+    def is_counted() -> bool:
+        page.clock.fast_forward(15_000)
+        return sessions.inner_text() == "2"
+
+    wait_until(is_counted)

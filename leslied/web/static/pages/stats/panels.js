@@ -6,10 +6,12 @@ import { makeSkeleton } from "../../lib/states.js";
 
 /** @typedef {import("../../lib/dom.js").Child | import("../../lib/dom.js").Child[]} Content */
 
+/** @typedef {{ element: HTMLElement, done: Promise<void> }} Panel */
+
 /**
  * @typedef {object} PanelOptions
  * @property {boolean} [isTitleHidden]
- * @property {string | Promise<string>} [about] What is counted.
+ * @property {() => string | Promise<string>} [about] What is counted.
  * @property {HTMLElement[]} [tools] Switches beside the title.
  */
 
@@ -20,7 +22,7 @@ import { makeSkeleton } from "../../lib/states.js";
  * @param {string} kind Class of the layout.
  * @param {() => Promise<Content>} draw
  * @param {PanelOptions} [options]
- * @returns {{ element: HTMLElement, done: Promise<void> }}
+ * @returns {Panel}
  */
 export function makePanel(title, kind, draw, { isTitleHidden, about, tools = [] } = {}) {
   const heading = h("h2", { class: isTitleHidden && "visually-hidden" }, title);
@@ -38,7 +40,7 @@ export function makePanel(title, kind, draw, { isTitleHidden, about, tools = [] 
       const content = await draw();
       body.replaceChildren();
       body.append(...[content].flat().filter((each) => each instanceof Node));
-      note.textContent = (await about) ?? "";
+      note.textContent = (await about?.()) ?? "";
     } catch (error) {
       body.replaceChildren(makeProblem(error));
     }
