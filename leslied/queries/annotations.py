@@ -149,14 +149,24 @@ def make_marks(
     """Return the marks of a session; those of a subagent are empty."""
     if summary.is_subagent:
         return Marks()
+    ended_us = to_us(summary.ended_at) if summary.ended_at else None
     name = SessionName(*summary.key[:2])
+    return make_session_marks(context, annotations, name, ended_us)
+
+
+def make_session_marks(
+    context: QueryContext,
+    annotations: Snapshot,
+    name: SessionName,
+    last_entry_us: int | None,
+) -> Marks:
+    """Return the marks of the session with this name and this last entry."""
     annotation = annotations.get(name)
-    ended_at = summary.ended_at
     return Marks(
         starred=annotation.is_starred,
         tags=tuple(map(context.redact, annotation.tags)),
         note=context.redact(annotation.note) if annotation.note else "",
-        unread=annotations.is_unread(name, to_us(ended_at) if ended_at else None),
+        unread=annotations.is_unread(name, last_entry_us),
     )
 
 

@@ -140,6 +140,7 @@ class Application:
 
     async def _show_page(self, request: Request) -> Response:
         """Send the page with the token that its changing requests carry."""
+        self._backend.open_soon()
         page = self._assets["index.html"]
         token = self._access.make_form_token(request.state.cookie).encode()
         return Response(

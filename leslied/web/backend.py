@@ -64,6 +64,10 @@ class Backend:
         except TimeoutError:
             raise TookTooLong from None
 
+    def open_soon(self) -> None:
+        """Open the store while a page loads its files, before it asks a question."""
+        self._executor.submit(self._ask, _open_store)
+
     def close(self) -> None:
         """Interrupt the questions that are being answered, and end the threads."""
         self._is_closed = True
@@ -108,6 +112,12 @@ class Backend:
             status = self._app.paths.store_file.stat()
             return status.st_dev, status.st_ino
         return (0,)
+
+
+def _open_store(context: QueryContext) -> None:
+    """Open the store and load the rules of redaction; both wait for the first use."""
+    context.redact("")
+    context.reader.list_agent_names()
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -60,21 +60,26 @@ IS_ERROR = (
 """Condition on a record `r`: it is an error, or the result of a call that failed."""
 
 
-def compile_session_filters(
-    filters: Iterable[Filter], stop_cutoff_us: int
-) -> Condition:
-    """Compile session filters over SESSION_GROUPS_WITH_MAIN.
+def compile_status(stop_cutoff_us: int) -> str:
+    """Return SQL for the status of a session of SESSION_GROUPS_WITH_MAIN.
 
     A session without entries since `stop_cutoff_us` counts as stopped, unless a process
     works on it.
     """
-    status_sql = (
+    return (
         "CASE WHEN m.stopped_us IS NOT NULL "
         f"OR ifnull(ifnull(f.ended_us, m.started_us), 0) < {stop_cutoff_us:d} "
         "AND NOT m.is_live THEN 'stopped' "
         f"WHEN m.has_turn_ended AND NOT EXISTS (SELECT 1 {from_active_subagents('m')}) "
         "THEN 'idle' ELSE 'active' END"
     )
+
+
+def compile_session_filters(
+    filters: Iterable[Filter], stop_cutoff_us: int
+) -> Condition:
+    """Compile session filters over SESSION_GROUPS_WITH_MAIN."""
+    status_sql = compile_status(stop_cutoff_us)
     compilers: dict[str, Callable[[Any], Condition]] = {
         **_make_id_compilers("m"),
         "project": _compile_project,

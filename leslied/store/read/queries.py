@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leslied.store.read.project_queries import FolderActivity, ThreadFolder
     from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
+    from leslied.store.read.session_index import SessionIndexRow
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SessionSource
     from leslied.store.read.unit_ids import UnitId
@@ -56,6 +57,10 @@ class Queries(Protocol):
     @property
     def reading(self) -> ReadingProtocol:
         """Queries for reading one session."""
+
+    @property
+    def session_index(self) -> SessionIndexProtocol:
+        """Queries over all sessions at once."""
 
     @property
     def sizes(self) -> SizesProtocol:
@@ -277,6 +282,13 @@ class TitlesProtocol(Protocol):
 
     def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
         """Return the last active sessions that have all words, or begin with an id."""
+
+
+class SessionIndexProtocol(Protocol):
+    """Questions about all sessions at once, with few fields of each."""
+
+    def list_sessions(self, stop_cutoff_us: int) -> list[SessionIndexRow]:
+        """List all sessions, also hidden ones, last active first."""
 
 
 class SizesProtocol(Protocol):

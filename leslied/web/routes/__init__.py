@@ -7,6 +7,7 @@ from leslied.web.routes import (
     marks,
     reading,
     search,
+    session_index,
     sessions,
     stats,
     status,
@@ -14,6 +15,7 @@ from leslied.web.routes import (
 )
 
 ENDPOINTS = (
+    *session_index.ENDPOINTS,
     *sessions.ENDPOINTS,
     *marks.ENDPOINTS,
     *reading.ENDPOINTS,

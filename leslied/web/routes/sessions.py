@@ -8,7 +8,7 @@ from leslied.model.query import Order, Selection
 from leslied.model.session import Status
 from leslied.queries.annotations import select_marked
 from leslied.queries.search_query import make_filter
-from leslied.queries.session_list import load_session_list
+from leslied.queries.session_list import load_session_list, load_sessions_by_id
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
 from leslied.queries.value_parsers import make_value_parsers
@@ -45,6 +45,8 @@ _MARK_FILTERS = (
 
 
 def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
+    if arguments["ids"]:
+        return load_sessions_by_id(queries, arguments["ids"].split(",")).to_dict()
     parsers = make_value_parsers(queries.now, queries.home, is_end=True)
     selection = Selection(
         filters=tuple(
@@ -74,6 +76,12 @@ ENDPOINTS = (
         params=(
             *_FILTERS,
             *_MARK_FILTERS,
+            Param(
+                name="ids",
+                about="Exactly the sessions with these ids, joined by commas; other "
+                "parameters do not count.",
+                maximum=8000,
+            ),
             Param(
                 name="sort", about="Order.", choices=get_args(Order), default="recent"
             ),

@@ -47,6 +47,22 @@ def test_the_store_stays_open_between_questions(backend: Backend):
     assert readers[0] is readers[1]
 
 
+def test_the_store_is_opened_before_the_first_question(backend: Backend):
+    backend.open_soon()
+
+    assert ask(backend, lambda context: "reader" in vars(context))
+
+
+def test_a_store_that_cannot_be_opened_soon_is_reported_with_the_first_question(
+    app: App, backend: Backend
+):
+    app.paths.store_file.unlink()
+    backend.open_soon()
+
+    with pytest.raises(UserError, match="Nothing has been read yet"):
+        ask(backend, count_sessions)
+
+
 def test_a_missing_store_is_found_as_soon_as_it_exists(app: App, backend: Backend):
     store = app.paths.store_file
     moved = store.rename(store.with_name("elsewhere"))

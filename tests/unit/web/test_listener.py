@@ -17,6 +17,12 @@ def test_the_socket_listens_on_the_loopback_interface_only():
         assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
 
 
+def test_small_answers_are_sent_without_delay():
+    with open_socket(0) as listener:
+        # The loop of asyncio asks for this before it turns off Nagle's algorithm.
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 def test_a_port_in_use_is_an_error_with_a_next_step():
     with open_socket(0) as listener, pytest.raises(PortInUse) as caught:
         open_socket(listener.getsockname()[1])
@@ -25,7 +31,7 @@ def test_a_port_in_use_is_an_error_with_a_next_step():
 
 
 def test_without_a_network_the_error_names_the_service(monkeypatch):
-    def refuse() -> socket.socket:
+    def refuse(**_: int) -> socket.socket:
         raise OSError(97, "Address family not supported by protocol")
 
     monkeypatch.setattr(socket, "socket", refuse)
