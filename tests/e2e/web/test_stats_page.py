@@ -238,3 +238,25 @@ def test_new_sessions_are_counted_without_a_reload(
         return sessions.inner_text() == "2"
 
     wait_until(is_counted)
+
+
+def test_names_from_a_log_are_never_markup(
+    leslied: LesliedRunner, claude: ClaudeHome, browser: Browser
+):
+    markup = "<img src=x onerror=alert(1)>"
+    builder = ClaudeLogBuilder(cwd=f"/home/dev/{markup}")
+    claude.write(
+        builder.prompt(markup),
+        builder.call(markup, {}, "c1", model=markup),
+        builder.result("c1", "done"),
+        builder.answer("Done.", model=markup),
+    )
+    assert leslied("sync", "--stop-all").code == 0
+    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
+        page = open_stats(shown, "?split=project&measure=tokens")
+        for summary in page.locator("summary").all():
+            summary.click()
+
+        assert page.locator("main img").count() == 0
+        expect(get_panel(page, "Tools").locator("tbody th")).to_have_text(markup)
+        assert shown.problems == []
