@@ -114,9 +114,13 @@ def _add_provenance(context: QueryContext, file: dict[str, Any]) -> dict[str, An
     if not calls:
         return file
     find_entry_id = context.reader.files.find_entry_id
+    originals: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        # A fork has copies of the calls of its parent, which come first.
+        originals.setdefault(str(call["call_id"]), call)
     shown_calls = [
-        {**call, "entry_id": find_entry_id(str(call["call_id"])) or None}
-        for call in calls[-_MAX_CALLS:]
+        {**call, "entry_id": find_entry_id(call_id) or None}
+        for call_id, call in list(originals.items())[-_MAX_CALLS:]
     ]
     return {**file, "calls": shown_calls}
 

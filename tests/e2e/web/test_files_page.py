@@ -69,6 +69,7 @@ def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, quer
 @pytest.mark.heavy
 def test_typing_narrows_the_list_and_stays_in_the_address(shown: BrowserPage):
     page = shown.open("/files")
+    page.wait_for_selector("tbody a")
 
     page.keyboard.press("/")
     page.keyboard.type("notes")

@@ -101,6 +101,7 @@ def test_the_fork_names_its_parent(shown: BrowserPage):
 @pytest.mark.heavy
 def test_the_filter_narrows_the_trees(shown: BrowserPage):
     page = shown.open("/threads")
+    page.wait_for_selector(".thread-tree a")
 
     page.keyboard.press("/")
     page.keyboard.type("zzz")
