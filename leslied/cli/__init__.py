@@ -34,6 +34,7 @@ SECTIONS = {
         "search": "Search prompts, answers, thinking, tool calls and results.",
         "follow": "Follow sessions live.",
         "web": "Browse sessions in a browser.",
+        "files": "Show the files that agents changed, and the history of one.",
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",
         "stats": "Sum tokens, cost and tool calls by day, model, project and more.",
