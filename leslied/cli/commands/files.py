@@ -129,7 +129,10 @@ def _list_lines(answer: FileList, app: App) -> Iterator[str]:
 
 def _history_lines(history: FileHistory, app: App) -> Iterator[str]:
     path = sanitize(format_path(history.path, str(app.home)))
-    yield click.style(f"{path}: {format_count(history.total, 'change')}", bold=True)
+    counts = format_count(history.changes, "change")
+    if history.failed:
+        counts += f", {format_count(history.failed, 'failed attempt')}"
+    yield click.style(f"{path}: {counts}", bold=True)
     for earlier in history.earlier_paths:
         yield sanitize(f"earlier: {format_path(earlier, str(app.home))}")
     for revision in history.revisions:

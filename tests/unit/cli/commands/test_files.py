@@ -39,7 +39,7 @@ def test_the_limit_tells_how_many_files_are_left_out():
 def test_the_history_shows_prompts_diffs_and_failures():
     output = run("files", PARSER)
 
-    assert output.startswith(f"{PARSER}: 4 changes")
+    assert output.startswith(f"{PARSER}: 2 changes, 2 failed attempts")
     assert "failed  Fix the parser" in output
     assert "String to replace was not found." in output
     assert "    + a = 1" in output
