@@ -29,6 +29,7 @@ ExportFormat = Literal[
 
 
 _MAX_BYTES = 1_000_000
+_MAX_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,17 @@ class RedactSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class WebSettings:
+    """The page that the daemon serves on this machine."""
+
+    __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
+    enabled: bool = False
+    """Whether the daemon serves the page."""
+    port: int = 7373
+    """Port on the loopback interface, of the daemon and of `leslied web`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings that a user can change."""
 
@@ -110,6 +122,7 @@ class Settings:
     output: OutputSettings = field(default_factory=OutputSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
     redact: RedactSettings = field(default_factory=RedactSettings)
+    web: WebSettings = field(default_factory=WebSettings)
 
     def agent(self, name: str) -> AgentSettings:
         """Return the agent's settings, or the defaults."""
@@ -131,6 +144,7 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
         return Settings()
     settings = _validate(_parse_toml(text, path), text, path)
     _reject_relative_paths(settings, text, path)
+    _reject_invalid_port(settings.web.port, text, path)
     _make_finder(settings.redact, text, path)
     for name in settings.agents:
         if name not in set(agents):
@@ -217,6 +231,15 @@ def _reject_relative_paths(settings: Settings, text: str, path: Path) -> None:
             )
 
 
+def _reject_invalid_port(port: int, text: str, path: Path) -> None:
+    if not 0 < port <= _MAX_PORT:
+        line = _format_line_number("port", text)
+        raise ConfigError(
+            f"{path}{line}: web.port: {port} is not a port.",
+            f"Choose a number from 1024 to {_MAX_PORT}.",
+        )
+
+
 def _parse_toml(text: str, path: Path) -> dict[str, Any]:
     """Parse the text of the file; raise ConfigError if it is not TOML."""
     import tomllib  # noqa: PLC0415 - most users have no config file
@@ -273,6 +296,7 @@ def _list_valid_keys(location: list[str]) -> list[str]:
         "output": OutputSettings,
         "store": StoreSettings,
         "redact": RedactSettings if len(location) < _RULE_DEPTH else RuleSettings,
+        "web": WebSettings,
     }
     if len(location) > 1:
         settings_class = settings_classes.get(location[0], Settings)

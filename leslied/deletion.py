@@ -62,6 +62,7 @@ def prune(
         pruner = Pruner(
             store=store,
             archiver=archiver,
+            annotations=app.open_annotations(),
             thread_files=thread_files if request.include_transcripts else None,
         )
         answer = execute_plan(pruner, answer, track)
@@ -100,7 +101,11 @@ def forget(app: App, request: ForgetRequest, progress: StageProgress) -> ForgetA
             flow.select(Ingest).run(Budget())
         progress.start("Forgetting")
         job = Forget(
-            pruner=Pruner(store=store, archiver=flow.get_stage(Archiver)),
+            pruner=Pruner(
+                store=store,
+                archiver=flow.get_stage(Archiver),
+                annotations=app.open_annotations(),
+            ),
             paths=app.paths,
             clock=app.clock,
             open_queries=app.open_queries,

@@ -9,7 +9,10 @@ LesliedError
   StoreUnusable        the store is damaged, newer than the program, or cannot be
                        opened or written: exit 3
     SchemaMismatch     the store cannot be migrated and must be rebuilt
+    StoreLost          the store's files are gone, but not what they contained
     NewerStore         a newer leslied wrote the store
+  AnnotationsUnusable  the user's stars, tags and notes cannot be read or written:
+                       exit 3
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it.
@@ -67,8 +70,18 @@ class SchemaMismatch(StoreUnusable):
         self.version = version
 
 
+class StoreLost(StoreUnusable):
+    """The store's files are gone or empty; the archive and the logs are not."""
+
+
 class NewerStore(StoreUnusable):
     """A newer leslied wrote the store; only updating helps."""
+
+
+class AnnotationsUnusable(LesliedError):  # noqa: N818 - a state, not a failure
+    """The user's stars, tags and notes cannot be read or written."""
+
+    exit_code = 3
 
 
 class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure

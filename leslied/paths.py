@@ -26,6 +26,11 @@ class AppPaths(NamedTuple):
     state_dir: Path
 
     @property
+    def annotations_file(self) -> Path:
+        """The user's stars, tags and notes; not in the store, which is rebuilt."""
+        return self.data_dir / "annotations.db"
+
+    @property
     def archive_dir(self) -> Path:
         """Copies of the agents' logs, which remain when agents delete their logs."""
         return self.data_dir / "archive"
@@ -54,6 +59,16 @@ class AppPaths(NamedTuple):
     def web_key_file(self) -> Path:
         """The key that signs links to the page and its cookies."""
         return self.data_dir / "web.key"
+
+    @property
+    def web_links_dir(self) -> Path:
+        """Which links to the page were used."""
+        return self.data_dir / "web-links"
+
+    @property
+    def web_port_file(self) -> Path:
+        """The port on which a server of the page listens."""
+        return self.data_dir / "web.port"
 
     @property
     def work_marker(self) -> Path:

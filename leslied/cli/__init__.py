@@ -33,6 +33,7 @@ SECTIONS = {
         "show": "Show a session, unit, subagent or entry.",
         "search": "Search prompts, answers, thinking, tool calls and results.",
         "follow": "Follow sessions live.",
+        "mark": "Add a star, tags and a note to a session.",
         "web": "Browse sessions in a browser.",
         "files": "Show the files that agents changed, and the history of one.",
         "diff": "Compare two sessions, units or subagents.",

@@ -125,3 +125,11 @@ def complete_project(paths: AppPaths, incomplete: str) -> Iterator[CompletionIte
     names = dict.fromkeys(project.rpartition("/")[2] for project in projects)
     matches = [name for name in names if name.startswith(incomplete)]
     return map(CompletionItem, matches[:MAX_ITEMS])
+
+
+@_completer
+def complete_tag(paths: AppPaths, _: str) -> Iterator[CompletionItem]:
+    """Complete the tags that sessions have."""
+    from leslied.queries.completion import list_tags  # noqa: PLC0415
+
+    return map(CompletionItem, list_tags(paths.annotations_file))

@@ -92,3 +92,5 @@ class Selection(Struct, frozen=True, kw_only=True):
     """Sessions without entries since then count as stopped; microseconds since 1970."""
     with_hidden: bool = True
     """Whether to include sessions in which nobody said anything."""
+    only: tuple[tuple[str, str], ...] | None = None
+    """Agent and id of the sessions to choose from; None for all."""

@@ -84,6 +84,12 @@ class Usage(Struct, frozen=True, array_like=True):
         """Return the larger count of the two usages for each kind of token."""
         return Usage(*map(max, astuple(self), astuple(other)))
 
+    @property
+    def total_tokens(self) -> int:
+        """Number of tokens of all kinds."""
+        cache_tokens = self.cache_read_tokens + self.cache_write_tokens
+        return self.input_tokens + self.output_tokens + cache_tokens
+
     def __bool__(self) -> bool:
         """Return whether any token was used."""
         return bool(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.agents import AgentAdapter
+    from leslied.annotations import Annotations
     from leslied.clock import Clock
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import Session, SessionSummary, Unit
@@ -57,11 +58,20 @@ class QueryContext:
     def __exit__(self, *_: object) -> None:
         with suppress(KeyError):
             self.__dict__.pop("reader").__exit__()
+        with suppress(KeyError):
+            self.__dict__.pop("annotations").close()
 
     @cached_property
     def reader(self) -> Queries:
         """The store's reader; raise UserError or StoreUnusable if there is none."""
         return self.open_reader()
+
+    @cached_property
+    def annotations(self) -> Annotations:
+        """The user's stars, tags and notes; not redacted."""
+        from leslied.annotations import Annotations  # noqa: PLC0415 - often not needed
+
+        return Annotations(self.paths.annotations_file)
 
     @property
     def now(self) -> datetime:

@@ -8,10 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leslied.model.field_tables import session_to_dict
-from leslied.queries.sessions import list_sessions
+from leslied.queries.annotations import Marks, load_annotations, make_marks
+from leslied.queries.sessions import list_sessions, list_sessions_by_id
 from leslied.sessions.status import compute_status, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from leslied.model.query import Selection
     from leslied.model.session import SessionSummary, Status
     from leslied.queries.context import QueryContext
@@ -22,6 +25,7 @@ class ListedSession(Struct, frozen=True):
 
     summary: SessionSummary
     status: Status
+    marks: Marks = Marks()
 
     @property
     def id(self) -> str:
@@ -33,6 +37,7 @@ class ListedSession(Struct, frozen=True):
         summary = self.summary
         data = session_to_dict(self)
         data["unpriced_messages"] = summary.cost.unpriced
+        data |= self.marks.to_dict()
         if summary.is_subagent:
             data |= {"id": summary.subagent_id, "parent": summary.key.session_id}
         return data
@@ -61,10 +66,10 @@ def load_session_list(
     with_costs: bool = False,
 ) -> SessionList:
     """Return the selected sessions; raise UserError for an unknown agent."""
-    now, limit = context.now, selection.limit
+    limit = selection.limit
     selection = replace(
         selection,
-        stop_cutoff_us=compute_stop_cutoff_us(now),
+        stop_cutoff_us=compute_stop_cutoff_us(context.now),
         # One more session than is returned shows whether there are more.
         limit=limit and limit + 1,
     )
@@ -74,11 +79,30 @@ def load_session_list(
         with_subagents=with_subagents,
         with_costs=with_costs,
     )
-    sessions = tuple(
-        ListedSession(context.redact_summary(summary), compute_status(summary, now))
-        for summary in summaries[:limit]
-    )
+    sessions = make_listed_sessions(context, summaries[:limit])
     hidden = 0
     if not selection.with_hidden:
         hidden = context.reader.count_hidden_sessions(selection)
     return SessionList(sessions, len(summaries) > len(sessions), hidden)
+
+
+def load_sessions_by_id(context: QueryContext, ids: Iterable[str]) -> SessionList:
+    """Return the sessions that have these ids, with their costs, also hidden ones."""
+    summaries = list_sessions_by_id(context.reader, ids)
+    sessions = make_listed_sessions(context, summaries)
+    return SessionList(sessions, has_more=False, hidden=0)
+
+
+def make_listed_sessions(
+    context: QueryContext, summaries: Iterable[SessionSummary]
+) -> tuple[ListedSession, ...]:
+    """Return the sessions without secrets, each with its status and marks."""
+    now, annotations = context.now, load_annotations(context)
+    return tuple(
+        ListedSession(
+            context.redact_summary(summary),
+            compute_status(summary, now),
+            make_marks(context, annotations, summary),
+        )
+        for summary in summaries
+    )

@@ -47,9 +47,7 @@ def list_sessions(
     streams = reader.list_sessions(None if selection == ALL_SESSIONS else groups)
     if with_costs or selection.order == "cost":
         streams = add_costs(reader, streams)
-    members_by_group: dict[tuple[str, str], list[SessionSummary]] = {}
-    for stream in streams:
-        members_by_group.setdefault(stream.key[:2], []).append(stream)
+    members_by_group = _group_streams(streams)
     sessions: list[SessionSummary] = []
     for group in groups:
         members = members_by_group[group[:2]]
@@ -67,6 +65,45 @@ def load_session_summary(
     if with_costs:
         members = add_costs(reader, members)
     return _merge_group(reader, members, with_subagents=False)[0]
+
+
+def find_sessions(
+    reader: Queries, names: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], SessionSummary]:
+    """Return the sessions with these agents and ids that have entries.
+
+    Their totals include their subagents.
+    """
+    streams = reader.list_sessions([SessionGroup(*name) for name in names])
+    return {
+        name: _merge_group(reader, members, with_subagents=False)[0]
+        for name, members in _group_streams(streams).items()
+    }
+
+
+def list_sessions_by_id(reader: Queries, ids: Iterable[str]) -> list[SessionSummary]:
+    """Return the sessions with these ids and their costs, last active first.
+
+    Ids that no session has are ignored; a prefix is no id.
+    """
+    agents = reader.list_agent_names()
+    groups = [SessionGroup(agent, id_) for id_ in set(ids) for agent in agents]
+    streams = add_costs(reader, reader.list_sessions(groups))
+    sessions = [
+        _merge_group(reader, members, with_subagents=False)[0]
+        for members in _group_streams(streams).values()
+    ]
+    return sorted(sessions, key=lambda session: session.recency, reverse=True)
+
+
+def _group_streams(
+    streams: Iterable[SessionSummary],
+) -> dict[tuple[str, str], list[SessionSummary]]:
+    """Return the streams of each session, by agent and session id."""
+    members_by_group: dict[tuple[str, str], list[SessionSummary]] = {}
+    for stream in streams:
+        members_by_group.setdefault(stream.key[:2], []).append(stream)
+    return members_by_group
 
 
 def _merge_group(
@@ -112,7 +149,7 @@ def _sort_sessions(
     """Sort by values that the store cannot sort by: totals, and times of subagents."""
     match selection.order:
         case "tokens":
-            sessions.sort(key=lambda s: _count_tokens(s.usage), reverse=True)
+            sessions.sort(key=lambda s: s.usage.total_tokens, reverse=True)
         case "cost":
             sessions.sort(key=lambda s: s.cost.pico, reverse=True)
         case "recent":
@@ -120,11 +157,6 @@ def _sort_sessions(
         case _:
             return sessions
     return sessions[::-1] if selection.is_reversed else sessions
-
-
-def _count_tokens(usage: Usage) -> int:
-    cache_tokens = usage.cache_read_tokens + usage.cache_write_tokens
-    return usage.input_tokens + usage.output_tokens + cache_tokens
 
 
 def add_costs(

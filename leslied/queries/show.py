@@ -10,6 +10,7 @@ from msgspec import structs
 
 from leslied.errors import UserError
 from leslied.model.field_tables import session_to_dict, unit_to_dict
+from leslied.queries.annotations import load_annotations, make_marks
 from leslied.queries.resolve import resolve_id
 from leslied.queries.unit_selection import filter_unit, select_units
 from leslied.queries.units import format_resume_command, load_session
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from leslied.model.session import Session, SessionSummary, Status, Unit
+    from leslied.queries.annotations import Marks
     from leslied.queries.context import QueryContext
     from leslied.queries.resolve import ResolvedId
     from leslied.queries.unit_selection import UnitSelection
@@ -34,6 +36,7 @@ class ShownSession:
     selection: UnitSelection
     is_entry: bool
     """Whether the id names a single entry."""
+    marks: Marks
 
     @property
     def summary(self) -> SessionSummary:
@@ -61,9 +64,10 @@ class ShownSession:
 
     def to_dict(self, *, with_entries: bool = True) -> dict[str, Any]:
         """Return the JSON form; counts and times are those of the full units."""
-        unpriced = {"unpriced_messages": self.summary.cost.unpriced}
+        others = {"unpriced_messages": self.summary.cost.unpriced}
+        others |= self.marks.to_dict()
         return {
-            "session": session_to_dict(self) | unpriced,
+            "session": session_to_dict(self) | others,
             "units": [
                 self._unit_to_dict(unit, with_entries=with_entries)
                 for unit in self.session.units
@@ -119,6 +123,7 @@ def show_session(
         ),
         selection=selection,
         is_entry=bool(resolved.entry),
+        marks=make_marks(context, load_annotations(context), resolved.session),
     )
 
 

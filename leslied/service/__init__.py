@@ -94,13 +94,18 @@ class ServiceManager(Protocol):
     name: str
 
     def install(
-        self, variables: Mapping[str, str], writable_folders: Sequence[Path] = ()
+        self,
+        variables: Mapping[str, str],
+        writable_folders: Sequence[Path] = (),
+        *,
+        serves_page: bool = False,
     ) -> ServiceInstallation:
         """Install the service and start it, now and at every login.
 
         `variables` are environment variables for the daemon; `writable_folders` are
-        folders outside of the home folder that it may write to. Raise LesliedError if
-        the service does not start; then no file is left behind.
+        folders outside of the home folder that it may write to; with `serves_page`, it
+        may use the loopback interface. Raise LesliedError if the service does not
+        start; then no file is left behind.
         """
 
     def uninstall(self) -> bool:

@@ -50,6 +50,8 @@ class Launchd:
         self,
         variables: Mapping[str, str],
         writable_folders: Sequence[Path] = (),  # noqa: ARG002 - launchd has no sandbox
+        *,
+        serves_page: bool = False,  # noqa: ARG002 - as above
     ) -> ServiceInstallation:
         """Install the agent and start it, now and at every login.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,16 @@ NAMESPACE_DIRECTIVES = frozenset(
 )
 """Directives that need unprivileged user namespaces."""
 
+_PAGE_DIRECTIVES = {
+    "RestrictAddressFamilies": (
+        "RestrictAddressFamilies=AF_UNIX AF_INET",
+        "IPAddressDeny=any",
+        "IPAddressAllow=localhost",
+    ),
+    # A private network has a loopback interface of its own, which no browser can reach.
+    "PrivateNetwork": (),
+}
+"""What a unit that serves the page has instead of a directive of the template."""
 _EXIT_REASONS = {
     "2": "leslied was called with wrong arguments (exit 2)",
     "4": "another leslied is already running (exit 4)",
@@ -83,7 +94,11 @@ class Systemd:
         self._run = run
 
     def install(
-        self, variables: Mapping[str, str], writable_folders: Sequence[Path] = ()
+        self,
+        variables: Mapping[str, str],
+        writable_folders: Sequence[Path] = (),
+        *,
+        serves_page: bool = False,
     ) -> ServiceInstallation:
         """Install the unit and start it, now and at every login.
 
@@ -91,17 +106,15 @@ class Systemd:
         LesliedError if neither starts; then no file is left behind.
         """
         path = self._choose_path()
-        sandboxed, unsandboxed = (
-            _encode(
-                render_unit(
-                    self._program,
-                    variables,
-                    writable_folders,
-                    is_unsandboxed=is_unsandboxed,
-                )
-            )
-            for is_unsandboxed in (False, True)
+        render = partial(
+            render_unit,
+            self._program,
+            variables,
+            writable_folders,
+            serves_page=serves_page,
         )
+        sandboxed = _encode(render())
+        unsandboxed = _encode(render(is_unsandboxed=True))
         notes = []
         failure = self._try_start(path, sandboxed)
         # With one of these reasons, a unit without a sandbox would fail as well.
@@ -223,10 +236,12 @@ def render_unit(
     writable_folders: Sequence[Path] = (),
     *,
     is_unsandboxed: bool = False,
+    serves_page: bool = False,
 ) -> str:
     """Render the unit file: the template with program, variables and folders.
 
-    An unsandboxed unit has no directive that needs user namespaces.
+    An unsandboxed unit has no directive that needs user namespaces. A unit that serves
+    the page may use the loopback interface, but no other network.
     """
     template = read_template("systemd", UNIT).decode()
     unit = template[template.index("[Unit]") :].rstrip()
@@ -234,6 +249,9 @@ def render_unit(
     for line in unit.split("\n"):
         key = line.partition("=")[0]
         if is_unsandboxed and (key in NAMESPACE_DIRECTIVES or line.startswith("#")):
+            continue
+        if serves_page and key in _PAGE_DIRECTIVES:
+            lines += _PAGE_DIRECTIVES[key]
             continue
         lines.append(_render_exec_start(program) if key == "ExecStart" else line)
         if key == "ExecStart":

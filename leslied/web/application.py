@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from leslied.errors import LesliedError, StoreUnusable, UserError
+from leslied.errors import LesliedError, UserError
 from leslied.web.access import COOKIE_SECONDS
 from leslied.web.assets import load_assets
 from leslied.web.backend import Backend
 from leslied.web.endpoint import Content
-from leslied.web.guard import LOGIN_PATH, Guard, find_cookie, get_cookie_name
+from leslied.web.guard import (
+    BROKEN,
+    IDENTITY_PATH,
+    LOGIN_PATH,
+    NOT_FOUND,
+    TOO_LARGE,
+    Guard,
+    Refusal,
+    get_cookie_name,
+)
 from leslied.web.live import Live
 from leslied.web.openapi import make_openapi
 from leslied.web.routes import ENDPOINTS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp
 
     from leslied.app import App
     from leslied.web.access import Access
@@ -36,30 +45,43 @@ if TYPE_CHECKING:
 PAGES = ("/", "/s/{id}", "/search", "/files", "/stats", "/threads")
 """Paths of the page; its script shows what belongs to each."""
 _THREADS = 4
+_OLD_LINK = Refusal(
+    403,
+    "This link was used before, or is too old.",
+    "Run `leslied web` again, and open the link that it prints.",
+)
 _TARGET = re.compile(r"/(s/)?[\w.:-]*")
 """Where a link may lead after the login."""
 
 
-def make_application(app: App, access: Access, port: int) -> ASGIApp:
-    """Return the guarded application that answers on this port."""
-    return Guard(_Application(app, access, port).make(), access, port)
+class Application:
+    """Handlers of all paths, behind the guard."""
 
+    def __init__(
+        self,
+        app: App,
+        access: Access,
+        port: int,
+        report: Callable[[Exception], None],
+    ) -> None:
+        """Make the application that answers on this port.
 
-class _Application:
-    """Handlers of all paths."""
-
-    def __init__(self, app: App, access: Access, port: int) -> None:
+        `report` gets the errors that nobody expects.
+        """
         self._access = access
+        self._port = port
         self._cookie_name = get_cookie_name(port)
         self._backend = Backend(app, _THREADS)
         self._live_backend = Backend(app, 1)
-        self._live = Live(self._live_backend)
+        self.live = Live(self._live_backend, report)
         self._assets = load_assets()
         self._app = app
+        self.guard = Guard(self._make(), access, port, report)
 
-    def make(self) -> Starlette:
+    def _make(self) -> Starlette:
         routes = [
             Route(LOGIN_PATH, self._log_in),
+            Route(IDENTITY_PATH, self._prove_identity),
             *(Route(path, self._show_page) for path in PAGES),
             Route("/static/{name:path}", self._send_asset),
             Route("/api/events", self._send_events),
@@ -76,12 +98,19 @@ class _Application:
         return Starlette(
             routes=routes,
             lifespan=self._live_for,
-            exception_handlers={HTTPException: _send_http_error},
+            exception_handlers={
+                HTTPException: _send_http_error,
+                Exception: _send_http_error,
+            },
         )
 
     @asynccontextmanager
     async def _live_for(self, _: Starlette) -> AsyncIterator[None]:
         yield
+        self.close()
+
+    def close(self) -> None:
+        """End the threads."""
         self._backend.close()
         self._live_backend.close()
 
@@ -91,10 +120,7 @@ class _Application:
             return Response()
         cookie = self._access.redeem(request.query_params.get("code", ""))
         if cookie is None:
-            raise HTTPException(
-                403,
-                "This link was used before, or is too old. Run `leslied web` again.",
-            )
+            return _send_refusal(request, _OLD_LINK)
         target = request.query_params.get("to", "/")
         response = RedirectResponse(target if _TARGET.fullmatch(target) else "/", 303)
         response.set_cookie(
@@ -106,11 +132,17 @@ class _Application:
         )
         return response
 
+    async def _prove_identity(self, request: Request) -> Response:
+        """Prove to a process of the user that this server is leslied's."""
+        challenge = request.query_params.get("challenge", "")
+        proof = self._access.make_proof(self._port, challenge)
+        return Response(proof, media_type="text/plain")
+
     async def _show_page(self, request: Request) -> Response:
         """Send the page with the token that its changing requests carry."""
-        cookie = find_cookie(request.scope["headers"], self._cookie_name)
+        self._backend.open_soon()
         page = self._assets["index.html"]
-        token = self._access.make_form_token(cookie).encode()
+        token = self._access.make_form_token(request.state.cookie).encode()
         return Response(
             page.body.replace(b"{{token}}", token), media_type=page.media_type
         )
@@ -121,8 +153,19 @@ class _Application:
             raise HTTPException(404)
         return Response(asset.body, media_type=asset.media_type)
 
-    async def _send_events(self, _: Request) -> Response:
-        return StreamingResponse(self._live.listen(), media_type="text/event-stream")
+    async def _send_events(self, request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        events = self._listen(request.state.cookie)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def _listen(self, cookie: str) -> AsyncIterator[str]:
+        """Yield events while the cookie is valid."""
+        async with aclosing(self.live.listen()) as events:
+            async for event in events:
+                if self._access.find_valid_cookie([cookie]) is None:
+                    return
+                yield event
 
     async def _send_openapi(self, _: Request) -> Response:
         return _make_json(make_openapi(ENDPOINTS))
@@ -143,7 +186,7 @@ class _Application:
 
     def _send_error(self, error: LesliedError) -> Response:
         redact = self._app.load_redact()
-        status = {UserError: 400, StoreUnusable: 503}.get(type(error), 400)
+        status = 400 if isinstance(error, UserError) else 503
         return _make_json(
             _make_envelope(None, redact(error.message), redact(error.hint)), status
         )
@@ -153,7 +196,10 @@ async def _read_values(request: Request) -> Mapping[str, Any]:
     """Return the values in the query, or in the body of a changing request."""
     if request.method in ("GET", "HEAD"):
         return dict(request.query_params)
-    body = await request.body()
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400) from None
     try:
         values = json.loads(body or b"{}")
     except (ValueError, RecursionError):
@@ -164,14 +210,17 @@ async def _read_values(request: Request) -> Mapping[str, Any]:
 
 
 async def _send_http_error(request: Request, error: Exception) -> Response:
-    """Send an error of the routing, as JSON below `/api`, else as the page."""
+    """Answer an error of the routing, or one that nobody expects."""
     if not isinstance(error, HTTPException):
-        raise error
-    text = error.detail if error.status_code != 404 else "Nothing is at this address."
-    if request.scope["path"].startswith("/api/"):
-        hint = "See /api/openapi.json for what there is."
-        return _make_json(_make_envelope(None, text, hint), error.status_code)
-    return Response(text, error.status_code, media_type="text/plain")
+        return _send_refusal(request, BROKEN)
+    refusals = {404: NOT_FOUND, 413: TOO_LARGE}
+    other = Refusal(error.status_code, f"{error.detail}.", NOT_FOUND.advice)
+    return _send_refusal(request, refusals.get(error.status_code, other))
+
+
+def _send_refusal(request: Request, refusal: Refusal) -> Response:
+    media_type, body = refusal.render(request.scope["path"])
+    return Response(body, refusal.status, media_type=media_type)
 
 
 def _make_envelope(

@@ -1,7 +1,7 @@
 """Threads that ask questions, each with its own connection to the store.
 
 SQLite blocks while it reads, so questions must not run in the thread that serves all
-clients.
+clients. A question that takes too long is interrupted.
 """
 
 from __future__ import annotations
@@ -10,52 +10,101 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+
+from leslied.errors import LesliedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leslied.app import App
     from leslied.queries.context import QueryContext
+    from leslied.store import StoreReader
 
 _T = TypeVar("_T")
 _UNOPENED = ()
+MAX_SECONDS = 5.0
+"""Longest time that SQLite may take for one question."""
+_EXTRA_SECONDS = 25.0
+"""Time after that in which a long answer may be made of what SQLite has read."""
+
+
+class TookTooLong(LesliedError):  # noqa: N818 - a state, not a failure
+    """A question took too long and was interrupted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This took too long and was stopped.",
+            "Ask for less: one project, or a shorter time.",
+        )
 
 
 class Backend:
     """The threads that ask, and what they ask with."""
 
-    def __init__(self, app: App, threads: int) -> None:
+    def __init__(
+        self, app: App, threads: int, max_seconds: float = MAX_SECONDS
+    ) -> None:
         self._app = app
+        self._max_seconds = max_seconds
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="query")
         self._local = threading.local()
+        self._is_closed = False
 
     async def ask(self, question: Callable[[QueryContext], _T]) -> _T:
-        """Return the answer to a question, asked in one of the threads."""
+        """Return the answer to a question, asked in one of the threads.
+
+        Raise TookTooLong if there is no answer in time.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._ask, question)
+        answer = loop.run_in_executor(self._executor, self._ask, question)
+        try:
+            return await asyncio.wait_for(answer, self._max_seconds + _EXTRA_SECONDS)
+        except TimeoutError:
+            raise TookTooLong from None
+
+    def open_soon(self) -> None:
+        """Open the store while a page loads its files, before it asks a question."""
+        self._executor.submit(self._ask, _open_store)
 
     def close(self) -> None:
-        """Wait for the questions that are being answered, and end the threads."""
-        self._executor.shutdown(cancel_futures=True)
+        """Interrupt the questions that are being answered, and end the threads."""
+        self._is_closed = True
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, question: Callable[[QueryContext], _T]) -> _T:
         store = self._identify_store()
         if getattr(self._local, "store", _UNOPENED) != store:
             self._open(store)
+        self._local.deadline = self._app.clock.monotonic() + self._max_seconds
         try:
             return question(self._local.context)
-        except Exception:
+        except Exception as error:
             # What failed may work with a store that is opened again.
             self._local.store = _UNOPENED
+            if self._is_past_deadline() and _is_interrupt(error):
+                raise TookTooLong from None
             raise
 
     def _open(self, store: tuple[int, ...]) -> None:
         """Open the store in this thread: for the first time, or because it changed."""
         if hasattr(self._local, "context"):
             self._local.context.__exit__()
-        self._local.context = self._app.open_queries()
+        self._local.context = replace(
+            self._app.open_queries(), open_reader=self._open_reader
+        )
         self._local.store = store
+
+    def _open_reader(self) -> StoreReader:
+        reader = self._app.open_reader()
+        reader.set_interrupt(self._is_past_deadline)
+        return reader
+
+    def _is_past_deadline(self) -> bool:
+        """Return whether the question in this thread must end."""
+        is_late: bool = self._app.clock.monotonic() > self._local.deadline
+        return is_late or self._is_closed
 
     def _identify_store(self) -> tuple[int, ...]:
         """Return what tells a store from the one that replaces it."""
@@ -63,3 +112,16 @@ class Backend:
             status = self._app.paths.store_file.stat()
             return status.st_dev, status.st_ino
         return (0,)
+
+
+def _open_store(context: QueryContext) -> None:
+    """Open the store and load the rules of redaction; both wait for the first use."""
+    context.redact("")
+    context.reader.list_agent_names()
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Return whether SQLite was interrupted; the store's own error may wrap it."""
+    name = getattr(error, "sqlite_errorname", "")
+    cause = error.__cause__
+    return name == "SQLITE_INTERRUPT" or (cause is not None and _is_interrupt(cause))

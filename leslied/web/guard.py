@@ -7,13 +7,15 @@ raw headers, before any routing, and refuses with a page that says why and what 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
+from starlette.exceptions import HTTPException
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     Headers = Iterable[tuple[bytes, bytes]]
 
 LOGIN_PATH = "/login"
+IDENTITY_PATH = "/identity"
+_OPEN_PATHS = (LOGIN_PATH, IDENTITY_PATH)
+"""Paths that need no cookie; neither of them reveals anything."""
+_API_PREFIX = "/api/"
 FORM_TOKEN_HEADER = b"x-leslied-token"
 MAX_BODY_BYTES = 64 * 1024
 MAX_QUERY_BYTES = 8 * 1024
@@ -49,24 +55,63 @@ class Refusal:
     reason: str
     advice: str
 
-    def render(self) -> bytes:
-        """Return the page that is sent instead of an answer."""
+    def render(self, path: str) -> tuple[str, bytes]:
+        """Return media type and body of the answer: JSON below `/api`, else a page."""
+        if path.startswith(_API_PREFIX):
+            return "application/json", self._render_json()
+        return "text/html; charset=utf-8", self._render_page()
+
+    def _render_page(self) -> bytes:
         page = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark">'
             f"<title>{self.status} · leslied</title></head>"
-            f"<body><h1>{escape(self.reason)}</h1><p>{escape(self.advice)}</p></body>"
-            "</html>"
+            f"<body><main><h1>{escape(self.reason)}</h1><p>{escape(self.advice)}</p>"
+            "</main></body></html>"
         )
         return page.encode()
 
+    def _render_json(self) -> bytes:
+        error = {"message": self.reason, "hint": self.advice}
+        envelope: dict[str, object] = {
+            "success": False,
+            "data": None,
+            "warnings": [],
+            "error": error,
+        }
+        return json.dumps(envelope).encode()
+
+
+TOO_LARGE = Refusal(413, "The request is too large.", "Send at most 64 KB.")
+NOT_FOUND = Refusal(
+    404,
+    "Nothing is at this address.",
+    "Go to the start page, /, or see /api/openapi.json.",
+)
+BROKEN = Refusal(
+    500,
+    "leslied made a mistake here.",
+    "Try again. If it happens again, please report what `leslied web` has logged.",
+)
+
 
 class Guard:
-    """ASGI middleware that checks every request and adds the security headers."""
+    """ASGI middleware that checks every request and adds the security headers.
 
-    def __init__(self, app: ASGIApp, access: Access, port: int) -> None:
+    It also answers for an application that fails: an error never reaches the client.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        port: int,
+        report: Callable[[Exception], None],
+    ) -> None:
         self._app = app
         self._access = access
+        self._report = report
         self._cookie_name = get_cookie_name(port)
         self._hosts = {
             f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]")
@@ -74,20 +119,31 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or refuse it."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_started = False
 
         async def send_safely(message: Message) -> None:
+            nonlocal has_started
             if message["type"] == "http.response.start":
+                has_started = True
                 message["headers"] = [*message.get("headers", ()), *_SECURITY_HEADERS]
             await send(message)
 
-        if refusal := self.check(scope):
-            await _send_refusal(refusal, send_safely)
-            return
-        await self._app(scope, _limit_body(receive), send_safely)
+        refusal: Refusal | None = BROKEN
+        try:
+            refusal = self.check(scope)
+            if not refusal:
+                await self._app(scope, _limit_body(receive), send_safely)
+        except Exception as error:  # noqa: BLE001 - the server outlives every error
+            self._report(error)
+            refusal = None if has_started else BROKEN
+        if refusal:
+            await _send_refusal(refusal, scope, send_safely)
 
     def check(self, scope: Scope) -> Refusal | None:
         """Return why the request is refused, or None."""
@@ -113,15 +169,18 @@ class Guard:
         method = scope["method"]
         if method not in (*_READING_METHODS, *_CHANGING_METHODS):
             return Refusal(405, f"Method {method} is not known.", "Use GET.")
-        if scope["path"] == LOGIN_PATH and method in _READING_METHODS:
+        if scope["path"] in _OPEN_PATHS and method in _READING_METHODS:
             return None
-        cookie = find_cookie(headers, self._cookie_name)
-        if not self._access.is_valid_cookie(cookie):
+        cookie = self._access.find_valid_cookie(
+            iter_cookies(headers, self._cookie_name)
+        )
+        if cookie is None:
             return Refusal(
                 401,
                 "Please log in.",
                 "Run `leslied web` in a terminal, and open the link that it prints.",
             )
+        scope.setdefault("state", {})["cookie"] = cookie
         if method in _READING_METHODS:
             return None
         tokens = [t.decode("latin-1") for t in _find_all(headers, FORM_TOKEN_HEADER)]
@@ -139,16 +198,16 @@ def get_cookie_name(port: int) -> str:
     return f"leslied-{port}"
 
 
-def find_cookie(headers: Headers, name: str) -> str:
-    """Return the value of a cookie, or ""."""
+def iter_cookies(headers: Headers, name: str) -> Iterator[str]:
+    """Yield every value of a cookie.
+
+    There may be several: pages on other ports of this machine can set it, too.
+    """
     for header in _find_all(headers, b"cookie"):
-        try:
-            cookies = SimpleCookie(header.decode("latin-1"))
-        except CookieError:
-            continue
-        if name in cookies:
-            return cookies[name].value
-    return ""
+        for pair in header.decode("latin-1").split(";"):
+            key, _, value = pair.partition("=")
+            if key.strip() == name:
+                yield value.strip()
 
 
 def _check_origin(headers: Headers) -> Refusal | None:
@@ -172,9 +231,13 @@ def _check_size(scope: Scope, headers: Headers) -> Refusal | None:
     if len(scope["query_string"]) > MAX_QUERY_BYTES:
         return Refusal(414, "The address is too long.", "Shorten the search.")
     sizes = _find_all(headers, b"content-length")
-    if any(not size.isdigit() or int(size) > MAX_BODY_BYTES for size in sizes):
-        return Refusal(413, "The request is too large.", "Send at most 64 KB.")
+    if any(not _is_small(size) for size in sizes):
+        return TOO_LARGE
     return None
+
+
+def _is_small(size: bytes) -> bool:
+    return size.isdigit() and len(size) < 18 and int(size) <= MAX_BODY_BYTES
 
 
 def _find_all(headers: Headers, name: bytes) -> list[bytes]:
@@ -182,24 +245,29 @@ def _find_all(headers: Headers, name: bytes) -> list[bytes]:
 
 
 def _limit_body(receive: Receive) -> Receive:
-    """End the connection of a client that sends more than the limit in chunks."""
+    """Refuse a body that is sent in chunks and exceeds the limit."""
     received = 0
 
     async def receive_limited() -> Message:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        return message if received <= MAX_BODY_BYTES else {"type": "http.disconnect"}
+        if received > MAX_BODY_BYTES:
+            raise HTTPException(TOO_LARGE.status)
+        return message
 
     return receive_limited
 
 
-async def _send_refusal(refusal: Refusal, send: Send) -> None:
-    body = refusal.render()
+async def _send_refusal(refusal: Refusal, scope: Scope, send: Send) -> None:
+    media_type, body = refusal.render(scope["path"])
     headers = [
-        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-type", media_type.encode()),
         (b"content-length", str(len(body)).encode()),
     ]
+    if refusal is TOO_LARGE:
+        # The rest of the body is not read.
+        headers.append((b"connection", b"close"))
     start = {"type": "http.response.start", "status": refusal.status}
     await send({**start, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.errors import LesliedError
 from leslied.model.times import to_us
+from leslied.queries.annotations import load_annotations
 from leslied.queries.operations.status import is_daemon_running
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, Callable
 
+    from leslied.annotations import Snapshot
     from leslied.queries.context import QueryContext
+    from leslied.store import Queries
     from leslied.web.backend import Backend
 
 _POLL_SECONDS = 0.1
@@ -26,45 +29,72 @@ _DAEMON_POLLS = 20
 """Polls between two looks at whether the daemon runs."""
 _KEEP_ALIVE_SECONDS = 15.0
 _MAX_WAITING_EVENTS = 1000
+_RETRY_SECONDS = 5.0
+"""Pause after an error that nobody expects."""
 
 
 class Live:
     """The one poller of the store, and the pages that listen to it."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, report: Callable[[Exception], None]) -> None:
         self._backend = backend
-        self._queues: set[asyncio.Queue[str]] = set()
+        self._report = report
+        self._queues: set[asyncio.Queue[str | None]] = set()
         self._task: asyncio.Task[None] | None = None
+        self._is_closed = False
 
-    async def listen(self) -> AsyncIterator[str]:
-        """Yield events until the client is gone."""
-        queue: asyncio.Queue[str] = asyncio.Queue(_MAX_WAITING_EVENTS)
+    @property
+    def has_listeners(self) -> bool:
+        """Whether a page is open."""
+        return bool(self._queues)
+
+    async def listen(self) -> AsyncGenerator[str, None]:
+        """Yield events until the client is gone, or does not read them."""
+        queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_WAITING_EVENTS)
         self._queues.add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll())
         try:
             yield ": connected\n\n"
-            while True:
+            while not self._is_closed and queue in self._queues:
                 try:
-                    yield await asyncio.wait_for(queue.get(), _KEEP_ALIVE_SECONDS)
+                    event = await asyncio.wait_for(queue.get(), _KEEP_ALIVE_SECONDS)
+                    yield event or ""
                 except TimeoutError:
                     yield ": still here\n\n"
         finally:
             self._queues.discard(queue)
 
+    def close(self) -> None:
+        """End all streams."""
+        self._is_closed = True
+        for queue in self._queues:
+            with suppress(asyncio.QueueFull):
+                queue.put_nowait(None)
+
     async def _poll(self) -> None:
         changes = ChangeFinder()
-        while self._queues:
-            with suppress(LesliedError):
+        while self._queues and not self._is_closed:
+            try:
                 for event in await self._backend.ask(changes.find):
                     self._send(f"data: {json.dumps(event)}\n\n")
+            except LesliedError:
+                pass  # The store is missing or busy, and may be there soon.
+            except Exception as error:  # noqa: BLE001 - the poller outlives every error
+                self._report(error)
+                await asyncio.sleep(_RETRY_SECONDS)
             await asyncio.sleep(_POLL_SECONDS)
 
     def _send(self, text: str) -> None:
-        for queue in self._queues:
-            # A client that does not read misses events, and reloads when it reads on.
-            with suppress(asyncio.QueueFull):
+        """Send an event to all clients, and drop those that do not read.
+
+        Such a client connects again later, and then reloads what it shows.
+        """
+        for queue in list(self._queues):
+            try:
                 queue.put_nowait(text)
+            except asyncio.QueueFull:
+                self._queues.discard(queue)
 
 
 class ChangeFinder:
@@ -72,14 +102,23 @@ class ChangeFinder:
 
     def __init__(self) -> None:
         self._polls = 0
+        self._reader: Queries | None = None
         self._version: int | None = None
         self._read_order = 0
         self._stopped_us = 0
         self._is_daemon_running: bool | None = None
+        self._annotations: Snapshot | None = None
 
     def find(self, context: QueryContext) -> list[dict[str, Any]]:
-        """Return the events since the last call; the first call returns no changes."""
-        return [*self._find_daemon_events(context), *self._find_changes(context)]
+        """Return the events since the last call; the first call returns no changes.
+
+        The event `store` says that everything may have changed.
+        """
+        return [
+            *self._find_daemon_events(context),
+            *self._find_changes(context),
+            *self._find_annotation_events(context),
+        ]
 
     def _find_daemon_events(self, context: QueryContext) -> list[dict[str, Any]]:
         self._polls += 1
@@ -91,19 +130,37 @@ class ChangeFinder:
         self._is_daemon_running = is_running
         return [{"type": "daemon", "is_running": is_running}]
 
+    def _find_annotation_events(self, context: QueryContext) -> list[dict[str, Any]]:
+        old, new = self._annotations, load_annotations(context)
+        self._annotations = new
+        if old is None or old is new:
+            return []
+        changed = old.by_session.items() ^ new.by_session.items()
+        ids = sorted({name.session_id for name, _ in changed})
+        return [{"type": "annotations", "ids": ids}] if ids else []
+
     def _find_changes(self, context: QueryContext) -> list[dict[str, Any]]:
-        feed = context.reader.change_feed
+        reader = context.reader
+        if reader is not self._reader:
+            return self._start(reader, context)
+        feed = reader.change_feed
         version = feed.get_data_version()
         if version == self._version:
             return []
-        is_first, self._version = self._version is None, version
-        if is_first:
-            self._read_order = feed.get_newest_read_order()
-            self._stopped_us = to_us(context.now)
-            return []
+        self._version = version
         keys = feed.list_changed_streams(self._read_order)
         stops = feed.list_stopped(self._stopped_us)
         self._read_order = feed.get_newest_read_order()
         self._stopped_us = max((at for _, at in stops), default=self._stopped_us)
         ids = {key.session_id for key in (*keys, *(key for key, _ in stops))}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
+
+    def _start(self, reader: Queries, context: QueryContext) -> list[dict[str, Any]]:
+        """Begin with a store, the first one or one that replaced another."""
+        is_first = self._reader is None
+        feed = reader.change_feed
+        self._version = feed.get_data_version()
+        self._read_order = feed.get_newest_read_order()
+        self._stopped_us = to_us(context.now)
+        self._reader = reader
+        return [] if is_first else [{"type": "store"}]

@@ -1,64 +1,145 @@
-"""The server: a socket on the loopback interface, and the loop that answers it."""
+"""The server: it answers on a socket until a signal arrives or nobody needs it."""
 
 from __future__ import annotations
 
-import socket
-from typing import TYPE_CHECKING
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from leslied.errors import UserError
-from leslied.paths import load_key
-from leslied.web.access import Access
+import uvicorn
+
+from leslied.log import make_logger
+from leslied.pipeline.failures import describe_error
+from leslied.web.application import Application
+from leslied.web.connection import MAX_CONNECTIONS, TimedConnection
+from leslied.web.running import recorded_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import socket
+    from collections.abc import Callable, Iterator
 
     from leslied.app import App
+    from leslied.web.access import Access
 
-DEFAULT_PORT = 7373
-_HOST = "127.0.0.1"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def open_socket(port: int) -> socket.socket:
-    """Listen on a port of the loopback interface, on any free one for port 0.
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """When a server ends by itself; by default never."""
 
-    Raise UserError if the port is in use or not allowed.
+    idle_seconds: float | None = None
+    """Time without a request or an open page."""
+    parent_descriptor: int | None = None
+    """Descriptor that the parent process keeps open while it runs."""
+
+
+def serve(
+    app: App,
+    access: Access,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    lifetime: Lifetime | None = None,
+) -> None:
+    """Answer requests until a signal arrives, or the lifetime ends.
+
+    `announce` is called as soon as the server listens.
     """
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((_HOST, port))
-    except OSError as error:
-        listener.close()
-        raise UserError(
-            f"Port {port} cannot be used: {error.strerror}.",
-            "Choose another one with --port, or any free one with --port 0.",
-        ) from None
-    listener.listen(64)
-    return listener
-
-
-def serve(app: App, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    """Answer requests until a signal arrives.
-
-    `announce` gets the base of links with a code as soon as the server listens.
-    """
-    # The imports take 100 ms.
-    import uvicorn  # noqa: PLC0415
-
-    from leslied.web.application import make_application  # noqa: PLC0415
-
     port = listener.getsockname()[1]
-    access = Access(load_key(app.paths.web_key_file), app.clock)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    application = Application(app, access, port, _make_report(app))
     config = uvicorn.Config(
-        make_application(app, access, port),
+        application.guard,
         loop="asyncio",
-        http="h11",
+        http=TimedConnection,
         ws="none",
         log_config=None,
+        # Its messages contain tracebacks, which may contain the text of a session.
+        log_level="critical",
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=1,
     )
-    announce(f"http://{_HOST}:{port}/login?code={access.make_code()}")
-    uvicorn.Server(config).run(sockets=[listener])
+    with recorded_port(app.paths.web_port_file, port):
+        announce()
+        server = _Server(config, application, lifetime or Lifetime())
+        server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends at once, without an error, and when it is idle."""
+
+    def __init__(
+        self, config: uvicorn.Config, application: Application, lifetime: Lifetime
+    ) -> None:
+        super().__init__(config)
+        self._live = application.live
+        self._lifetime = lifetime
+        self._requests = 0
+        self._used_at = 0.0
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle the signals, which uvicorn would raise again at the end."""
+        previous = {
+            number: signal.signal(number, self.handle_exit) for number in _SIGNALS
+        }
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and watch the parent process."""
+        await super().startup(sockets)
+        self._used_at = asyncio.get_running_loop().time()
+        if self._lifetime.parent_descriptor is not None:
+            asyncio.get_running_loop().add_reader(
+                self._lifetime.parent_descriptor, self._check_parent
+            )
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to end."""
+        return await super().on_tick(counter) or self._is_idle()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams of open pages first: they would never end by themselves."""
+        self._live.close()
+        await super().shutdown(sockets)
+
+    def _check_parent(self) -> None:
+        """End if the parent process has ended."""
+        descriptor = self._lifetime.parent_descriptor
+        if descriptor is not None and not os.read(descriptor, 1):
+            self.should_exit = True
+
+    def _is_idle(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        requests = self.server_state.total_requests
+        if requests != self._requests or self._live.has_listeners:
+            self._requests, self._used_at = requests, now
+        limit = self._lifetime.idle_seconds
+        return limit is not None and now - self._used_at > limit
+
+
+def _make_report(app: App) -> Callable[[Exception], None]:
+    """Return a function that logs an error nobody expects, without its message.
+
+    The message may quote the text of a session.
+    """
+    log: Any = None
+
+    def report(error: Exception) -> None:
+        nonlocal log
+        log = log or make_logger(app.load_redact(), as_json=not sys.stderr.isatty())
+        log.error("web.fail", reason=describe_error(error))
+
+    return report

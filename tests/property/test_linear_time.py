@@ -14,7 +14,7 @@ from leslied.cli.render.output import sanitize
 from leslied.cli.render.widths import measure_width, truncate_to_width
 from leslied.control_characters import format_one_line, replace_control_characters
 from leslied.graphemes import ellipsize
-from leslied.queries.search import fold_text
+from leslied.queries.snippets import fold_text
 from leslied.queries.search_query import parse_query
 from leslied.redact import RULES, Redactor
 from leslied.rendering.edits import find_edits, find_patch_edits

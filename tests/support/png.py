@@ -22,18 +22,26 @@ async (source) => {
   const counts = new Map();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
   const byCount = [...counts].sort((a, b) => b[1] - a[1]).map(([pixel]) => pixel);
-  const palette = byCount.slice(0, 256);
   const parts = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
-  const colours = palette.map(parts);
+  const measure = ([r, g, b], [red, green, blue]) =>
+    2 * (r - red) ** 2 + 4 * (g - green) ** 2 + 3 * (b - blue) ** 2;
+  // First colours that differ clearly, so that small coloured marks keep theirs.
+  const chosen = new Map();
+  for (const minimum of [1500, 1]) {
+    for (const pixel of byCount) {
+      if (chosen.size === 256) break;
+      const colour = parts(pixel);
+      const isNew = [...chosen.values()].every((c) => measure(c, colour) >= minimum);
+      if (isNew) chosen.set(pixel, colour);
+    }
+  }
+  const palette = [...chosen.keys()];
+  const colours = [...chosen.values()];
   const indexOf = new Map(palette.map((pixel, index) => [pixel, index]));
-  for (const pixel of byCount.slice(256)) {
-    const [red, green, blue] = parts(pixel);
-    let best = 0, distance = Infinity;
-    colours.forEach(([r, g, b], index) => {
-      const d = 2 * (r - red) ** 2 + 4 * (g - green) ** 2 + 3 * (b - blue) ** 2;
-      if (d < distance) [best, distance] = [index, d];
-    });
-    indexOf.set(pixel, best);
+  for (const pixel of byCount) {
+    if (indexOf.has(pixel)) continue;
+    const distances = colours.map((colour) => measure(colour, parts(pixel)));
+    indexOf.set(pixel, distances.indexOf(Math.min(...distances)));
   }
   const indices = Uint8Array.from(pixels, (pixel) => indexOf.get(pixel));
   let text = "";

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+from leslied.annotations import Annotations
 from leslied.pipeline.maintenance.prune import Pruner, PruneReport, make_batches
 from leslied.pipeline.maintenance.thread_files import ThreadFiles
 from leslied.pipeline.stages.archive import Archiver
@@ -52,6 +53,7 @@ def prune_sessions(
         pruner = Pruner(
             store=store,
             archiver=make_archiver(claude, store),
+            annotations=Annotations(claude.store_path.with_name("annotations.db")),
             thread_files=thread_files if include_transcripts else None,
         )
         for batch in make_batches(

@@ -48,7 +48,7 @@ class Picture(NamedTuple):
 
 
 def write_home(home: Path, now: datetime, offset: timedelta) -> str:
-    """Write all sessions; return the id of the one that the reader shows."""
+    """Write all finished sessions; return the id of the one that the reader shows."""
     local = now + offset
     today = local.replace(hour=0, minute=0, second=0) - offset
     for project in ("tideline", "atlas-web", "ledger", "press"):
@@ -59,7 +59,6 @@ def write_home(home: Path, now: datetime, offset: timedelta) -> str:
     write_history(home, today)
     write_plan(home, today + timedelta(hours=10.5))
     session = write_bug_fix(home, now - timedelta(minutes=52))
-    write_live_session(home, now)
     return session.session_id
 
 
@@ -82,7 +81,8 @@ def serve_showcase(home: Path, zone: str) -> Iterator[WebServer]:
     """Serve the page of the sessions while a daemon reads them."""
     leslied = LesliedRunner(home)
     leslied.environ["TZ"] = zone
-    assert leslied("sync").code == 0
+    assert leslied("sync", "--stop-all").code == 0
+    write_live_session(home, datetime.now(UTC).replace(tzinfo=None))
     daemon = Daemon(home)
     try:
         with serve_page(leslied) as server:

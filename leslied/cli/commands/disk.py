@@ -54,6 +54,7 @@ def _lines(usage: DiskUsage, app: App, short_ids: Mapping[str, str]) -> Iterator
         "archive": "copies of the agents' logs",
         "central": "transcripts outside projects",
         "projects": f"transcripts in {projects}",
+        "notes": "your stars, tags and notes",
         "state": "logs and runtime state",
     }
     for name, size in usage.bytes.items():

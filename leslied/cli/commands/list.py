@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from msgspec.structs import replace
 
 from leslied.app import get_app
-from leslied.cli.filters import filter_options, format_no_sessions, parse_filters
+from leslied.cli.completion import complete_tag
+from leslied.cli.filters import (
+    NO_MATCH,
+    filter_options,
+    format_no_sessions,
+    parse_filters,
+)
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, format_time, json_option
 from leslied.errors import UserError
 from leslied.model.query import Order, Selection
+from leslied.queries.annotations import select_marked
 from leslied.queries.session_list import load_session_list
 from leslied.queries.short_ids import make_short_ids
 from leslied.rendering.humanize import (
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
     from leslied.app import App
     from leslied.model.session import SessionSummary
-    from leslied.queries.session_list import SessionList
+    from leslied.queries.session_list import ListedSession, SessionList
 
 _DEFAULT_LIMIT = 50
 _COLUMNS = (
@@ -75,6 +83,13 @@ _COLUMNS = (
     is_flag=True,
     help="Show all sessions, also those without a prompt or an answer.",
 )
+@click.option("--starred", is_flag=True, help="Limit to sessions with a star.")
+@click.option(
+    "--tag",
+    metavar="TAG",
+    shell_complete=complete_tag,
+    help="Limit to sessions with this tag.",
+)
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option
 @click.pass_context
@@ -90,6 +105,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     as_json = options["as_json"]
     selection = _make_selection(app, options)
     with app.open_queries() as queries:
+        only = select_marked(queries, is_starred=options["starred"], tag=options["tag"])
+        selection = replace(selection, only=only)
         answer = load_session_list(
             queries,
             selection,
@@ -125,7 +142,8 @@ def _lines(
     app: App, answer: SessionList, short_ids: Mapping[str, str], selection: Selection
 ) -> Iterator[str]:
     if not answer.sessions:
-        yield format_no_sessions(selection.filters)
+        is_filtered = selection.filters or selection.only is not None
+        yield NO_MATCH if is_filtered else format_no_sessions(())
         yield from _hidden_lines(answer)
         return
     home, shows_cost = str(app.home), selection.order == "cost"
@@ -136,7 +154,7 @@ def _lines(
             format_time(session.ended_at),
             listed.status,
             format_path(session.project, home).rpartition("/")[2] or "-",
-            _format_title(session),
+            _format_title(listed),
             str(session.current_units),
             str(session.tool_calls),
             format_cost(session.cost) if shows_cost else _format_output_tokens(session),
@@ -165,9 +183,11 @@ def _hidden_lines(answer: SessionList) -> Iterator[str]:
         yield click.style(text, dim=True)
 
 
-def _format_title(session: SessionSummary) -> str:
-    title = session.title or "-"
-    return f"↳ {title}" if session.is_subagent else title
+def _format_title(listed: ListedSession) -> str:
+    title = listed.summary.title or "-"
+    star = "★ " if listed.marks.starred else ""
+    tags = "".join(f" #{tag}" for tag in listed.marks.tags)
+    return f"↳ {title}" if listed.summary.is_subagent else f"{star}{title}{tags}"
 
 
 def _format_output_tokens(session: SessionSummary) -> str:

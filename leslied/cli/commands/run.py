@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,15 +15,28 @@ import click
 from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.daemon import Loop, Notifier, run_initial_sync
+from leslied.daemon import (
+    Loop,
+    Notifier,
+    PageStarter,
+    hold_daemon_lock,
+    run_initial_sync,
+)
 from leslied.log import make_logger
 from leslied.paths import PLATFORM
+from leslied.service import find_program
+from leslied.web.listener import open_socket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
     from structlog.typing import FilteringBoundLogger
+
+    from leslied.app import App
+    from leslied.pipeline import Flow
+    from leslied.pipeline.progress import ProgressCallback
+    from leslied.store import Store, StoreReader
 
 _STOP_SECONDS = 1.2
 """Seconds from the signal to stop until work that is not done is interrupted."""
@@ -34,7 +48,7 @@ _STOP_SECONDS = 1.2
         ("leslied run", "run in this terminal until Ctrl-C"),
         ("leslied run --log-json 2> leslied.log", "with a machine-readable log"),
     ],
-    see_also=["service", "sync", "pause"],
+    see_also=["service", "sync", "pause", "web"],
 )
 @click.option("--log-json", is_flag=True, help="Write the log as JSON lines.")
 @click.pass_context
@@ -45,14 +59,15 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     yourself if there is no service manager, or to see its log.
 
     It stops within seconds on Ctrl-C or SIGTERM; unread entries are read at the next
-    start. The config file is read again every 30 seconds and on SIGHUP.
+    start. The config file is read again every 30 seconds and on SIGHUP. With the
+    setting `web.enabled`, the daemon serves the page, too: see `leslied web`.
     """
     app = get_app(ctx)
     notifier, redact = Notifier(app.environ), app.load_redact()
     log = make_logger(redact, as_json=log_json)
     warn, ping = _make_warn(notifier, log), lambda *_: notifier.ping()
-    with _handling_signals() as signals:
-        if PLATFORM == "linux" and not app.paths.store_file.exists():
+    with _handling_signals() as signals, hold_daemon_lock(app.paths):
+        if PLATFORM == "linux" and app.is_first_run():
             scan = partial(jobs.run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
             if signals.stopping.is_set():
@@ -60,11 +75,10 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
         with (
             app.open_store(warn, ping) as store,
             app.open_reader() as reader,
+            closing(_make_page_starter(app, log)) as page,
         ):
             jobs.write_lock_info(app, store)
-            make_flow = partial(
-                app.make_flow, store, reader, is_daemon=True, on_progress=ping
-            )
+            make_flow = partial(_make_flow, app, page, store, reader, ping)
             flow = make_flow()
             signals.loop = Loop(
                 flow=flow,
@@ -77,6 +91,37 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 stopping=signals.stopping,
             )
             signals.loop.run()
+
+
+def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
+    """Return what starts `leslied web` when somebody connects."""
+    program = find_program(sys.argv[0], sys.executable, app.environ.get("PATH"))
+    return PageStarter(
+        open_socket=open_socket,
+        command=[*program, "web", "--socket"],
+        environ={
+            **app.environ,
+            "LESLIED_CONFIG": str(app.paths.config_file),
+            # Modules in the working directory are not leslied's.
+            "PYTHONSAFEPATH": "1",
+        },
+        clock=app.clock,
+        log=log,
+    )
+
+
+def _make_flow(
+    app: App,
+    page: PageStarter,
+    store: Store,
+    reader: StoreReader,
+    ping: ProgressCallback,
+) -> Flow:
+    """Make a flow from the current settings, and listen for the page if they say so."""
+    flow = app.make_flow(store, reader, is_daemon=True, on_progress=ping)
+    settings = app.load_settings().web
+    page.apply(settings.port if settings.enabled else None)
+    return flow
 
 
 @dataclass(slots=True)

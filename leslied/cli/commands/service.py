@@ -57,13 +57,17 @@ def install(ctx: click.Context, *, as_json: bool) -> None:
     """Start leslied now and at every login.
 
     Environment variables that set directories of leslied and of the agents are saved
-    with the service. Run the command again to update the service.
+    with the service. Run the command again to update the service, also after a change
+    of the setting `web.enabled`: the service may use the network only if it is set, and
+    only to serve the page on this machine.
     """
     app = get_app(ctx)
-    app.load_settings()
+    settings = app.load_settings()
     manager = _get_manager(app)
     variables = _collect_variables(app, ctx.find_root().obj)
-    installation = manager.install(variables, _create_outside_folders(app))
+    installation = manager.install(
+        variables, _create_outside_folders(app), serves_page=settings.web.enabled
+    )
     service = InstalledService(
         manager=manager.name, path=str(installation.path), variables=variables
     )

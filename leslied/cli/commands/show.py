@@ -13,7 +13,12 @@ from leslied.cli.completion import complete_session
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.options import RenderOptions, find_terminal_width
 from leslied.cli.render.output import emit, json_option, sanitize
-from leslied.cli.render.session import render_answers, render_header, render_units
+from leslied.cli.render.session import (
+    render_answers,
+    render_header,
+    render_marks,
+    render_units,
+)
 from leslied.cli.render.unit_table import render_unit_table
 from leslied.cli.terminal.pager import show_lines
 from leslied.errors import UserError
@@ -224,6 +229,7 @@ def _lines(shown: ShownSession, options: _ShowOptions, home: str) -> Iterator[st
         yield from render_answers(shown.iter_units(), render_options)
     else:
         yield from render_header(shown.summary, shown.status, home, render_options)
+        yield from render_marks(shown.marks, render_options)
         yield from _page_lines(shown, options, render_options)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leslied.cli.render.options import ToolOutput
     from leslied.model.record import Record
     from leslied.model.session import SessionSummary, Status, Unit
+    from leslied.queries.annotations import Marks
 
 _CONVERSATION_TYPES = {
     "user_message",
@@ -62,6 +63,14 @@ def render_header(
     yield from (
         options.paint(piece, dim=True) for piece in options.wrap(text, options.width)
     )
+
+
+def render_marks(marks: Marks, options: RenderOptions) -> Iterator[str]:
+    """Yield the user's star, tags and note, if there are any."""
+    star = ["★"] if marks.starred else []
+    words = [*star, *(f"#{tag}" for tag in marks.tags), *marks.note.split()]
+    if words:
+        yield from options.wrap(sanitize(" ".join(words)), options.width)
 
 
 def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:

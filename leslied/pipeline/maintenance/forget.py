@@ -121,6 +121,7 @@ class _Deletion:
         failpoint("forget.archive")
         self._remove_thread_files()
         self._remove_hook_files()
+        self.pruner.remove_annotations(self.plan.sessions, self.plan.text)
         failpoint("forget.files")
         removed = self._remove_from_store()
         failpoint("forget.removed")

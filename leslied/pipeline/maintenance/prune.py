@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from leslied import sinks, tail
-from leslied.errors import UserError
+from leslied.annotations import SessionName
+from leslied.errors import AnnotationsUnusable, UserError
 from leslied.failpoints import failpoint
 from leslied.layout import INDEX_FILE, INDEX_PAGE
 from leslied.queries.operations.disk import find_store_copies
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from leslied.agents import AgentAdapter
+    from leslied.annotations import Annotations
     from leslied.clock import Clock
+    from leslied.literal_text import LiteralText
     from leslied.model.output import Transcript
     from leslied.model.session import ProcessRegistry, SessionSummary
     from leslied.model.source import Root
@@ -112,7 +115,7 @@ class PruneReport:
     changed_transcripts: list[str] = field(default_factory=list)
     """Transcripts that were not deleted because somebody edited them."""
     problems: list[str] = field(default_factory=list)
-    """Why relations files still contain pruned threads."""
+    """Why relations files or annotations still contain pruned sessions."""
     store_copies: int = 0
     """Number of deleted copies of the store, which contain the pruned sessions."""
     is_store_shrunk: bool = True
@@ -145,6 +148,7 @@ class Pruner:
 
     store: Store
     archiver: Archiver
+    annotations: Annotations
     thread_files: ThreadFiles | None = None
     """Deletes the sessions' transcripts and other outputs; None if they stay."""
     report: PruneReport = field(default_factory=PruneReport)
@@ -170,11 +174,23 @@ class Pruner:
         # First, so that the next run continues what a crash interrupted.
         for candidate in batch:
             self._remove_files(candidate.session)
+        self.remove_annotations(keys)
         with self.store.pruner() as pruner:
             self.report.records += pruner.remove(keys)
             failpoint("prune.before")
         failpoint("prune.after")
         self.report.sessions += len(keys)
+
+    def remove_annotations(
+        self, keys: Iterable[tuple[str, str]], text: LiteralText | None = None
+    ) -> None:
+        """Delete the annotations of these sessions, and those that hold the text."""
+        try:
+            self.annotations.delete([SessionName(*key) for key in keys])
+            if text:
+                self.annotations.forget_text(text)
+        except AnnotationsUnusable as error:
+            self.report.problems.append(f"{error.message} {error.hint}")
 
     def finish(self) -> None:
         """Delete archive files, save the manifest, delete store copies, and vacuum."""

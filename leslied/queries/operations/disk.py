@@ -91,6 +91,7 @@ def load_disk_usage(context: QueryContext) -> DiskUsage:
         "archive": _measure_size(paths.archive_dir),
         "central": _measure_size(central),
         "projects": sum(_measure_size(f / LESLIE_FOLDER) for f in project_folders),
+        "notes": _measure_size(paths.annotations_file),
         "state": _measure_size(paths.state_dir),
     }
     return DiskUsage(

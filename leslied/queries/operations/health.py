@@ -8,7 +8,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
-from leslied.errors import ConfigError, LesliedError
+from leslied.errors import AnnotationsUnusable, ConfigError, LesliedError
 from leslied.hooks import learned_roots
 from leslied.queries.operations.own_files import (
     iter_exposed_files,
@@ -177,6 +177,7 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
     if not os.access(path, os.W_OK):
         yield CheckResult("fail", f"{path} cannot be written", f"chmod u+w '{path}'")
     yield from _check_archive(context)
+    yield from _check_annotations(context)
     yield from _check_exposed_files(context)
     yield from _check_tracked_files(context)
     yield from _check_transcripts(context)
@@ -206,6 +207,19 @@ def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
             )
             yield CheckResult("fail", f"{file.path} is damaged: {file.damage}", hint)
     yield CheckResult("ok", f"{count} logs in the archive")
+
+
+def _check_annotations(context: QueryContext) -> Iterator[CheckResult]:
+    """Check the file of the user's stars, tags and notes, if there is one."""
+    try:
+        context.annotations.check()
+        count = len(context.annotations.load().by_session)
+    except AnnotationsUnusable as error:
+        yield CheckResult("fail", error.message, error.hint)
+        return
+    if count:
+        sessions = format_count(count, "session")
+        yield CheckResult("ok", f"stars, tags, notes and visits of {sessions}")
 
 
 def _check_exposed_files(context: QueryContext) -> Iterator[CheckResult]:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from leslied.store.read.project_queries import ProjectQueries
     from leslied.store.read.reading_queries import ReadingQueries
     from leslied.store.read.search import Search
+    from leslied.store.read.session_index import SessionIndexQueries
     from leslied.store.read.size_queries import SizeQueries
+    from leslied.store.read.title_search import TitleSearch
     from leslied.store.read.usage_queries import UsageQueries
 
 __all__ = [
@@ -24,7 +26,9 @@ __all__ = [
     "ProjectQueries",
     "ReadingQueries",
     "Search",
+    "SessionIndexQueries",
     "SizeQueries",
+    "TitleSearch",
     "UsageQueries",
 ]
 
@@ -36,7 +40,9 @@ __getattr__ = make_getattr(
         "ProjectQueries": "project_queries",
         "ReadingQueries": "reading_queries",
         "Search": "search",
+        "SessionIndexQueries": "session_index",
         "SizeQueries": "size_queries",
+        "TitleSearch": "title_search",
         "UsageQueries": "usage_queries",
     },
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
-    from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.model.stats import PriceBreaks, StoreGrouping, ToolCall, UsageBucket
     from leslied.sessions.subagents import SpawnLookup
     from leslied.store.read.file_queries import StoredChange
+    from leslied.store.read.match_summary import MatchSummary
     from leslied.store.read.project_queries import FolderActivity, ThreadFolder
     from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
+    from leslied.store.read.session_index import SessionIndexRow
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SessionSource
     from leslied.store.read.unit_ids import UnitId
@@ -57,8 +59,16 @@ class Queries(Protocol):
         """Queries for reading one session."""
 
     @property
+    def session_index(self) -> SessionIndexProtocol:
+        """Queries over all sessions at once."""
+
+    @property
     def sizes(self) -> SizesProtocol:
         """Queries over sizes in bytes."""
+
+    @property
+    def titles(self) -> TitlesProtocol:
+        """Queries over titles of sessions."""
 
     def __exit__(self, *_: object) -> None:
         """Close the store."""
@@ -147,7 +157,7 @@ class UsageProtocol(Protocol):
 
     def group_usage(
         self,
-        by: Grouping,
+        by: StoreGrouping,
         usage_filter: UsageFilter,
         price_breaks: PriceBreaks,
         *,
@@ -159,7 +169,7 @@ class UsageProtocol(Protocol):
         """List every message that has a time, the earliest first."""
 
     def list_owners(
-        self, by: Grouping, usage_filter: UsageFilter
+        self, by: StoreGrouping, usage_filter: UsageFilter
     ) -> list[tuple[Any, SessionKey]]:
         """List (group, stream) for every stream that owns messages of the group."""
 
@@ -267,6 +277,20 @@ class ReadingProtocol(Protocol):
         """Return the facts that decide which unit spawned each subagent of `main`."""
 
 
+class TitlesProtocol(Protocol):
+    """Questions about titles of sessions."""
+
+    def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
+        """Return the last active sessions that have all words, or begin with an id."""
+
+
+class SessionIndexProtocol(Protocol):
+    """Questions about all sessions at once, with few fields of each."""
+
+    def list_sessions(self, stop_cutoff_us: int) -> list[SessionIndexRow]:
+        """List all sessions, also hidden ones, last active first."""
+
+
 class SizesProtocol(Protocol):
     """Questions about sizes in bytes; a session is named by agent and id."""
 
@@ -297,6 +321,8 @@ class SearchProtocol(Protocol):
 
     is_truncated: bool
     """Whether there were too many matches to rank all of them."""
+    is_stopped: bool
+    """Whether a scan was stopped before it had found all matches."""
 
     @property
     def is_index_incomplete(self) -> bool:
@@ -307,3 +333,11 @@ class SearchProtocol(Protocol):
 
     def list_best(self, limit: int) -> list[Match]:
         """Return the most relevant records; the latest if the query has no words."""
+
+    def scan(
+        self, limit: int, should_stop: Callable[[], bool], *, by_rank: bool
+    ) -> list[MatchSummary]:
+        """Return matching records without their texts, until `should_stop`."""
+
+    def load(self, summary: MatchSummary) -> Match:
+        """Return the match that the last scan found, with its text."""

@@ -16,6 +16,7 @@ from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
 from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, IS_HIDDEN
+from leslied.store.read.question_groups import QuestionGroups
 from leslied.store.read.record_query import (
     IS_VISIBLE,
     SELECT_RECORDS,
@@ -44,7 +45,7 @@ from leslied.store.sql import fetch_column, fetch_value, select_in_batches
 from leslied.store.streams import IS_STREAM, find_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -59,7 +60,7 @@ _PREFIX_CHARACTERS = 8
 """Ids that have this many first characters in common are similar."""
 
 
-class StoreReader:
+class StoreReader(QuestionGroups):
     """Read-only connection to the store. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
@@ -73,6 +74,10 @@ class StoreReader:
 
     def __exit__(self, *_: object) -> None:
         self._db.close()
+
+    def set_interrupt(self, is_due: Callable[[], bool]) -> None:
+        """Interrupt every query during which this function returns True."""
+        self._db.set_progress_handler(is_due, 20_000)
 
     @translate_sqlite_errors
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
@@ -136,36 +141,6 @@ class StoreReader:
         """Return the summaries of these rows, with the tokens of each stream."""
         usage = self._totals.get_by_stream([row.id for row in rows])
         return [make_summary(row, usage.get(row.id, Usage())) for row in rows]
-
-    @property
-    def usage(self) -> read.UsageQueries:
-        """Queries over tokens and tool calls."""
-        return read.UsageQueries(self._db, self.path)
-
-    @property
-    def change_feed(self) -> read.ChangeFeed:
-        """Feed of new records and stopped sessions."""
-        return read.ChangeFeed(self._db, self.path)
-
-    @property
-    def files(self) -> read.FileQueries:
-        """Queries over calls that change files."""
-        return read.FileQueries(self._db, self.path)
-
-    @property
-    def projects(self) -> read.ProjectQueries:
-        """Queries over projects."""
-        return read.ProjectQueries(self._db, self.path)
-
-    @property
-    def reading(self) -> read.ReadingQueries:
-        """Queries for reading one session."""
-        return read.ReadingQueries(self._db, self.path)
-
-    @property
-    def sizes(self) -> read.SizeQueries:
-        """Queries over sizes in bytes."""
-        return read.SizeQueries(self._db, self.path)
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:

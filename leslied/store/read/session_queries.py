@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.query import Selection
@@ -20,6 +21,7 @@ from leslied.store.sql import fetch_value
 if TYPE_CHECKING:
     import sqlite3
 
+    from leslied.store.read.filter_sql import Condition
 
 _LAST_ACTIVE = "ifnull(ifnull(f.ended_us, m.started_us), 0)"
 _TITLE = "CASE WHEN m.title <> '' THEN m.title ELSE m.first_prompt END COLLATE NOCASE"
@@ -55,9 +57,7 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
         with_hidden=selection.with_hidden,
     ):
         return _select_latest(db, selection.limit, with_hidden=selection.with_hidden)
-    where, values = compile_session_list_filters(
-        selection.filters, selection.stop_cutoff_us
-    )
+    where, values = _compile_selection(selection)
     if not selection.with_hidden:
         where = f"NOT f.is_hidden AND {where}"
     order = _ORDERS.get(selection.order, _ORDERS["recent"])
@@ -76,15 +76,28 @@ def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[Sessio
 def count_hidden_sessions(db: sqlite3.Connection, selection: Selection) -> int:
     """Return the number of sessions that match the filters and are hidden."""
     hidden_sessions = list_hidden_sessions(db)
-    if not hidden_sessions or not selection.filters:
+    is_whole = not selection.filters and selection.only is None
+    if not hidden_sessions or is_whole:
         return len(hidden_sessions)
-    where, values = compile_session_list_filters(
-        selection.filters, selection.stop_cutoff_us
-    )
+    where, values = _compile_selection(selection)
     query = (
         f"SELECT count(*) FROM {SESSION_GROUPS_WITH_MAIN} WHERE f.is_hidden AND {where}"
     )
     return int(fetch_value(db, query, values))
+
+
+def _compile_selection(selection: Selection) -> Condition:
+    """Compile the filters, and the choice from some sessions only."""
+    where, values = compile_session_list_filters(
+        selection.filters, selection.stop_cutoff_us
+    )
+    if selection.only is None:
+        return where, values
+    is_chosen = (
+        "(f.agent, f.session_id) IN (SELECT json_extract(value, '$[0]'), "
+        "json_extract(value, '$[1]') FROM json_each(?))"
+    )
+    return f"{is_chosen} AND {where}", [json.dumps(selection.only), *values]
 
 
 def list_hidden_sessions(db: sqlite3.Connection) -> list[SessionGroup]:

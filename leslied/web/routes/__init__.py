@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import files, reading, sessions, status, threads
+from leslied.web.routes import (
+    files,
+    marks,
+    reading,
+    search,
+    session_index,
+    sessions,
+    stats,
+    status,
+    threads,
+)
 
 ENDPOINTS = (
+    *session_index.ENDPOINTS,
     *sessions.ENDPOINTS,
+    *marks.ENDPOINTS,
     *reading.ENDPOINTS,
+    *search.ENDPOINTS,
     *files.ENDPOINTS,
+    *stats.ENDPOINTS,
     *threads.ENDPOINTS,
     *status.ENDPOINTS,
 )

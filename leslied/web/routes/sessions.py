@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, get_args
 
 from leslied.model.query import Order, Selection
 from leslied.model.session import Status
+from leslied.queries.annotations import select_marked
 from leslied.queries.search_query import make_filter
-from leslied.queries.session_list import load_session_list
+from leslied.queries.session_list import load_session_list, load_sessions_by_id
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
 from leslied.queries.value_parsers import make_value_parsers
@@ -35,8 +36,17 @@ _FILTERS = (
     Param(name="until", about="Only sessions that started on or before."),
 )
 
+_MARK_FILTERS = (
+    Param(name="tag", about="Only sessions with this tag."),
+    Param(
+        name="starred", about="Only sessions with a star.", type="flag", default=False
+    ),
+)
+
 
 def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
+    if arguments["ids"]:
+        return load_sessions_by_id(queries, arguments["ids"].split(",")).to_dict()
     parsers = make_value_parsers(queries.now, queries.home, is_end=True)
     selection = Selection(
         filters=tuple(
@@ -47,6 +57,9 @@ def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
         order=arguments["sort"],
         limit=arguments["limit"],
         with_hidden=arguments["all"],
+        only=select_marked(
+            queries, is_starred=arguments["starred"], tag=arguments["tag"]
+        ),
     )
     return load_session_list(queries, selection, with_costs=True).to_dict()
 
@@ -62,6 +75,13 @@ ENDPOINTS = (
         answer=_list_sessions,
         params=(
             *_FILTERS,
+            *_MARK_FILTERS,
+            Param(
+                name="ids",
+                about="Exactly the sessions with these ids, joined by commas; other "
+                "parameters do not count.",
+                maximum=8000,
+            ),
             Param(
                 name="sort", about="Order.", choices=get_args(Order), default="recent"
             ),

@@ -9,9 +9,10 @@ from leslied.model.record import SessionKey
 from leslied.sessions.totals import propose_thread_id
 from tests.support.showcase.logs import OPUS, ClaudeSession
 
-PROMPT = """\
-Tide predictions for Bremerhaven are one hour off since the clocks changed. Find out why, \
-fix it, and make sure that it cannot happen again."""
+PROMPT = (
+    "Tide predictions for Bremerhaven are one hour off since the clocks changed. "
+    "Find out why, fix it, and make sure that it cannot happen again."
+)
 CALENDAR = """\
 def predict(station: Station, day: date) -> list[Tide]:
     start = datetime.combine(day, time(), station.zone)
@@ -32,9 +33,9 @@ E       AssertionError: assert 22 == 23
 tests/test_calendar.py:41: AssertionError
 1 failed, 86 passed in 1.94s"""
 ANSWER = """\
-The predictions were computed in **local wall-clock time**. `start + n * STEP` adds hours to a \
-date with a zone, and Python does that without looking at the zone: the day on which clocks \
-go back has 25 hours, and everything after 03:00 was one hour early.
+The predictions were computed in **local wall-clock time**. `start + n * STEP` adds \
+hours to a date with a zone, and Python does that without looking at the zone: the day \
+on which clocks go back has 25 hours, and everything after 03:00 was one hour early.
 
 ## What changed
 
@@ -70,7 +71,7 @@ def local_day(day: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
 PLAN = """\
 # Offline charts
 
-Sailors lose their connection before they lose their way. Charts of the chosen area work offline.
+Charts of a chosen area work without a connection.
 
 1. Tiles of an area as one file (PMTiles)
 2. Choose an area and see its size before the download
@@ -115,8 +116,7 @@ def write_bug_fix(home: Path, started_at: datetime) -> ClaudeSession:
                 ("Grep", {"pattern": r"\+ timedelta"}, "tideline/export.py:57"),
                 ("Read", {"file_path": "tideline/export.py"}, "def rows(day): …"),
             ],
-            "Only `tideline/export.py:57` adds to a local time. It adds whole days to "
-            "dates, which is correct.",
+            "Only `tideline/export.py:57` adds to a local time: whole days. Correct.",
         ),
         (
             "Explore",
@@ -148,6 +148,7 @@ def write_bug_fix(home: Path, started_at: datetime) -> ClaudeSession:
         "https://git.example.org/tideline/pull/214",
         5,
     )
+    session.title("Fix tide times after the clock change")
     session.answer(
         "412 cached predictions are deleted, and the pull request is open: **#214**, "
         "*Compute the steps of a day in UTC*."
@@ -162,6 +163,7 @@ def write_plan(home: Path, started_at: datetime) -> None:
     thread = f".leslie/threads/{propose_thread_id(key)}"
     session.prompt("Plan offline charts: what is the smallest version that helps?")
     session.think("Tiles first; predictions offline need the station data.")
+    session.title("Plan offline charts")
     session.write(f"{thread}/plan.md", PLAN)
     session.answer("The plan has four steps; the first two are useful on their own.")
     session.prompt("Start with the tiles, and keep the progress up to date.")
@@ -169,6 +171,7 @@ def write_plan(home: Path, started_at: datetime) -> None:
     session.write(f"{thread}/progress.md", PROGRESS)
     session.answer("Steps 1 and 2 work. Next: downloads in the background.")
     fork = session.fork(home, "offline-fork", 4000)
+    fork.title("Measure predictions on the device")
     fork.prompt("Try predictions on the device first: how large is the station data?")
     fork.bash("du -h data/stations.parquet", "40M  data/stations.parquet")
     fork.answer("40 MB is too much for a phone. By area it is 0.3 to 2 MB.")
@@ -179,6 +182,7 @@ def write_live_session(home: Path, now: datetime) -> None:
     started_at = now - timedelta(minutes=6)
     session = ClaudeSession(home, "downloads", "atlas-web", started_at, OPUS)
     session.prompt("Resume downloads of chart areas after a lost connection.")
+    session.title("Resume downloads of chart areas")
     session.say("Range requests are there. I store how far each download came.")
     session.edit(
         "src/download.ts",

@@ -35,7 +35,7 @@ TASKS = [
         "Add the Elbe stations from the new data set.",
         "tideline import elbe.csv", "23 stations imported, 2 skipped: no datum",
         "tideline/stations.py", 'SOURCES = ["bsh"]', 'SOURCES = ["bsh", "elbe"]',
-        "23 stations are imported. Two have no datum; they are listed in `skipped.csv`.",
+        "23 stations are imported. Two have no datum: see `skipped.csv`.",
     ),
     Task(
         0, 9.1, "press", HAIKU,
@@ -58,14 +58,14 @@ TASKS = [
         "41,200,118 function calls in 538.1 seconds",
         "tideline/importer.py", "for row in rows:\n    store.insert(row)",
         "store.insert_many(rows)",
-        "Each row was its own transaction. In one transaction it takes **eleven seconds**.",
+        "Each row was its own transaction. In one, it takes **eleven seconds**.",
         3,
     ),
     Task(
         1, 16.3, "ledger", "codex",
         "Reject transactions whose postings do not add up to zero.",
         "cargo test balance", "test result: ok. 31 passed; 0 failed",
-        "src/balance.rs", "Ok(txn)", "if sum.is_zero() { Ok(txn) } else { Err(Unbalanced(sum)) }",
+        "src/balance.rs", "Ok(txn)", "if sum.is_zero() { Ok(txn) } else { Err(sum) }",
         "`ledger check` now names the transaction and the difference.",
     ),
     Task(

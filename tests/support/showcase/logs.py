@@ -44,7 +44,7 @@ class ClaudeSession:
         self._log = folder / f"{self._builder.session_id}.jsonl"
         self._extra: Line = {}
         self._calls = (f"toolu_{name}_{n}" for n in itertools.count(1))
-        self._context = 14_000
+        self._context = 42_000
 
     @property
     def session_id(self) -> str:
@@ -58,6 +58,11 @@ class ClaudeSession:
         copy._log.write_text(text)
         copy._builder._last_uuid = self._builder._last_uuid
         return copy
+
+    def title(self, text: str) -> None:
+        """Name the session, as the agent does after the first answers."""
+        line = {"type": "ai-title", "aiTitle": text, "sessionId": self.session_id}
+        _append(self._log, line)
 
     def prompt(self, text: str) -> None:
         self._pass(30)
@@ -132,7 +137,7 @@ class ClaudeSession:
         folder = main_log.with_suffix("") / "subagents"
         self._log = folder / f"agent-{agent_id}.jsonl"
         self._extra = {"isSidechain": True, "agentId": agent_id}
-        self._context = 9_000
+        self._context = 21_000
         self.prompt(f"{task}.")
         for tool, fields, result in calls:
             self.call(tool, fields, result, seconds=3)
@@ -156,7 +161,7 @@ class ClaudeSession:
 
     def _use(self, output_tokens: int) -> Line:
         """Return the model and usage of a message; the context grows."""
-        new = 900 + output_tokens
+        new = 4_200 + output_tokens
         usage = {
             "input_tokens": 8,
             "cache_read_input_tokens": self._context,
@@ -225,7 +230,7 @@ class CodexSession:
     def answer(self, text: str) -> None:
         """Answer and end the turn."""
         self._write_message("assistant", "output_text", text)
-        usage = {"input_tokens": 21_400, "cached_input_tokens": 16_000}
+        usage = {"input_tokens": 81_400, "cached_input_tokens": 66_000}
         usage |= {"output_tokens": len(text), "reasoning_output_tokens": 300}
         response_id = next(self._calls)
         self._write("token_usage_record", {"response_id": response_id, "usage": usage})

@@ -36,6 +36,7 @@ export function start() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
     const name = getName(event);
+    if (name === "Enter" && isActivating(event)) return;
     if (isTyping(event) && !name.startsWith("Ctrl-") && name !== "Escape") return;
     const shortcut = [...shortcuts].reverse().find(({ keys }) => keys === name);
     if (!shortcut) return;
@@ -55,4 +56,9 @@ function isTyping(event) {
   const target = event.target;
   return target instanceof HTMLElement &&
     (target.isContentEditable || target.matches("input, textarea, select"));
+}
+
+/** @param {KeyboardEvent} event @returns {boolean} Whether Enter acts on what has focus. */
+function isActivating(event) {
+  return event.target instanceof Element && event.target.matches("a, button, summary");
 }

@@ -22,7 +22,11 @@ export function connect() {
 function listen(hasFailed) {
   const source = new EventSource("/api/events");
   source.onmessage = (message) => {
-    const event = /** @type {LiveEvent} */ (JSON.parse(message.data));
+    const event = /** @type {LiveEvent | { type: "store" }} */ (JSON.parse(message.data));
+    if (event.type === "store") {
+      for (const listener of reconnectListeners) listener();
+      return;
+    }
     for (const listener of listeners) listener(event);
   };
   source.onopen = () => {
@@ -54,7 +58,8 @@ export function onLive(listener, signal) {
 }
 
 /**
- * Call a function after a lost connection is back, because events may be missing.
+ * Call a function when events may be missing: a lost connection is back, or the store was
+ * replaced.
  *
  * @param {() => void} listener
  * @param {AbortSignal} [signal]

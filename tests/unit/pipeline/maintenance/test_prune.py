@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from leslied.agents import load_adapters
+from leslied.annotations import Annotation, Annotations, SessionName
 from leslied.errors import UserError
 from leslied.model.project import ProjectFolder, Repository
 from leslied.pipeline.maintenance.prune import PruneGuard, Pruner
@@ -317,6 +318,28 @@ def test_a_reader_prevents_vacuuming_until_the_next_run(
     assert list_files_containing(two_sessions.data, "zanzibar") == []
 
 
+def test_the_annotations_of_a_pruned_session_are_deleted(two_sessions: TwoSessions):
+    annotations = Annotations(two_sessions.data / "annotations.db")
+    for session_id in (OLD, NEW):
+        name = SessionName(ADAPTER.name, session_id)
+        annotations.update(name, lambda _: Annotation(note="zanzibar"), 1)
+
+    prune_sessions(two_sessions.claude, [OLD])
+
+    assert set(annotations.load().by_session) == {SessionName(ADAPTER.name, NEW)}
+
+
+def test_damaged_annotations_do_not_keep_a_session_from_being_pruned(
+    two_sessions: TwoSessions,
+):
+    (two_sessions.data / "annotations.db").write_bytes(b"not a database" * 100)
+
+    report = prune_sessions(two_sessions.claude, [OLD])
+
+    assert list_session_ids(two_sessions.claude) == {NEW}
+    assert "annotations.db cannot be used" in "".join(report.list_warnings())
+
+
 def test_too_little_disk_space_is_reported_before_anything_is_deleted(
     two_sessions: TwoSessions, monkeypatch: pytest.MonkeyPatch
 ):
@@ -325,7 +348,11 @@ def test_too_little_disk_space_is_reported_before_anything_is_deleted(
         "shutil.disk_usage", lambda _: type("Full", (), {"free": full.f_bsize})()
     )
     with Store(two_sessions.claude.store_path, two_sessions.claude.clock) as store:
-        pruner = Pruner(store=store, archiver=make_archiver(two_sessions.claude, store))
+        pruner = Pruner(
+            store=store,
+            archiver=make_archiver(two_sessions.claude, store),
+            annotations=Annotations(two_sessions.data / "annotations.db"),
+        )
         with pytest.raises(UserError, match="Nothing was deleted"):
             pruner.check_free_space(10_000_000)
 

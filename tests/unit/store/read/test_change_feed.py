@@ -90,3 +90,22 @@ def test_a_stopped_session_is_listed_once(harness: StoreHarness):
         assert before == []
         assert key == make_key()
         assert reader.change_feed.list_stopped(stopped_us) == []
+
+
+def test_only_sessions_with_later_records_have_changed(harness: StoreHarness):
+    harness.commit(make_prompt("one", "1"))
+    with harness.reader() as reader:
+        newest = reader.change_feed.get_newest_read_order()
+        before = reader.change_feed.list_changed_streams(0)
+        harness.commit(make_prompt("two", "2"), log="b.jsonl")
+
+        assert reader.change_feed.list_changed_streams(newest) == [make_key()]
+        assert before == [make_key()]
+
+
+def test_without_later_records_no_session_has_changed(harness: StoreHarness):
+    harness.commit(make_prompt("one", "1"))
+    with harness.reader() as reader:
+        newest = reader.change_feed.get_newest_read_order()
+
+        assert reader.change_feed.list_changed_streams(newest) == []

@@ -1,0 +1,53 @@
+"""The files of the page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from leslied.web.assets import load_assets
+
+ASSETS = load_assets()
+TEXTS = {name: asset.body.decode() for name, asset in ASSETS.items()}
+
+
+def test_every_file_of_the_page_has_a_media_type():
+    page = TEXTS["index.html"]
+
+    names = re.findall(r'(?:href|src)="/static/([^"]+)"', page)
+    assert names
+    assert set(names) <= set(ASSETS)
+
+
+def test_files_for_tools_are_not_served():
+    assert not [name for name in ASSETS if name.endswith(".json")]
+
+
+def test_every_imported_script_exists():
+    for name, text in TEXTS.items():
+        folder = name.split("/")[:-1]
+        for target in re.findall(r'(?:from|import\()\s*"(\.[^"]+)"', text):
+            parts = [*folder]
+            for part in target.split("/"):
+                if part == "..":
+                    parts.pop()
+                elif part != ".":
+                    parts.append(part)
+            assert "/".join(parts) in ASSETS, f"{name} imports {target}"
+
+
+@pytest.mark.threat("W5")
+def test_no_file_loads_anything_from_another_host():
+    # The name of the vector format is an address that nothing loads.
+    remote = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[a-z0-9-]+\.[a-z]+", re.I)
+
+    found = {name: remote.findall(text) for name, text in TEXTS.items()}
+    assert {name: hits for name, hits in found.items() if hits} == {}
+
+
+@pytest.mark.threat("W5")
+def test_the_page_has_no_inline_script_or_style():
+    page = TEXTS["index.html"]
+
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
