@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from leslied.annotations import Snapshot
+    from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
     from leslied.web.backend import Backend
 
@@ -77,6 +78,7 @@ class ChangeFinder:
         self._version: int | None = None
         self._read_order = 0
         self._stopped_us = 0
+        self._waiting: set[tuple[SessionKey, str]] = set()
         self._is_daemon_running: bool | None = None
         self._annotations: Snapshot | None = None
 
@@ -113,6 +115,8 @@ class ChangeFinder:
         if version == self._version:
             return []
         is_first, self._version = self._version is None, version
+        waiting = set(feed.list_waiting())
+        changed, self._waiting = waiting ^ self._waiting, waiting
         if is_first:
             self._read_order = feed.get_newest_read_order()
             self._stopped_us = to_us(context.now)
@@ -121,5 +125,6 @@ class ChangeFinder:
         stops = feed.list_stopped(self._stopped_us)
         self._read_order = feed.get_newest_read_order()
         self._stopped_us = max((at for _, at in stops), default=self._stopped_us)
-        ids = {key.session_id for key in (*keys, *(key for key, _ in stops))}
+        keys += [key for key, _ in (*stops, *changed)]
+        ids = {key.session_id for key in keys}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
