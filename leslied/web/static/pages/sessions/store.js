@@ -313,7 +313,7 @@ function readMarks({ starred, tags, note, unread, waiting_for }) {
  */
 function makeSession(fields) {
   const { id, agent, title, project, model, tags, note } = fields;
-  const haystack = [title, project, agent, model, id, ...tags, note].join("\n").toLowerCase();
+  const haystack = [title, project, agent, model, ...tags, note].join("\n").toLowerCase();
   return { ...fields, key: makeKey(agent, id), haystack, revision: ++revision };
 }
 
