@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
-from leslied.errors import SchemaMismatch
+from leslied.errors import SchemaMismatch, StoreLost
 from leslied.folders import trust_folder
 from leslied.paths import (
     PLATFORM,
@@ -114,17 +114,38 @@ class App:
         """Open the store for writing; raise StoreUnusable if it needs a rebuild."""
         from leslied.store import Store  # noqa: PLC0415 - not always needed
 
+        if self.is_store_lost():
+            raise StoreLost(
+                f"The store {self.paths.store_file} is gone or empty, but its archive "
+                "is not.",
+                "Restore it from the archive and the logs: leslied rebuild",
+            )
         return Store(self.paths.store_file, self.clock)
 
     def open_store(
         self, warn: Callable[[str], None], on_progress: ProgressCallback
     ) -> Store:
-        """Open the store for writing; first rebuild one that cannot be migrated."""
+        """Open the store for writing; first rebuild one that is lost or too old."""
         try:
             return self.open_writer()
         except SchemaMismatch as error:
             self.make_rebuild(on_progress).replace_unusable(error, warn)
+        except StoreLost as error:
+            self.make_rebuild(on_progress).replace_lost(error, warn)
         return self.open_writer()
+
+    def is_first_run(self) -> bool:
+        """Return whether nothing was ever stored."""
+        return not self.paths.store_file.exists() and not self.is_store_lost()
+
+    def is_store_lost(self) -> bool:
+        """Return whether the store is gone or empty although there is an archive."""
+        path = self.paths.store_file
+        if path.exists() and path.stat().st_size:
+            return False
+        from leslied import archive  # noqa: PLC0415 - rarely needed
+
+        return archive.has_manifest(self.paths.archive_dir)
 
     def make_rebuild(self, on_progress: ProgressCallback) -> Rebuild:
         """Build the job that rebuilds the store."""

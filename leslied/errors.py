@@ -9,6 +9,7 @@ LesliedError
   StoreUnusable        the store is damaged, newer than the program, or cannot be
                        opened or written: exit 3
     SchemaMismatch     the store cannot be migrated and must be rebuilt
+    StoreLost          the store's files are gone, but not what they contained
     NewerStore         a newer leslied wrote the store
   AnnotationsUnusable  the user's stars, tags and notes cannot be read or written:
                        exit 3
@@ -67,6 +68,10 @@ class SchemaMismatch(StoreUnusable):
     def __init__(self, message: str, hint: str = "", *, version: int) -> None:
         super().__init__(message, hint)
         self.version = version
+
+
+class StoreLost(StoreUnusable):
+    """The store's files are gone or empty; the archive and the logs are not."""
 
 
 class NewerStore(StoreUnusable):

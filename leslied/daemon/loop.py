@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leslied.errors import LesliedError, UserError
+from leslied.errors import LesliedError, StoreLost, UserError
 from leslied.pipeline import Budget, LogEvent
 from leslied.pipeline.failures import describe_error
 
@@ -37,6 +37,11 @@ _SHARE_SECONDS = 0.2
 did not begin with new entries gives way at once."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
+_IDLE_TICK_SECONDS = 2.5
+"""The same while nothing happens but what events announce."""
+_IDLE_AFTER_SECONDS = 15.0
+"""Time without changes after which the loop may be idle: until then, processes may end
+and sessions settle."""
 _BUDGET = Budget(
     max_sessions=50,
     max_indexed_threads=10,
@@ -69,6 +74,8 @@ class Loop:
     """Whether no work is left but to close everything, which nothing must interrupt."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
+    _last_change: float = 0.0
+    """Monotonic time of the last change of a file."""
     _next_due_at: datetime | None = None
     """When the next work becomes due that no file event will announce."""
     _watch_error: str = ""
@@ -88,8 +95,8 @@ class Loop:
         self.notifier.ready()
         try:
             while not self.stopping.is_set():
-                self._run_once()
-                self.notifier.ping()
+                if self._run_once():
+                    self.notifier.ping()
         finally:
             self.has_ended = True
             self.notifier.stopping()
@@ -98,33 +105,43 @@ class Loop:
                 self.flow.close()
             self.log.info("daemon.stop")
 
-    def _run_once(self) -> None:
-        """Run the flow at a scan or after waiting for changes; only wait if paused."""
+    def _run_once(self) -> bool:
+        """Run the flow at a scan or after waiting for changes; only wait if paused.
+
+        Return whether nothing failed that no stage handled. Raise StoreLost if there
+        is no store to write to.
+        """
         if self.is_paused():
             self.watcher.wait(_TICK_SECONDS)
             self._next_scan = 0.0
-            return
+            return True
         try:
             if self.clock.monotonic() >= self._next_scan:
                 self._scan()
             else:
                 self._handle_changes()
+        except StoreLost:
+            raise
         except Exception as error:  # noqa: BLE001 - the loop outlives every error
             # The disk may be full or the store busy. Nothing is lost by waiting.
             reason = describe_error(error)
             self.log.error("daemon.retry", reason=reason)  # noqa: TRY400
+            self._next_scan = 0.0
             self.clock.wait(self.stopping, _RETRY_SECONDS)
+            return False
+        return True
 
     def _scan(self) -> None:
         """Reload settings and check everything for changes."""
         started_at = self.clock.monotonic()
+        # Set before the scan: meanwhile, another one may be requested.
+        self._next_scan = started_at + SCAN_INTERVAL_SECONDS
+        self.flow.store.files.check()
         self._attempt("config", self._reload_flow)
         self._attempt("watch", self._refresh_watcher)
         self._run_flow(_BUDGET)
-        has_events = self.watcher.mode == "events"
-        self._next_scan = started_at + (
-            SCAN_INTERVAL_SECONDS if has_events else POLL_INTERVAL_SECONDS
-        )
+        if self.watcher.mode != "events":
+            self._next_scan = min(self._next_scan, started_at + POLL_INTERVAL_SECONDS)
 
     def _handle_changes(self) -> None:
         """Wait for file events, at most one tick, and handle the changed files."""
@@ -143,15 +160,24 @@ class Loop:
 
     def _wait_for_events(self, changed_paths: set[Path]) -> None:
         """Add the paths that change until the next tick, scan or due work."""
-        waits = [_TICK_SECONDS, self._next_scan - self.clock.monotonic()]
+        waits = [self._get_tick(), self._next_scan - self.clock.monotonic()]
         if self._next_due_at is not None:
             waits.append((self._next_due_at - self.clock.now()).total_seconds())
         if self.flow.has_urgent_work:
             waits.append(0.0)
         changes = self.watcher.wait(max(min(waits), 0.0))
         changed_paths.update(changes.paths)
+        if changes.paths:
+            self._last_change = self.clock.monotonic()
         if changes.needs_scan:
             self._next_scan = 0.0
+
+    def _get_tick(self) -> float:
+        """Return the longest wait for events; each tick costs about a millisecond."""
+        quiet_seconds = self.clock.monotonic() - self._last_change
+        if self.flow.is_idle and quiet_seconds > _IDLE_AFTER_SECONDS:
+            return _IDLE_TICK_SECONDS
+        return _TICK_SECONDS
 
     def _reload_flow(self) -> None:
         """Apply the current settings; if they are invalid, log why and keep the old."""

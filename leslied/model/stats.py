@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Grouping = Literal[
     "day", "week", "month", "model", "project", "agent", "session", "tool", "block"
 ]
+StoreGrouping = Grouping | Literal["hour"]
+"""Groups of messages in the store; an hour is that of the local time."""
 PICO = 10**12
 """Picodollars per dollar; prices per token are whole numbers of picodollars."""
 
@@ -103,6 +105,13 @@ class UsageSummary(Struct, frozen=True, kw_only=True):
             + usage.cache_read_tokens
             + usage.cache_write_tokens
         )
+
+    @property
+    def seconds(self) -> float:
+        """Time from the first to the last message; 0 if no message has a time."""
+        if not self.first_at or not self.last_at:
+            return 0.0
+        return (self.last_at - self.first_at).total_seconds()
 
 
 class ToolUsageSummary(Struct, frozen=True, kw_only=True):

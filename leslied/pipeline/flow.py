@@ -128,6 +128,11 @@ class Flow:
             for stage in self.stages
         )
 
+    @property
+    def is_idle(self) -> bool:
+        """Return whether only a change of a file or a scan can bring new work."""
+        return not self.awake and not any(stage.is_polling for stage in self.stages)
+
     def select(self, *kinds: type[Stage]) -> Flow:
         """Return a flow of only those stages that are of these kinds."""
         stages = [stage for stage in self.stages if isinstance(stage, kinds)]

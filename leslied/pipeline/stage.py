@@ -211,6 +211,11 @@ class Stage(ABC):
         """Return the folders whose changes the stage wants to know at once."""
         return ()
 
+    @property
+    def is_polling(self) -> bool:
+        """Return whether the stage waits for something that no file event announces."""
+        return False
+
     @abstractmethod
     def run(self, budget: Budget) -> Report:
         """Do the work that is due, within the budget."""

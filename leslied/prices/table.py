@@ -103,6 +103,8 @@ class Tariff(msgspec.Struct, frozen=True):
     id: str
     match: Clause
     prices: tuple[Price, ...]
+    window: int | None = None
+    """Tokens that fit in the model's context window; None if it is unknown."""
 
     def compute_cost(self, usage: Usage, request_size: int, at_us: int | None) -> int:
         """Return the cost of the tokens in picodollars.

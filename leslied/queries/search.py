@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from leslied.graphemes import take_characters
 from leslied.model.codec import encode_time
 from leslied.model.field import TEXT_OR_NULL, TIME_OR_NULL, Field, encode_fields
 from leslied.model.record import MAIN
 from leslied.queries.agent_names import check_agents
+from leslied.queries.snippets import make_snippet
 from leslied.redact.session import redact_key
 from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store import MAX_RANKED, compile_fts_query
@@ -26,13 +24,12 @@ if TYPE_CHECKING:
     from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
     from leslied.store import Match, Queries
+    from leslied.store.read.queries import SearchProtocol
 
 _INDEX_IS_INCOMPLETE = (
     "The first sync is not finished: entries are missing. Search again after it, or "
     "use --substring."
 )
-_CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
-_MAX_FOLDED_CHARACTERS = 200_000
 _CUT_CHARACTERS = 64 * 1024
 """End of a cut text that is left out, because a secret may be cut there."""
 
@@ -50,6 +47,8 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     at: datetime | None
     snippet: str
     score: float | None
+    matches: tuple[tuple[int, int], ...] = ()
+    """Start and end of every match in the snippet, in characters."""
 
     @property
     def show_id(self) -> str:
@@ -82,6 +81,15 @@ HIT_FIELDS = (
     Field("tool_name", "the tool", lambda hit: hit.tool_name or None, TEXT_OR_NULL),
     Field("at", "the time in the log", lambda hit: hit.at, TIME_OR_NULL, encode_time),
     Field("snippet", "the text around the first match", lambda hit: hit.snippet),
+    Field(
+        "matches",
+        "start and end of every match in the snippet, in characters",
+        lambda hit: [list(span) for span in hit.matches],
+        {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "integer"}},
+        },
+    ),
     Field(
         "score",
         "how well it matches, with `--rank`",
@@ -138,19 +146,41 @@ def search_entries(
     recognize a part of a secret. Raise UserError for an unknown agent.
     """
     check_agents(reader, query.filters)
-    notes = [*query.notes, *_describe_unsearchable_terms(query, mode)]
-    if not query.filters and not _has_words(query, mode):
-        return SearchResult((), (*notes, "The query contains no word to search for."))
+    if notes := describe_unusable_query(query, mode):
+        return SearchResult((), notes)
     search = reader.search(query, stop_cutoff_us, is_substring=mode == "substring")
     list_matches = search.list_best if mode == "rank" else search.list_newest
     # One more match than is returned shows whether there are more.
     matches = list_matches(limit + 1)
+    hits = tuple(
+        make_hit(match, query.terms, redact, is_substring=mode == "substring")
+        for match in matches[:limit]
+    )
+    notes = list_search_notes(search, query, mode)
+    return SearchResult(hits, notes, has_more=len(matches) > limit)
+
+
+def describe_unusable_query(query: Query, mode: SearchMode) -> tuple[str, ...]:
+    """Return notes on a query without anything to search for; () if it has some."""
+    if query.filters or _has_words(query, mode):
+        return ()
+    return (
+        *query.notes,
+        *_describe_unsearchable_terms(query, mode),
+        "The query contains no word to search for.",
+    )
+
+
+def list_search_notes(
+    search: SearchProtocol, query: Query, mode: SearchMode
+) -> tuple[str, ...]:
+    """Return what the user should know about the result of a search that was run."""
+    notes = [*query.notes, *_describe_unsearchable_terms(query, mode)]
     if mode != "substring" and search.is_index_incomplete:
         notes.append(_INDEX_IS_INCOMPLETE)
     if mode == "rank" and search.is_truncated:
         notes.append(f"Only the newest {MAX_RANKED:,} hits were ranked.")
-    hits = tuple(_make_hit(match, query.terms, redact) for match in matches[:limit])
-    return SearchResult(hits, tuple(notes), has_more=len(matches) > limit)
+    return tuple(notes)
 
 
 def _has_words(query: Query, mode: SearchMode) -> bool:
@@ -173,12 +203,18 @@ def _describe_unsearchable_terms(query: Query, mode: SearchMode) -> list[str]:
     ]
 
 
-def _make_hit(
-    match: Match, terms: Sequence[Term], redact: Callable[[str], str]
+def make_hit(
+    match: Match,
+    terms: Sequence[Term],
+    redact: Callable[[str], str],
+    *,
+    is_substring: bool,
 ) -> SearchHit:
+    """Return the hit of a match, with a snippet of its redacted text."""
     text = redact(match.text)
     if len(match.text) >= MAX_MATCH_CHARACTERS:
         text = text[:-_CUT_CHARACTERS]
+    snippet = make_snippet(text, terms, is_substring=is_substring)
     return SearchHit(
         key=redact_key(match.key, redact),
         chat_id=match.chat_id,
@@ -186,41 +222,7 @@ def _make_hit(
         type=match.type,
         tool_name=redact(match.tool_name),
         at=match.at,
-        snippet=make_snippet(text, [term.text for term in terms]),
+        snippet=snippet.text,
+        matches=snippet.matches,
         score=match.score,
     )
-
-
-def make_snippet(text: str, terms: Sequence[str]) -> str:
-    """Return the text around the first occurrence of any term, as one line.
-
-    If no term occurs, return the beginning of the text.
-    """
-    folded = fold_text(text)
-    positions = [folded.find(fold_text(term)) for term in terms]
-    first = min((position for position in positions if position >= 0), default=0)
-    start = len(take_characters(text, first - _CHARACTERS_BEFORE))
-    end = len(take_characters(text, first + _CHARACTERS_AFTER))
-    line = " ".join(text[start:end].split())
-    prefix = "…" if start else ""
-    suffix = "…" if end < len(text) else ""
-    return f"{prefix}{line}{suffix}"
-
-
-def fold_text(text: str) -> str:
-    """Return the text in lower case and without accents.
-
-    Each character keeps its position. Long texts that are not ASCII are truncated.
-    """
-    if text.isascii():
-        return text.lower()
-    return "".join(map(_fold_character, text[:_MAX_FOLDED_CHARACTERS]))
-
-
-@lru_cache(maxsize=4096)
-def _fold_character(character: str) -> str:
-    """Return one character in lower case, without accents."""
-    # Decomposition would reduce each Korean syllable to its first consonant.
-    if "\uac00" <= character <= "\ud7a3":
-        return character
-    return unicodedata.normalize("NFD", character)[0].lower()[0]

@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     r"|(?P<word>\S+)"
 )
 _WORD = re.compile(r"(?P<minus>-(?!-))?(?:(?P<key>[a-z]+):)?(?P<text>.+)", re.DOTALL)
+_NEGATION = re.compile(r"(?<!\S)NOT\s+\Z")
 _KEYS: tuple[FilterKey, ...] = get_args(FilterKey)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "role": get_args(Role),
@@ -82,6 +83,40 @@ def make_filter(
         raise UserError(f"{key}:{text} is not a filter.", f"Use one of: {valid}")
     value = value_parsers[key](text) if key in value_parsers else text
     return Filter(key, value, is_negated)
+
+
+class FilterText(NamedTuple):
+    """A filter as it is written in a query; its value may be invalid."""
+
+    key: FilterKey
+    value: str
+    is_negated: bool
+    start: int
+    end: int
+
+
+def find_filter_texts(text: str) -> list[FilterText]:
+    """Return the filters in a query and where they are in its text."""
+    filters: list[FilterText] = []
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        part: re.Match[str] | None = match
+        end = match.end()
+        if match["open"]:
+            depth += 1
+        elif match["word"] is not None:
+            word, closing_count = _split_closing(match["word"], depth)
+            depth -= closing_count
+            part, end = _WORD.fullmatch(word), match.start() + len(word)
+        key = next((name for name in _KEYS if part and name == part["key"]), None)
+        if part and key:
+            value = part["text"] if part is not match else part["phrase"]
+            start = match.start()
+            negation = _NEGATION.search(text, 0, start)
+            start = negation.start() if negation else start
+            is_negated = bool(part["minus"] or negation)
+            filters.append(FilterText(key, value, is_negated, start, end))
+    return filters
 
 
 def _tokenize(text: str, value_parsers: ValueParsers) -> Iterator[_Token]:

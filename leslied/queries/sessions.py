@@ -67,6 +67,20 @@ def load_session_summary(
     return _merge_group(reader, members, with_subagents=False)[0]
 
 
+def find_sessions(
+    reader: Queries, names: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], SessionSummary]:
+    """Return the sessions with these agents and ids that have entries.
+
+    Their totals include their subagents.
+    """
+    streams = reader.list_sessions([SessionGroup(*name) for name in names])
+    return {
+        name: _merge_group(reader, members, with_subagents=False)[0]
+        for name, members in _group_streams(streams).items()
+    }
+
+
 def list_sessions_by_id(reader: Queries, ids: Iterable[str]) -> list[SessionSummary]:
     """Return the sessions with these ids and their costs, last active first.
 

@@ -52,7 +52,7 @@ def load_subagents(context: QueryContext, id_prefix: str) -> SubagentList:
     reader = context.reader
     main = resolve_id(reader, id_prefix).session
     children = [child for child in reader.list_children(main) if not child.is_hidden]
-    lookup = reader.session_index.get_spawn_lookup(main)
+    lookup = reader.reading.get_spawn_lookup(main)
     parents = find_parents(main.key, children, lookup)
     sessions = make_listed_sessions(context, add_costs(reader, children))
     return SubagentList(

@@ -267,11 +267,9 @@ class _MessageBuilder:
         if not placed.record.usage:
             return
         usage = self._usage.pop(_make_message_key(placed), None)
-        assistant_messages = [m for m in messages if m.speaker == "assistant"]
-        if usage and assistant_messages:
-            assistant_messages[-1].usage = sum_usages(
-                [assistant_messages[-1].usage or Usage(), usage]
-            )
+        from_last = (m for m in reversed(messages) if m.speaker == "assistant")
+        if usage and (message := next(from_last, None)):
+            message.usage = sum_usages([message.usage or Usage(), usage])
 
 
 def _is_same_message(message: SpeakerMessage, record: Record) -> bool:

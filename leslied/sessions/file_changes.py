@@ -7,26 +7,17 @@ A shell command counts only where its effect is certain.
 from __future__ import annotations
 
 import json
-import os.path
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from leslied.model.file_change import FileChange
 from leslied.sessions.calls import CallResults
-from leslied.sessions.shell import ShellWrite, SimpleCommand, iter_commands
-from leslied.sessions.tools import (
-    COMMAND_ARGUMENTS,
-    PATCH_ARGUMENTS,
-    PATH_ARGUMENTS,
-    find_shell_command,
-    find_text,
-    find_tool_kind,
-    parse_arguments,
-)
+from leslied.sessions.path_changes import has_succeeded, iter_path_changes
+from leslied.sessions.tools import find_tool_kind, parse_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from leslied.model.file_change import FileChangeKind
     from leslied.model.record import PlacedRecord
@@ -40,17 +31,7 @@ PLAN_AND_TODO_KINDS: tuple[ToolKind, ...] = (
     "task",
 )
 """Kinds of tools that maintain a plan or a to-do list outside of files."""
-_FAILED_EXIT = re.compile(r"exit code:? [1-9]", re.IGNORECASE)
 _TASK_CREATED = re.compile(r"[Tt]ask #(\w+) created")
-_PATCH_HEADER = re.compile(
-    r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)[ \t]*$", re.MULTILINE
-)
-_PATCH_KINDS: dict[str, FileChangeKind] = {
-    "Add File": "write",
-    "Update File": "edit",
-    "Delete File": "delete",
-    "Move to": "move",
-}
 _MAX_BODY_CHARACTERS = 200_000
 
 
@@ -103,7 +84,11 @@ class _CallChanges:
                 return self._find_list_changes(arguments, kind)
             case "new_task" | "task":
                 return self._find_task_changes(arguments, kind)
-        return list(self._find_file_changes(kind, arguments))
+        tool = self.placed.record.tool_name
+        return [
+            self.make_change(change.kind, change.path, change.body)
+            for change in iter_path_changes(tool, arguments, self.folder)
+        ]
 
     def make_change(
         self, kind: FileChangeKind, path: str = "", body: str = ""
@@ -127,83 +112,7 @@ class _CallChanges:
         if self.result is None:
             return False
         result = self.result.record
-        exit_code = result.metadata.get("exit_code", 0)
-        if result.metadata.get("is_error") or exit_code not in (0, None):
-            return False
-        return not (is_shell and _FAILED_EXIT.search(result.content))
-
-    def _find_file_changes(
-        self, kind: ToolKind | None, arguments: dict[str, Any]
-    ) -> Iterator[FileChange]:
-        path = find_text(arguments, PATH_ARGUMENTS)
-        if kind == "editor":
-            kind = find_tool_kind(str(arguments.get("command")))
-        match kind:
-            case "write":
-                content = arguments.get("content", arguments.get("file_text"))
-                body = content if isinstance(content, str) else ""
-                yield from self._make_change_at(path, "write", body=body)
-            case "edit" | "notebook":
-                yield from self._make_change_at(path, "edit")
-            case "patch":
-                patches = (arguments.get(name) for name in PATCH_ARGUMENTS)
-                patch = next(filter(None, patches), None)
-                yield from self._find_patch_changes(patch, self.folder)
-            case "shell":
-                yield from self._find_shell_changes(arguments)
-
-    def _make_change_at(
-        self, path: str, kind: FileChangeKind, *, body: str = ""
-    ) -> Iterator[FileChange]:
-        """Yield the change, or nothing if the path cannot be resolved."""
-        absolute = _resolve_path(self.folder, path) if path else ""
-        if absolute:
-            yield self.make_change(kind, absolute, body)
-
-    def _find_patch_changes(self, text: Any, folder: str) -> Iterator[FileChange]:
-        """Yield the changes of a patch, whose paths are relative to `folder`."""
-        if isinstance(text, str) and "*** Begin Patch" in text:
-            for action, path in _PATCH_HEADER.findall(text):
-                absolute = _resolve_path(folder, path)
-                if absolute:
-                    yield self.make_change(_PATCH_KINDS[action], absolute)
-
-    def _find_shell_changes(self, arguments: dict[str, Any]) -> Iterator[FileChange]:
-        """Yield the changes by a shell command, none if it runs in the background."""
-        if arguments.get("run_in_background") or arguments.get("is_background"):
-            return
-        if arguments.get("mode") not in (None, "sync"):
-            return
-        workdir = (
-            arguments.get("workdir")
-            or arguments.get("directory")
-            or arguments.get("cwd")
-            or ""
-        )
-        folder = _resolve_path(self.folder, workdir) if isinstance(workdir, str) else ""
-        commands = (arguments.get(name) for name in COMMAND_ARGUMENTS)
-        command = next(filter(None, commands), None)
-        if isinstance(command, list):
-            if len(command) == 2 and command[0] == "apply_patch":
-                yield from self._find_patch_changes(command[1], folder)
-            command = find_shell_command(command)
-        if not isinstance(command, str):
-            return
-        for simple_command, writes in iter_commands(command):
-            yield from self._find_command_changes(simple_command, writes, folder)
-
-    def _find_command_changes(
-        self, command: SimpleCommand, writes: list[ShellWrite], folder: str
-    ) -> Iterator[FileChange]:
-        for write in writes:
-            if write.folder is not None or write.path.startswith("/"):
-                base = _resolve_path(folder, write.folder or "")
-                absolute = _resolve_path(base, write.path)
-                if absolute:
-                    yield self.make_change(write.mode, absolute)
-        if command.words[:1] == ["apply_patch"]:
-            for text in (*command.words[1:], *command.heredocs):
-                yield from self._find_patch_changes(text, folder)
+        return has_succeeded(result.metadata, result.content, is_shell=is_shell)
 
     def _find_plan_changes(self, plan: Any) -> list[FileChange]:
         """Return the plan; its path is `draft` unless the user accepted it."""
@@ -247,14 +156,3 @@ def _parse_step(item: Any) -> dict[str, str] | None:
     if not isinstance(text, str) or not text.strip():
         return None
     return {"text": text.strip(), "status": str(item.get("status") or "pending")}
-
-
-def _resolve_path(folder: str, path: str) -> str:
-    """Return `path` below `folder` as an absolute path; empty if that is impossible."""
-    if not path:
-        return os.path.normpath(folder) if folder.startswith("/") else ""
-    absolute = os.path.join(folder, path)  # noqa: PTH118 - text from a log, not a file
-    if not absolute.startswith("/") or "\0" in absolute:
-        return ""
-    # `normpath` keeps two slashes at the start.
-    return "/" + os.path.normpath(absolute).lstrip("/")

@@ -39,6 +39,9 @@ article > header time { font-weight: 400; }
 .event { color: var(--soft); font-size: .875rem; font-style: italic; }
 .text > :first-child { margin-top: .25rem; }
 .text > :last-child { margin-bottom: 0; }
+.plain { white-space: pre-wrap; }
+.align-right { text-align: right; }
+.align-center { text-align: center; }
 .text table { border-collapse: collapse; display: block; overflow-x: auto; }
 .text th, .text td { border: 1px solid var(--line); padding: .25rem .5rem; }
 .text blockquote { margin-inline: 0; padding-left: 1rem; color: var(--soft);

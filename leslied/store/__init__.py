@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     )
     from leslied.store.ledgers.transcripts import TranscriptLedger
     from leslied.store.read.change_feed import ChangeFeed
+    from leslied.store.read.match_sql import compile_fts_query
     from leslied.store.read.queries import Queries
     from leslied.store.read.reader import StoreReader
     from leslied.store.read.record_pages import RecordFilter
-    from leslied.store.read.search import MAX_RANKED, Match, Search, compile_fts_query
+    from leslied.store.read.search import MAX_RANKED, Match, Search
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.sql_query import SQL_TIMEOUT_SECONDS, SqlReader, SqlResult
     from leslied.store.read.usage_queries import UsageFilter, UsageQueries
@@ -93,7 +94,7 @@ __getattr__ = make_getattr(
         "UsageFilter": "read.usage_queries",
         "UsageQueries": "read.usage_queries",
         "VIEWS": "read.views",
-        "compile_fts_query": "read.search",
+        "compile_fts_query": "read.match_sql",
         "prepare_record": "write.record_versions",
         "read_lock_info": "connection",
     },

@@ -23,10 +23,12 @@ MAX_INDEXED_CHARACTERS = 1024 * 1024
 """Characters of any other text that are indexed. Spaced CJK text takes six bytes for
 each character, and the index takes a lock for as long as it reads them."""
 
-_CJK_RUN = (
-    "[\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]{1,4096}"
+CJK_CHARACTERS = (
+    "\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
+"""Ranges of CJK characters, for a set in a pattern."""
+_CJK_RUN = f"[{CJK_CHARACTERS}]{{1,4096}}"
 """CJK characters in a row; a run is limited, because Python splits it into objects."""
 _BELOW_CJK = bytes(range(0xE3))
 """Bytes below the first byte of any CJK character in UTF-8.

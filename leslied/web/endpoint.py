@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Arguments = Mapping[str, Any]
     Answer: TypeAlias = "Mapping[str, Any] | Content"
+    AnswerFunction = Callable[[QueryContext, Arguments], Answer]
 
 _FLAGS = {"1": True, "true": True, "0": False, "false": False}
 
@@ -79,7 +80,7 @@ class Endpoint:
     path: str
     """The path below `/api`, with names of parameters in braces."""
     about: str
-    answer: Callable[[QueryContext, Arguments], Answer]
+    answer: AnswerFunction
     """Function that answers; it runs in a thread of its own."""
     params: tuple[Param, ...] = ()
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING
 
-from leslied.fs import replace_file
+from leslied.fs import make_private_dir, replace_file
 from leslied.web.guard import IDENTITY_PATH
 from leslied.web.listener import HOST
 
@@ -50,6 +50,7 @@ def find_running_port(access: Access, port_file: Path) -> int | None:
 def recorded_port(port_file: Path, port: int) -> Iterator[None]:
     """Name the port in the file while the server runs."""
     text = str(port).encode()
+    make_private_dir(port_file.parent)
     replace_file(port_file, text)
     try:
         yield

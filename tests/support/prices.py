@@ -59,7 +59,13 @@ def _convert_model(model: types.ModelInfo) -> dict[str, Any]:
         for price in conditional_prices
     ]
     prices = [price for price in prices if price["bands"]]
-    return {"id": model.id, "match": _convert_clause(model.match), "prices": prices}
+    window = {"window": model.context_window} if model.context_window else {}
+    return {
+        "id": model.id,
+        "match": _convert_clause(model.match),
+        **window,
+        "prices": prices,
+    }
 
 
 def _convert_constraint(price: types.ConditionalPrice) -> dict[str, str]:

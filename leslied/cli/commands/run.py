@@ -15,7 +15,13 @@ import click
 from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.daemon import Loop, Notifier, PageStarter, run_initial_sync
+from leslied.daemon import (
+    Loop,
+    Notifier,
+    PageStarter,
+    hold_daemon_lock,
+    run_initial_sync,
+)
 from leslied.log import make_logger
 from leslied.paths import PLATFORM
 from leslied.service import find_program
@@ -60,8 +66,8 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     notifier, redact = Notifier(app.environ), app.load_redact()
     log = make_logger(redact, as_json=log_json)
     warn, ping = _make_warn(notifier, log), lambda *_: notifier.ping()
-    with _handling_signals() as signals:
-        if PLATFORM == "linux" and not app.paths.store_file.exists():
+    with _handling_signals() as signals, hold_daemon_lock(app.paths):
+        if PLATFORM == "linux" and app.is_first_run():
             scan = partial(jobs.run_initial_scan, app)
             run_initial_sync(scan, notifier, signals.stopping)
             if signals.stopping.is_set():

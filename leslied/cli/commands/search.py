@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
-from leslied.cli.render.output import (
-    emit,
-    format_time,
-    json_option,
-    sanitize,
-)
+from leslied.cli.render.output import emit, json_option
+from leslied.cli.render.search_results import format_groups, format_hits
 from leslied.errors import UserError
 from leslied.model.query import FilterKey
 from leslied.queries.value_parsers import make_value_parsers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
     from leslied.app import App
-    from leslied.model.query import Query, Term
-    from leslied.queries.search import SearchMode, SearchResult
+    from leslied.model.query import Query
+    from leslied.queries.search import SearchMode
 
-_ENTRY_ID_CHARS = 12
-_TYPE_LABELS = {
-    "user_message": "prompt",
-    "assistant_message": "answer",
-    "thinking": "thought",
-    "error": "error",
-}
 _LIMIT_ARGUMENT = re.compile(r"-n[0-9]+")
 _ESCAPE = "\0"
 """Prefix that marks `-word` as a search term; arguments cannot contain it."""
@@ -95,6 +85,7 @@ def _escape_word(arg: str) -> str:
     is_flag=True,
     help="Match the text literally, even inside words. Slower.",
 )
+@click.option("--flat", is_flag=True, help="List entries without grouping by session.")
 @click.option("--reveal", is_flag=True, help="Show secrets unredacted.")
 @json_option
 @click.pass_context
@@ -119,40 +110,75 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     is:error           errors
     is:subagent        entries of subagents
 
-    The newest entries come first. Everything that is not a filter or an operator is a
-    search term.
+    The newest entries come first, grouped by session, with up to three of each.
+    Everything that is not a filter or an operator is a search term.
     """  # noqa: D301 - click reads the character
     app = get_app(ctx)
     # Imported late, because --help does not need it.
+    from msgspec import structs  # noqa: PLC0415
+
     from leslied.queries.search_query import parse_query  # noqa: PLC0415
 
-    parsed_query = parse_query(
-        _join_arguments(query), make_value_parsers(app.clock.now(), app.home)
+    text = _join_arguments(query)
+    parsed_query = structs.replace(
+        parse_query(text, make_value_parsers(app.clock.now(), app.home)),
+        with_hidden=options["with_hidden"],
     )
-    result, short_ids = _search(app, parsed_query, options)
+    mode = _choose_mode(options)
+    if options["as_json"] or options["flat"]:
+        _print_hits(app, parsed_query, mode, options)
+    else:
+        _print_groups(app, text, parsed_query, mode, options | {"query": query})
+
+
+def _print_hits(
+    app: App, query: Query, mode: SearchMode, options: dict[str, Any]
+) -> None:
+    """Print the hits in their order, or their JSON form."""
+    from leslied.queries.search import search  # noqa: PLC0415 - not for --help
+    from leslied.queries.short_ids import make_short_ids  # noqa: PLC0415
+
+    with app.open_queries(reveal=options["reveal"]) as queries:
+        result = search(queries, query, mode, options["limit"])
+        ids = {hit.key.session_id for hit in result.hits}
+        short_ids = make_short_ids(queries, ids)
     emit(
         result.to_dict,
-        lambda: _lines(result, parsed_query.terms, short_ids),
+        lambda: format_hits(result, short_ids),
         as_json=options["as_json"],
         warnings=result.notes,
     )
 
 
-def _search(
-    app: App, query: Query, options: dict[str, Any]
-) -> tuple[SearchResult, dict[str, str]]:
-    """Return the hits, and the short ids of their sessions."""
-    from msgspec import structs  # noqa: PLC0415 - not for --help
-
-    from leslied.queries.search import search  # noqa: PLC0415 - not for --help
+def _print_groups(
+    app: App, text: str, query: Query, mode: SearchMode, options: dict[str, Any]
+) -> None:
+    """Print the best hits of each session."""
+    from leslied.queries.search_groups import (  # noqa: PLC0415 - not for --help
+        GroupLimits,
+        search_by_session,
+    )
     from leslied.queries.short_ids import make_short_ids  # noqa: PLC0415
 
-    mode = _choose_mode(options)
+    limit = options["limit"]
     with app.open_queries(reveal=options["reveal"]) as queries:
-        query = structs.replace(query, with_hidden=options["with_hidden"])
-        result = search(queries, query, mode, options["limit"])
-        ids = {hit.key.session_id for hit in result.hits}
-        return result, make_short_ids(queries, ids)
+        limits = GroupLimits(sessions=limit, hits=limit)
+        result = search_by_session(queries, text, query, mode, limits)
+        ids = [group.session_id for group in result.groups]
+        short_ids = make_short_ids(queries, ids)
+    emit(
+        result.to_dict,
+        lambda: format_groups(result, short_ids, _format_command(options)),
+        as_json=False,
+        warnings=result.notes,
+    )
+
+
+def _format_command(options: dict[str, Any]) -> str:
+    """Return the command that the user typed, without its limit."""
+    flags = [f"--{name}" for name in ("rank", "substring", "reveal") if options[name]]
+    words = [word.removeprefix(_ESCAPE) for word in options["query"]]
+    return shlex.join(["leslied", "search", *flags, *words])
 
 
 def _choose_mode(options: dict[str, Any]) -> SearchMode:
@@ -173,33 +199,3 @@ def _join_arguments(args: Iterable[str]) -> str:
     return " ".join(
         f'"{part}"' if " " in part and not has_syntax(part) else part for part in parts
     )
-
-
-def _lines(
-    result: SearchResult, terms: Iterable[Term], short_ids: Mapping[str, str]
-) -> Iterator[str]:
-    if not result.hits:
-        yield "Nothing found. Terms match whole words; try 'part*' or --substring."
-    highlight = _compile_highlight(terms)
-    for hit in result.hits:
-        label = _TYPE_LABELS.get(hit.type, hit.tool_name)
-        if hit.type == "tool_result":
-            label = f"{hit.tool_name} result".strip()
-        ids = f"{short_ids[hit.key.session_id]} {hit.entry_id[:_ENTRY_ID_CHARS]}"
-        header = f"{format_time(hit.at)}  {label}  {ids}  {hit.command}"
-        yield click.style(sanitize(header), dim=True)
-        yield "  " + highlight.sub(_highlight, sanitize(hit.snippet))
-    if result.has_more:
-        count = len(result.hits)
-        more = f"There are more hits. Show more with: -n {10 * count}"
-        yield click.style(more, dim=True)
-
-
-def _compile_highlight(terms: Iterable[Term]) -> re.Pattern[str]:
-    """Compile a pattern that matches the search terms, or nothing without terms."""
-    patterns = sorted((re.escape(term.text) for term in terms), key=len, reverse=True)
-    return re.compile("|".join(filter(None, patterns)) or "(?!)", re.IGNORECASE)
-
-
-def _highlight(match: re.Match[str]) -> str:
-    return click.style(match[0], bold=True, fg="yellow")

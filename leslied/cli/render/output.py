@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 import sys
 from datetime import datetime
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,12 +37,6 @@ _MIN_SHARED_WIDTH = 12
 _MAX_WIDTH = 1000
 _MAX_CELL_CHARS = 2000
 """Longer cells are cut before measuring, which is slow; no terminal shows more."""
-_FORMULA = re.compile(
-    r"""[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]""",
-)
-"""Start of a formula; spreadsheets may skip spaces and quotes, and read wide signs."""
-_OTHER_SEPARATORS = re.compile(r"[;\t|]")
-"""Separators of fields where a comma is the decimal sign."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
@@ -158,37 +149,12 @@ def _encode_json(value: Any) -> bytes:
 
 
 def print_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print CSV.
+    """Print CSV; cells that look like a formula are made harmless."""
+    from leslied.rendering.csv_text import format_csv  # noqa: PLC0415 - rarely needed
 
-    Cells that a spreadsheet would take for a formula are prefixed with an apostrophe.
-    """
-    import csv  # noqa: PLC0415 - rarely needed
-
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    quoting_writer = csv.writer(
-        buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
-    )
-    for row in chain([headers], rows):
-        cells = list(map(_csv_cell, row))
-        # A spreadsheet that splits at semicolons must not find a formula inside a cell.
-        has_separator = any(
-            isinstance(cell, str) and _OTHER_SEPARATORS.search(cell) for cell in cells
-        )
-        (quoting_writer if has_separator else writer).writerow(cells)
-        sys.stdout.buffer.write(buffer.getvalue().encode("utf-8", "replace"))
-        buffer.seek(0)
-        buffer.truncate()
+    for line in format_csv(headers, rows):
+        sys.stdout.buffer.write(line.encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
-
-
-def _csv_cell(value: Any) -> Any:
-    if isinstance(value, list):
-        value = " ".join(value)
-    if isinstance(value, str):
-        value = sanitize(value)
-        return f"'{value}" if _FORMULA.match(value) else value
-    return value
 
 
 def format_table(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
-    from leslied.errors import SchemaMismatch
+    from leslied.errors import SchemaMismatch, StoreLost
     from leslied.model.record import SessionKey
     from leslied.model.source import Cursor, Root, SourceRef
     from leslied.pipeline.ingest.decode import Mask
@@ -135,12 +135,18 @@ class Rebuild:
             if warning != mismatch.message:
                 warn(warning)
 
+    def replace_lost(self, error: StoreLost, warn: Callable[[str], None]) -> None:
+        """Replace a store that is gone or empty; `warn` is called as above."""
+        warn(f"{error.message} leslied rebuilds it from the archive and the logs.")
+        for warning in self.run().warnings:
+            warn(warning)
+
     def _open_old(self, report: RebuildReport) -> RebuildReader | None:
         """Migrate and open the old store; warn and return None if it is unusable.
 
         Raise NewerStore if a newer leslied wrote it.
         """
-        if not self.path.exists():
+        if not self.path.exists() or not self.path.stat().st_size:
             return None
         try:
             Store(self.path, self.clock).close()

@@ -75,6 +75,11 @@ class StopDetection(Stage):
             is_final=context.is_final,
         )
 
+    @property
+    def is_polling(self) -> bool:
+        """Return whether a process is live, whose end must be noticed."""
+        return bool(self.live_sessions)
+
     def run(self, budget: Budget = FULL_BUDGET) -> StopReport:
         """Mark sessions as stopped whose process ended or works on another session."""
         stopped = sum(

@@ -7,22 +7,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leslied.model.codec import encode_time
-from leslied.model.query import Selection
 from leslied.prices import load_prices
-from leslied.queries.agent_names import check_agents
-from leslied.queries.sessions import list_sessions
+from leslied.queries.sessions import find_sessions
+from leslied.queries.usage.scope import UsageScope, open_usage
 from leslied.queries.usage.tools import summarize_tools
 from leslied.queries.usage.totals import UsageSelection, UsageStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
-    from leslied.model.query import Filter
     from leslied.model.session import SessionSummary
     from leslied.model.stats import Grouping, ToolUsageSummary, UsageSummary
     from leslied.queries.context import QueryContext
     from leslied.queries.usage.blocks import UsageBlock
+    from leslied.queries.usage.totals import SumOrder
 
     Row = dict[str, Any]
     Redact = Callable[[str], str]
@@ -33,29 +32,14 @@ _TOOL_TOTALS = ("calls", "failed", "unanswered", "total_seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsQuestion:
+class StatsQuestion(UsageScope):
     """What to count, and how to group it."""
 
     by: Grouping
-    filters: tuple[Filter, ...] = ()
-    """Filters by agent and project."""
-    since_us: int | None = None
-    until_us: int | None = None
     limit: int | None = None
     """The largest number of rows; the latest days, or the largest sums."""
-    zone: tzinfo | None = None
-    """Time zone of days; None is the local zone."""
-
-    @property
-    def agent(self) -> str:
-        """The agent to count; empty for all."""
-        names = [str(each.value) for each in self.filters if each.key == "agent"]
-        return names[0] if names else ""
-
-    @property
-    def has_project(self) -> bool:
-        """Whether only the sessions of a project are counted."""
-        return any(each.key == "project" for each in self.filters)
+    order: SumOrder = "cost"
+    """What rows are sorted by, unless they are in order of time."""
 
     def limit_rows(self, rows: list[_Row]) -> list[_Row]:
         """Return the rows that the limit leaves."""
@@ -97,14 +81,8 @@ class Stats:
 
 def load_stats(context: QueryContext, question: StatsQuestion) -> Stats:
     """Return the usage of all selected messages; raise UserError for unknown agents."""
-    check_agents(context.reader, question.filters)
-    selection = UsageSelection(
-        agent=question.agent,
-        since_us=question.since_us,
-        until_us=question.until_us,
-        sessions=_select_sessions(context, question),
-    )
-    stats = UsageStats(context.reader.usage, load_prices(), question.zone)
+    selection = question.select(context)
+    stats = open_usage(context, question)
     match question.by:
         case "tool":
             return _sum_tools(context, question, stats, selection)
@@ -125,27 +103,18 @@ def load_totals(
     return recent, stats.sum_all(UsageSelection(session_id=session_id))
 
 
-def _select_sessions(
-    context: QueryContext, question: StatsQuestion
-) -> frozenset[tuple[str, str]] | None:
-    """Return the keys of the project's sessions; None to count all sessions."""
-    if not question.has_project:
-        return None
-    return frozenset(
-        context.reader.select_sessions(Selection(filters=question.filters))
-    )
-
-
 def _sum_groups(
     context: QueryContext,
     question: StatsQuestion,
     stats: UsageStats,
     selection: UsageSelection,
 ) -> Stats:
-    sums, total = stats.sum_groups(question.by, selection)
+    sums, total = stats.sum_groups(question.by, selection, question.order)
+    limited_sums = question.limit_rows(sums)
     sessions: dict[tuple[str, str], SessionSummary] = {}
     if question.by == "session":
-        sessions = {each.key[:2]: each for each in list_sessions(context.reader)}
+        names = [(each.agent, each.key or "") for each in limited_sums]
+        sessions = find_sessions(context.reader, names)
     rows = [
         _sum_to_dict(
             question.by,
@@ -153,7 +122,7 @@ def _sum_groups(
             context.redact,
             sessions.get((each.agent, each.key or "")),
         )
-        for each in question.limit_rows(sums)
+        for each in limited_sums
     ]
     return _make_answer(context, question, stats, rows, total, len(sums))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from leslied.model.record import MAIN, Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from leslied.model.record import SessionKey
-    from leslied.model.stats import Grouping, ToolCall, UsageBucket
+    from leslied.model.stats import Grouping, StoreGrouping, ToolCall, UsageBucket
     from leslied.store.read.queries import UsageProtocol
 
 _MAX_LISTED_STREAMS = 500
@@ -28,6 +28,8 @@ SessionName = tuple[str, str]
 """Agent and session id."""
 GroupKey = int | str | SessionName | None
 """Number of a day or week, a name, or a session; None for messages without a group."""
+SumOrder = Literal["cost", "tokens", "duration"]
+"""What groups that have no order in time are sorted by, the largest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class UsageSelection:
     """Selection of the messages and tool calls to count."""
 
     agent: str = ""
+    model: str = ""
+    """Part of the names of the models to count; empty for all."""
     since_us: int | None = None
     until_us: int | None = None
     session_id: str = ""
@@ -84,6 +88,12 @@ def is_included(stream: SessionKey, selection: UsageSelection) -> bool:
     return selection.sessions is None or get_session(stream) in selection.sessions
 
 
+def count_tokens(usage: Usage) -> int:
+    """Return the number of tokens of all kinds."""
+    cached = usage.cache_read_tokens + usage.cache_write_tokens
+    return usage.input_tokens + usage.output_tokens + cached
+
+
 def get_session(stream: SessionKey) -> SessionName:
     """Return the agent and the id of the session that a stream belongs to."""
     return (stream.agent, stream.session_id)
@@ -104,29 +114,45 @@ class UsageStats:
         self._zone = zone
 
     def sum_groups(
-        self, by: Grouping, selection: UsageSelection
+        self, by: Grouping, selection: UsageSelection, order: SumOrder = "cost"
     ) -> tuple[list[UsageSummary], UsageSummary]:
         """Return a summary for each group, and the total.
 
         Days, weeks and months are in chronological order, other groups start with the
-        highest cost.
+        highest cost, the most tokens or the longest time.
         """
         accumulators: dict[GroupKey, _UsageAccumulator] = defaultdict(_UsageAccumulator)
         with_sessions = by in ("session", "project") or selection.sessions is not None
-        store_filter = self._make_store_filter(selection)
-        for bucket in self._queries.group_usage(
-            by, store_filter, self._price_breaks, with_sessions=with_sessions
-        ):
-            stream = bucket.session
-            if stream is None or is_included(stream, selection):
-                key = self._get_group_key(by, bucket)
-                accumulators[key].add(bucket, self.compute_cost(bucket))
-                if stream:
-                    self._add_session(accumulators[key], stream)
+        for bucket in self.list_buckets(by, selection, with_sessions=with_sessions):
+            key = self._get_group_key(by, bucket)
+            accumulators[key].add(bucket, self.compute_cost(bucket))
+            if bucket.session:
+                self._add_session(accumulators[key], bucket.session)
         if not with_sessions:
+            store_filter = self._make_store_filter(selection)
             for key, stream in self._queries.list_owners(by, store_filter):
                 self._add_session(accumulators[key], stream)
-        return _sort_summaries(by, accumulators), _sum_all(accumulators.values())
+        summaries = _sort_summaries(by, accumulators, order)
+        return summaries, _sum_all(accumulators.values())
+
+    def list_buckets(
+        self, by: StoreGrouping, selection: UsageSelection, *, with_sessions: bool
+    ) -> list[UsageBucket]:
+        """Return the selected messages by group, model and price band.
+
+        With `with_sessions`, also by session; otherwise a bucket may have none.
+        """
+        buckets = self._queries.group_usage(
+            by,
+            self._make_store_filter(selection),
+            self._price_breaks,
+            with_sessions=with_sessions or selection.sessions is not None,
+        )
+        return [
+            bucket
+            for bucket in buckets
+            if bucket.session is None or is_included(bucket.session, selection)
+        ]
 
     def sum_all(self, selection: UsageSelection) -> UsageSummary:
         """Return the total of the selected messages; sessions are not counted."""
@@ -245,6 +271,7 @@ class UsageStats:
             selection.until_us,
             selection.session_id,
             utc_offsets=find_offsets(first, last, self._zone),
+            model=selection.model,
         )
 
     def _get_group_key(self, by: Grouping, bucket: UsageBucket) -> GroupKey:
@@ -252,8 +279,23 @@ class UsageStats:
         if by == "session" and bucket.session:
             return get_session(bucket.session)
         if by == "project" and bucket.session:
-            return self.projects.get(get_session(bucket.session)) or None
+            return self.get_name(by, bucket)
         return bucket.key
+
+    def get_name(
+        self, by: Literal["model", "project", "agent"], bucket: UsageBucket
+    ) -> str | None:
+        """Return the model, project or agent of a bucket; None if it has none."""
+        if by != "project":
+            return getattr(bucket, by) or None
+        if bucket.session is None:
+            return None
+        return self.projects.get(get_session(bucket.session)) or None
+
+    def find_window(self, model: str) -> int | None:
+        """Return the tokens that fit in a model's window, None if it is unknown."""
+        tariff = self._tariffs.get(model)
+        return tariff.window if tariff else None
 
 
 def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
@@ -271,9 +313,9 @@ def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
 
 
 def _sort_summaries(
-    by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator]
+    by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator], order: SumOrder
 ) -> list[UsageSummary]:
-    """Return the summaries by time, or else by cost, tokens and name."""
+    """Return the summaries by time, or else by the order, cost, tokens and name."""
     summaries = [
         accumulator.make_summary(_format_key(by, key))
         for key, accumulator in accumulators.items()
@@ -282,8 +324,24 @@ def _sort_summaries(
         return sorted(summaries, key=lambda summary: summary.key or "")
     return sorted(
         summaries,
-        key=lambda summary: (-summary.cost.pico, -summary.tokens, summary.key or ""),
+        key=lambda summary: (
+            -_get_rank(summary, order),
+            -summary.cost.pico,
+            -summary.tokens,
+            summary.key or "",
+        ),
     )
+
+
+def _get_rank(summary: UsageSummary, order: SumOrder) -> float:
+    """Return the value of a summary that an order sorts by."""
+    match order:
+        case "cost":
+            return summary.cost.pico
+        case "tokens":
+            return summary.tokens
+        case "duration":
+            return summary.seconds
 
 
 def _format_key(by: Grouping, key: GroupKey) -> str | None:

@@ -11,18 +11,24 @@ from leslied.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
     from leslied.store.read.change_feed import ChangeFeed
+    from leslied.store.read.file_queries import FileQueries
     from leslied.store.read.project_queries import ProjectQueries
+    from leslied.store.read.reading_queries import ReadingQueries
     from leslied.store.read.search import Search
     from leslied.store.read.session_index import SessionIndexQueries
     from leslied.store.read.size_queries import SizeQueries
+    from leslied.store.read.title_search import TitleSearch
     from leslied.store.read.usage_queries import UsageQueries
 
 __all__ = [
     "ChangeFeed",
+    "FileQueries",
     "ProjectQueries",
+    "ReadingQueries",
     "Search",
     "SessionIndexQueries",
     "SizeQueries",
+    "TitleSearch",
     "UsageQueries",
 ]
 
@@ -30,10 +36,13 @@ __getattr__ = make_getattr(
     __name__,
     {
         "ChangeFeed": "change_feed",
+        "FileQueries": "file_queries",
         "ProjectQueries": "project_queries",
+        "ReadingQueries": "reading_queries",
         "Search": "search",
         "SessionIndexQueries": "session_index",
         "SizeQueries": "size_queries",
+        "TitleSearch": "title_search",
         "UsageQueries": "usage_queries",
     },
 )

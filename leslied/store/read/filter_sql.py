@@ -53,10 +53,11 @@ _TOOL_CONDITION = (
     "FROM record c WHERE c.type = 'tool_use' AND c.tool_name {like}))"
 )
 _LIKE = "LIKE ? ESCAPE '\\'"
-_ERROR_CONDITION = (
+IS_ERROR = (
     "(r.type = 'error' OR r.type = 'tool_result' AND r.metadata <> '' "
     "AND ifnull(json_extract(r.metadata, '$.is_error'), 0))"
 )
+"""Condition on a record `r`: it is an error, or the result of a call that failed."""
 
 
 def compile_status(stop_cutoff_us: int) -> str:
@@ -80,10 +81,9 @@ def compile_session_filters(
     """Compile session filters over SESSION_GROUPS_WITH_MAIN."""
     status_sql = compile_status(stop_cutoff_us)
     compilers: dict[str, Callable[[Any], Condition]] = {
-        "agent": lambda name: ("m.agent = ?", [name]),
+        **_make_id_compilers("m"),
         "project": _compile_project,
         "thread": _compile_thread,
-        "session": lambda text: (f"m.session_id {_LIKE}", [escape_like(text) + "%"]),
         "status": lambda status: (f"{status_sql} = ?", [status]),
     }
     return _compile(filters, compilers)
@@ -119,7 +119,7 @@ def compile_entry_filters(filters: Iterable[Filter]) -> Condition:
     filters = list(filters)
     return _and(
         _compile(filters, compilers),
-        _compile_is_filters(filters, "error", _ERROR_CONDITION),
+        _compile_is_filters(filters, "error", IS_ERROR),
     )
 
 
@@ -138,14 +138,29 @@ def compile_stream_filters(filters: Iterable[Filter], stop_cutoff_us: int) -> Co
     subagent_condition = _compile_is_filters(
         filters, "subagent", f"s.source <> '{MAIN}'"
     )
-    where, values = compile_session_filters(filters, stop_cutoff_us)
+    # Every stream of a session has its agent and its id.
+    direct_condition = _compile(filters, _make_id_compilers("s"))
+    stream_condition = _and(direct_condition, subagent_condition)
+    group_filters = [f for f in filters if f.key not in ("agent", "session")]
+    where, values = compile_session_filters(group_filters, stop_cutoff_us)
     if where == ALWAYS_TRUE:
-        return subagent_condition
+        return stream_condition
     group_condition = (
         "(s.agent, s.session_id) IN "
         f"(SELECT f.agent, f.session_id FROM {SESSION_GROUPS_WITH_MAIN} WHERE {where})"
     )
-    return _and((group_condition, values), subagent_condition)
+    return _and((group_condition, values), stream_condition)
+
+
+def _make_id_compilers(table: str) -> dict[str, Callable[[Any], Condition]]:
+    """Return compilers of the filters on the agent and the id of a session."""
+    return {
+        "agent": lambda name: (f"{table}.agent = ?", [name]),
+        "session": lambda text: (
+            f"{table}.session_id {_LIKE}",
+            [escape_like(text) + "%"],
+        ),
+    }
 
 
 def _compile(
@@ -183,6 +198,8 @@ def _compile_is_filters(
 
 def _and(left: Condition, right: Condition) -> Condition:
     (left_sql, left_values), (right_sql, right_values) = left, right
+    if ALWAYS_TRUE in (left_sql, right_sql):
+        return right if left_sql == ALWAYS_TRUE else left
     return f"{left_sql} AND {right_sql}", [*left_values, *right_values]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.project import ProjectFolder
 from leslied.model.record import MAIN
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.ledgers.projects import ProjectLedger
-from leslied.store.read.filter_sql import IS_GROUP_HIDDEN
+from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, make_project_sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,6 +24,15 @@ class FolderActivity(NamedTuple):
     folder: ProjectFolder
     sessions: int
     """Number of sessions that are not hidden."""
+    last_active_us: int
+
+
+class ThreadFolder(NamedTuple):
+    """A folder that holds threads in its `.leslie`."""
+
+    path: str
+    project: str
+    """The project of the session that was active last."""
     last_active_us: int
 
 
@@ -54,3 +64,15 @@ class ProjectQueries:
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
         return ProjectLedger(self._db).list_repositories()
+
+    @translate_sqlite_errors
+    def list_thread_folders(self) -> list[ThreadFolder]:
+        """List the folders that hold threads of sessions, last active first."""
+        rows = self._db.execute(
+            # With max(), SQLite takes the other columns from the same row.
+            f"SELECT folder, {make_project_sql('s')}, "
+            "max(ifnull(ended_us, 0)) AS last_us FROM session s "
+            f"WHERE folder <> x'' AND source = '{MAIN}' "
+            "GROUP BY folder ORDER BY last_us DESC, folder"
+        )
+        return [ThreadFolder(os.fsdecode(path), *values) for path, *values in rows]

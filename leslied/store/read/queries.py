@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from leslied.model.failure import Failure
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import SessionSummary, Unit
     from leslied.model.source import SourceProblem
-    from leslied.model.stats import Grouping, PriceBreaks, ToolCall, UsageBucket
+    from leslied.model.stats import PriceBreaks, StoreGrouping, ToolCall, UsageBucket
     from leslied.sessions.subagents import SpawnLookup
-    from leslied.store.read.project_queries import FolderActivity
+    from leslied.store.read.file_queries import StoredChange
+    from leslied.store.read.match_summary import MatchSummary
+    from leslied.store.read.project_queries import FolderActivity, ThreadFolder
+    from leslied.store.read.reading_queries import RawPosition
     from leslied.store.read.search import Match
     from leslied.store.read.session_index import SessionIndexRow
     from leslied.store.read.session_queries import SessionGroup
@@ -44,8 +47,16 @@ class Queries(Protocol):
         """Feed of new records and stopped sessions."""
 
     @property
+    def files(self) -> FilesProtocol:
+        """Queries over calls that change files."""
+
+    @property
     def projects(self) -> ProjectsProtocol:
         """Queries over projects."""
+
+    @property
+    def reading(self) -> ReadingProtocol:
+        """Queries for reading one session."""
 
     @property
     def session_index(self) -> SessionIndexProtocol:
@@ -54,6 +65,10 @@ class Queries(Protocol):
     @property
     def sizes(self) -> SizesProtocol:
         """Queries over sizes in bytes."""
+
+    @property
+    def titles(self) -> TitlesProtocol:
+        """Queries over titles of sessions."""
 
     def __exit__(self, *_: object) -> None:
         """Close the store."""
@@ -142,7 +157,7 @@ class UsageProtocol(Protocol):
 
     def group_usage(
         self,
-        by: Grouping,
+        by: StoreGrouping,
         usage_filter: UsageFilter,
         price_breaks: PriceBreaks,
         *,
@@ -154,7 +169,7 @@ class UsageProtocol(Protocol):
         """List every message that has a time, the earliest first."""
 
     def list_owners(
-        self, by: Grouping, usage_filter: UsageFilter
+        self, by: StoreGrouping, usage_filter: UsageFilter
     ) -> list[tuple[Any, SessionKey]]:
         """List (group, stream) for every stream that owns messages of the group."""
 
@@ -207,6 +222,25 @@ class FeedProtocol(Protocol):
         """List (session, time at which it stopped) of sessions stopped later."""
 
 
+class FilesProtocol(Protocol):
+    """Questions about the changes that tool calls made to files."""
+
+    def list_changes(self) -> list[StoredChange]:
+        """List all changes in the order of their sources, also those that failed."""
+
+    def load_calls(self, read_orders: Iterable[int]) -> dict[int, PlacedRecord]:
+        """Return the calls at these positions, by `read_order`."""
+
+    def find_prompt(self, read_order: int) -> str:
+        """Return the start of the prompt that led to a call, or ""."""
+
+    def find_result(self, call_id: str) -> str:
+        """Return the start of the result of a call, or ""."""
+
+    def find_entry_id(self, call_id: str) -> str:
+        """Return the id of the entry that made a call, or ""."""
+
+
 class ProjectsProtocol(Protocol):
     """Questions about projects."""
 
@@ -216,15 +250,45 @@ class ProjectsProtocol(Protocol):
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
 
+    def list_thread_folders(self) -> list[ThreadFolder]:
+        """List the folders that hold threads of sessions, last active first."""
+
+
+class ReadingProtocol(Protocol):
+    """Questions of somebody who reads one session."""
+
+    def list_heads(
+        self, key: SessionKey, first_unit: int = 0, last_unit: int | None = None
+    ) -> list[PlacedRecord]:
+        """List light copies of a stream's entries, in order, from a unit on."""
+
+    def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
+        """List the entries with these numbers in full, in order."""
+
+    def find_entry(
+        self, streams: Sequence[SessionKey], entry_id: str
+    ) -> PlacedRecord | None:
+        """Return an entry in the first of the streams that has it, or None."""
+
+    def find_raw_position(self, placed: PlacedRecord) -> RawPosition:
+        """Return where the bytes of an entry can be read."""
+
+    def get_spawn_lookup(self, main: SessionSummary) -> SpawnLookup:
+        """Return the facts that decide which unit spawned each subagent of `main`."""
+
+
+class TitlesProtocol(Protocol):
+    """Questions about titles of sessions."""
+
+    def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
+        """Return the last active sessions that have all words, or begin with an id."""
+
 
 class SessionIndexProtocol(Protocol):
     """Questions about all sessions at once, with few fields of each."""
 
     def list_sessions(self, stop_cutoff_us: int) -> list[SessionIndexRow]:
         """List all sessions, also hidden ones, last active first."""
-
-    def get_spawn_lookup(self, main: SessionSummary) -> SpawnLookup:
-        """Return the facts that decide which subagent spawned which."""
 
 
 class SizesProtocol(Protocol):
@@ -257,6 +321,8 @@ class SearchProtocol(Protocol):
 
     is_truncated: bool
     """Whether there were too many matches to rank all of them."""
+    is_stopped: bool
+    """Whether a scan was stopped before it had found all matches."""
 
     @property
     def is_index_incomplete(self) -> bool:
@@ -267,3 +333,11 @@ class SearchProtocol(Protocol):
 
     def list_best(self, limit: int) -> list[Match]:
         """Return the most relevant records; the latest if the query has no words."""
+
+    def scan(
+        self, limit: int, should_stop: Callable[[], bool], *, by_rank: bool
+    ) -> list[MatchSummary]:
+        """Return matching records without their texts, until `should_stop`."""
+
+    def load(self, summary: MatchSummary) -> Match:
+        """Return the match that the last scan found, with its text."""

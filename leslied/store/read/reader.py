@@ -16,6 +16,7 @@ from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
 from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, IS_HIDDEN
+from leslied.store.read.question_groups import QuestionGroups
 from leslied.store.read.record_query import (
     IS_VISIBLE,
     SELECT_RECORDS,
@@ -59,7 +60,7 @@ _PREFIX_CHARACTERS = 8
 """Ids that have this many first characters in common are similar."""
 
 
-class StoreReader:
+class StoreReader(QuestionGroups):
     """Read-only connection to the store. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
@@ -140,31 +141,6 @@ class StoreReader:
         """Return the summaries of these rows, with the tokens of each stream."""
         usage = self._totals.get_by_stream([row.id for row in rows])
         return [make_summary(row, usage.get(row.id, Usage())) for row in rows]
-
-    @property
-    def usage(self) -> read.UsageQueries:
-        """Queries over tokens and tool calls."""
-        return read.UsageQueries(self._db, self.path)
-
-    @property
-    def change_feed(self) -> read.ChangeFeed:
-        """Feed of new records and stopped sessions."""
-        return read.ChangeFeed(self._db, self.path)
-
-    @property
-    def projects(self) -> read.ProjectQueries:
-        """Queries over projects."""
-        return read.ProjectQueries(self._db, self.path)
-
-    @property
-    def session_index(self) -> read.SessionIndexQueries:
-        """Queries over all sessions at once."""
-        return read.SessionIndexQueries(self._db, self.path)
-
-    @property
-    def sizes(self) -> read.SizeQueries:
-        """Queries over sizes in bytes."""
-        return read.SizeQueries(self._db, self.path)
 
     @translate_sqlite_errors
     def find_session(self, key: SessionKey) -> SessionSummary | None:

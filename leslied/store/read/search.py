@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from leslied.model.query import AllOf, AnyOf, Term
+from leslied.model.query import AnyOf
 from leslied.model.record import MAIN, SessionKey
 from leslied.model.times import from_us
 from leslied.store.connection import translate_sqlite_errors
@@ -16,7 +17,6 @@ from leslied.store.fts_text import (
     MAX_INDEXED_CHARACTERS,
     UNINDEXED_FROM,
     extract_strings,
-    space_cjk,
 )
 from leslied.store.read.filter_sql import (
     ALWAYS_TRUE,
@@ -24,20 +24,20 @@ from leslied.store.read.filter_sql import (
     compile_is_hidden,
     compile_stream_filters,
     compile_tool_filters,
-    escape_like,
 )
+from leslied.store.read.match_sql import compile_fts_query, compile_like
+from leslied.store.read.match_summary import CALLED_TOOL, load_summaries
 from leslied.store.read.record_query import IS_VISIBLE
 from leslied.store.read.unit_ids import find_chat_id
 from leslied.store.sql import fetch_value
-from leslied.store.write.sanitize import replace_surrogates
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from leslied.model.query import Query, QueryPart
+    from leslied.store.read.match_summary import MatchSummary
 
 MAX_RANKED = 10_000
 """If more records match, only this many of the newest are ranked."""
@@ -50,12 +50,15 @@ _MAX_SCORED_ROWID_SPAN = 50_000
 """Matches whose row ids are further apart than this are not scored."""
 _MAX_PRESELECTED = 5_000
 """Up to this number of candidate records, the search is restricted to them."""
-_TEXT_COLUMNS = ("r.content", "r.tool_input", "r.spilled", "r.tool_name")
 _SEARCHED_TYPES = ", ".join(f"'{name}'" for name in sorted({*INDEXED_TYPES, "error"}))
 _IS_SEARCHED = (
     f"(r.type IN ({_SEARCHED_TYPES}) OR r.type = 'system_event' AND r.tool_name <> '')"
 )
 """Condition on records with a text that people see."""
+_MIN_COUNTED_PREFIX = 3
+"""Matches of a shorter prefix are not counted: that takes as long as finding them."""
+_STEPS_PER_STOP_CHECK = 10_000
+"""Instructions of SQLite's virtual machine between two calls of `should_stop`."""
 _MAX_LIMIT = 2**62
 """Larger limits may not fit into SQLite's integers."""
 _SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
@@ -82,17 +85,13 @@ class _MatchRow(NamedTuple):
 
 MAX_MATCH_CHARACTERS = MAX_INDEXED_CHARACTERS
 """Length of a match's text; a snippet of an even longer one is from its beginning."""
-_TOOL_NAME = (
-    "ifnull((SELECT c.tool_name FROM record c WHERE c.type = 'tool_use' AND "
-    "c.tool_call_id = r.tool_call_id AND c.tool_call_id <> ''), r.tool_name)"
-)
 _MATCH_SQL = {
     "agent": "s.agent",
     "session_id": "s.session_id",
     "source": "s.source",
     "session": "p.session",
     "unit": "p.unit",
-    "tool_name": _TOOL_NAME,
+    "tool_name": CALLED_TOOL,
     **{
         name: f"substr(r.{name}, 1, {MAX_MATCH_CHARACTERS})"
         for name in ("spilled", "content")
@@ -104,6 +103,14 @@ _SELECT_MATCH = (
     "FROM placement p JOIN record r ON r.id = ? "
     "JOIN session s ON s.id = p.session WHERE p.id = ?"
 )
+
+
+class _FoundRow(NamedTuple):
+    """A matching record, and its first placement in a matching stream."""
+
+    record: int
+    placement: int
+    score: float | None = None
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -144,7 +151,7 @@ class Search:
         self._conditions: list[str] = ["r.is_current"]
         self._values: list[Any] = []
         if is_substring:
-            self._add_condition(*_compile_like(query.words))
+            self._add_condition(*compile_like(query.words))
         elif not self._fts_query:
             self._add_exclusions(query.words.excluded)
         if not self._fts_query:
@@ -159,6 +166,10 @@ class Search:
         )
         self.is_truncated = False
         """Whether there were too many matches to rank all of them."""
+        self.is_stopped = False
+        """Whether a scan was stopped before it had found all matches."""
+        self._scanned: dict[str, _FoundRow] = {}
+        """The rows that a scan found, by entry id."""
 
     @property
     def is_index_incomplete(self) -> bool:
@@ -169,6 +180,63 @@ class Search:
     @translate_sqlite_errors
     def list_newest(self, limit: int) -> list[Match]:
         """Return the latest matching records; their score may be None."""
+        rows = list(self._iter_newest(limit))
+        scores = self._score([row.record for row in rows])
+        return [
+            self._load_match(row._replace(score=scores.get(row.record))) for row in rows
+        ]
+
+    @translate_sqlite_errors
+    def list_best(self, limit: int) -> list[Match]:
+        """Return the most relevant records; the latest if the query has no words."""
+        if not self._fts_query:
+            return self.list_newest(limit)
+        self._db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        return [self._load_match(row) for row in self._iter_best(limit)]
+
+    @translate_sqlite_errors
+    def scan(
+        self, limit: int, should_stop: Callable[[], bool], *, by_rank: bool
+    ) -> list[MatchSummary]:
+        """Return up to `limit` matching records without their texts.
+
+        The latest come first, or else the most relevant. The scan ends early when
+        `should_stop` returns True; `is_stopped` is then True.
+        """
+        is_ranked = by_rank and self._fts_query
+        rows = self._iter_best(limit) if is_ranked else self._iter_newest(limit)
+        found = self._fetch_until(rows, should_stop)
+        summaries = load_summaries(
+            self._db, ((row.record, row.placement) for row in found)
+        )
+        self._scanned = {
+            summary.entry_id: row for summary, row in zip(summaries, found, strict=True)
+        }
+        return summaries
+
+    @translate_sqlite_errors
+    def load(self, summary: MatchSummary) -> Match:
+        """Return the match that the last scan found, with its text."""
+        return self._load_match(self._scanned[summary.entry_id])
+
+    def _fetch_until(
+        self, rows: Iterable[_FoundRow], should_stop: Callable[[], bool]
+    ) -> list[_FoundRow]:
+        """Return the rows that are found before `should_stop` returns True."""
+        found: list[_FoundRow] = []
+        self._db.set_progress_handler(should_stop, _STEPS_PER_STOP_CHECK)
+        try:
+            found.extend(rows)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            self.is_stopped = True
+        finally:
+            self._db.set_progress_handler(None, 0)
+        return found
+
+    def _iter_newest(self, limit: int) -> Iterator[_FoundRow]:
+        """Yield the latest matching records, without a score."""
         match_condition = f"AND r.id IN ({_SELECT_MATCHES})" if self._fts_query else ""
         match_values = [self._fts_query] if self._fts_query else []
         values = (*self._placement_values, *self._values, *match_values)
@@ -182,23 +250,16 @@ class Search:
             "AND first_placement IS NOT NULL "
             "ORDER BY r.created_us DESC, r.id DESC LIMIT ?",
             (*values, min(limit, _MAX_LIMIT)),
-        ).fetchall()
-        scores = self._score([record_id for record_id, _ in rows])
-        return [
-            self._load_match(record_id, placement, scores.get(record_id))
-            for record_id, placement in rows
-        ]
+        )
+        for record, placement in rows:
+            yield _FoundRow(record, placement)
 
-    @translate_sqlite_errors
-    def list_best(self, limit: int) -> list[Match]:
-        """Return the most relevant records; the latest if the query has no words."""
-        if not self._fts_query:
-            return self.list_newest(limit)
+    def _iter_best(self, limit: int) -> Iterator[_FoundRow]:
+        """Yield the most relevant records, with their scores."""
         conditions, values = list(self._conditions), list(self._values)
         if self._is_narrowed:
             conditions.append(f"{self._placement_sql} IS NOT NULL")
             values += self._placement_values
-        self._db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         # Rank the newest matches; one more than MAX_RANKED shows that there are others.
         rows = self._db.execute(
             "WITH w AS MATERIALIZED (SELECT r.id, r.entry, bm25(record_text) AS score "
@@ -209,20 +270,24 @@ class Search:
             "(SELECT count(*) FROM w) "
             "FROM w r WHERE first_placement IS NOT NULL ORDER BY r.score LIMIT ?",
             (self._fts_query, *values, *self._placement_values, min(limit, _MAX_LIMIT)),
-        ).fetchall()
-        self.is_truncated = any(count > MAX_RANKED for *_, count in rows)
-        return [
-            self._load_match(record_id, placement, -score)
-            for record_id, placement, score, _ in rows
-        ]
+        )
+        for record, placement, score, count in rows:
+            self.is_truncated = count > MAX_RANKED
+            yield _FoundRow(record, placement, -score)
 
     def _has_few_matches(self) -> bool:
         """Return whether so few records match the words that they can be sorted."""
-        if not self._fts_query:
+        if not self._fts_query or self._has_short_prefix():
             return False
         query = f"SELECT count(*) FROM ({_SELECT_MATCHES} LIMIT {_MAX_SORTED + 1})"
         (count,) = self._db.execute(query, (self._fts_query,)).fetchone()
         return bool(count <= _MAX_SORTED)
+
+    def _has_short_prefix(self) -> bool:
+        return any(
+            term.is_prefix and len(term.text) < _MIN_COUNTED_PREFIX
+            for term in self._query.terms
+        )
 
     def _score(self, record_ids: list[int]) -> dict[int, float]:
         """Return scores by record id; {} if the ids are too far apart to be fast."""
@@ -256,7 +321,11 @@ class Search:
         where, values = compile_stream_filters(self._query.filters, stop_cutoff_us)
         if where != ALWAYS_TRUE:
             self._is_narrowed = True
-            self._narrow_to_streams(where, values)
+            # Finding the streams takes long if there are many sessions, so it is done
+            # once, and not for every part of a statement that needs them.
+            streams = self._narrow_to_streams(where, values)
+            # With `+`, SQLite does not begin with the streams, which may be many.
+            where, values = "+s.id IN (SELECT value FROM json_each(?))", [streams]
         if not self._query.with_hidden:
             where = f"{where} AND NOT {compile_is_hidden('s')}"
         first_placement = (
@@ -265,8 +334,11 @@ class Search:
         )
         return first_placement, values
 
-    def _narrow_to_streams(self, where: str, values: list[Any]) -> None:
-        """Search only the entries of matching streams if there are few entries."""
+    def _narrow_to_streams(self, where: str, values: list[Any]) -> str:
+        """Search only the entries of matching streams if there are few entries.
+
+        Return the row ids of these streams as JSON.
+        """
         rows = self._db.execute(
             f"SELECT s.id, s.entries FROM session s WHERE {where}", values
         ).fetchall()
@@ -276,6 +348,7 @@ class Search:
                 "r.id IN (SELECT n.id FROM placement q JOIN record n "
                 f"ON n.entry = q.entry WHERE q.session IN ({ids}))"
             )
+        return json.dumps([session for session, _ in rows])
 
     def _narrow_to_tools(self) -> None:
         """Search only calls and results of matching tools if there are few calls."""
@@ -290,8 +363,10 @@ class Search:
                 values * 2,
             )
 
-    def _load_match(self, record_id: int, placement: int, score: float | None) -> Match:
-        values = self._db.execute(_SELECT_MATCH, (record_id, placement)).fetchone()
+    def _load_match(self, found: _FoundRow) -> Match:
+        values = self._db.execute(
+            _SELECT_MATCH, (found.record, found.placement)
+        ).fetchone()
         row = _MatchRow(*values)
         created_us = row.created_us
         key = SessionKey(row.agent, row.session_id, row.source)
@@ -304,70 +379,10 @@ class Search:
             tool_name=row.tool_name,
             at=from_us(created_us, row.utc_offset) if created_us is not None else None,
             text=row.spilled or row.content or call_text,
-            score=score,
+            score=found.score,
         )
 
     def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:
         """Return the chat id of a unit or subagent; "" before the first prompt."""
         has_chat_id = unit or key.source != MAIN
         return find_chat_id(self._db, session, unit) if has_chat_id else ""
-
-
-def compile_fts_query(part: QueryPart) -> str:
-    """Compile a query to FTS5 syntax; return "" if it contains no word."""
-    match part:
-        case Term():
-            return _quote(part)
-        case AnyOf():
-            alternatives = filter(None, map(compile_fts_query, part.parts))
-            return _parenthesize(" OR ".join(alternatives))
-        case AllOf():
-            required = _parenthesize(
-                " AND ".join(filter(None, map(compile_fts_query, part.parts)))
-            )
-            excluded = compile_fts_query(AnyOf(part.excluded)) if required else ""
-            return f"({required} NOT {excluded})" if excluded else required
-
-
-def _parenthesize(text: str) -> str:
-    return f"({text})" if text else ""
-
-
-def _quote(term: Term) -> str:
-    """Quote a term as an FTS5 phrase; return "" if it has no letter or digit."""
-    body = space_cjk(replace_surrogates(term.text))
-    if not any(character.isalnum() for character in body):
-        return ""
-    escaped = body.replace('"', '""').replace("\0", " ")
-    return f'"{escaped}"{"*" if term.is_prefix else ""}'
-
-
-def _compile_like(part: QueryPart) -> tuple[str, list[str]]:
-    """Compile a query to LIKE conditions; return the SQL and its values."""
-    match part:
-        case Term():
-            # Arguments are stored as JSON, in which a quote has a backslash.
-            text = replace_surrogates(part.text) + "*" * part.is_prefix
-            spellings = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
-            conditions = [
-                f"{column} LIKE ? ESCAPE '\\'"
-                for column in _TEXT_COLUMNS
-                for _ in spellings
-            ]
-            patterns = [f"%{escape_like(spelling)}%" for spelling in spellings]
-            return f"({' OR '.join(conditions)})", patterns * len(_TEXT_COLUMNS)
-        case AnyOf():
-            return _join_like(part.parts, " OR ", "0")
-        case AllOf():
-            required, values = _join_like(part.parts, " AND ", "1")
-            excluded, excluded_values = _join_like(part.excluded, " OR ", "0")
-            return f"({required} AND NOT {excluded})", [*values, *excluded_values]
-
-
-def _join_like(
-    parts: Iterable[QueryPart], operator: str, if_empty: str
-) -> tuple[str, list[str]]:
-    """Join the conditions of the parts; without any parts, use the SQL `if_empty`."""
-    conditions = [_compile_like(part) for part in parts]
-    sql = operator.join(condition for condition, _ in conditions) or if_empty
-    return f"({sql})", [value for _, values in conditions for value in values]

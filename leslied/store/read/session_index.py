@@ -11,7 +11,6 @@ from leslied.model.record import MAIN
 from leslied.sessions.titles import choose_title
 from leslied.store.connection import translate_sqlite_errors
 from leslied.store.read.filter_sql import IS_HIDDEN, compile_status
-from leslied.store.read.spawn_lookup import StoredSpawnLookup
 from leslied.store.read.usage_totals import UsageTotals
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.record import Usage
-    from leslied.model.session import SessionSummary, Status
+    from leslied.model.session import Status
 
 _GROUPS = (
     f"(SELECT agent, session_id, max(CASE WHEN source = '{MAIN}' THEN id END) AS main, "
@@ -106,10 +105,6 @@ class SessionIndexQueries:
         columns = ", ".join(_make_column(name, stop_cutoff_us) for name in _Row._fields)
         rows = self._db.execute(f"SELECT {columns} {_FROM_GROUPS}")
         return [_make_row(_Row(*row), usage) for row in rows]
-
-    def get_spawn_lookup(self, main: SessionSummary) -> StoredSpawnLookup:
-        """Return the facts that decide which subagent spawned which."""
-        return StoredSpawnLookup(self._db, main)
 
 
 def _make_column(name: str, stop_cutoff_us: int) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from leslied.model.record import SessionKey, Usage
 from leslied.model.stats import PriceBreaks, ToolCall, UsageBucket
 from leslied.store.connection import translate_sqlite_errors
-from leslied.store.read.filter_sql import make_project_sql
+from leslied.store.read.filter_sql import escape_like, make_project_sql
 from leslied.store.read.ownership import Ownership
 from leslied.store.read.session_queries import list_hidden_sessions
 from leslied.store.sql import fetch_column, fetch_value
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from leslied.model.stats import Grouping
+    from leslied.model.stats import StoreGrouping
     from leslied.store.read.session_queries import SessionGroup
 
-_DAY_US = 86_400_000_000
+_HOUR_US = 3_600_000_000
+_DAY_US = 24 * _HOUR_US
 _COUNTS = Usage.__struct_fields__
 _REQUEST_TOKENS = (
     "CASE WHEN is_sum THEN 0 "
@@ -47,15 +48,20 @@ class UsageFilter(Struct, frozen=True):
     """Only messages that one of these streams contains; ignored for calls."""
     utc_offsets: tuple[tuple[int, int], ...] = ((0, 0),)
     """UTC offsets as (valid from, offset in microseconds), the earliest first."""
+    model: str = ""
+    """Only messages and calls of models whose name contains this text."""
 
     def to_sql(
-        self, db: sqlite3.Connection, time_column: str, agent_column: str
+        self, db: sqlite3.Connection, table: str = "usage", agent_table: str = "usage"
     ) -> tuple[str, list[Any]]:
-        """Return the WHERE clause over these columns, and its values."""
+        """Return the WHERE clause over the columns of these tables, and its values."""
         conditions = {
-            f"{agent_column} = ?": self.agent or None,
-            f"{time_column} >= ?": self.since_us,
-            f"{time_column} < ?": self.until_us,
+            f"{agent_table}.agent = ?": self.agent or None,
+            f"{table}.created_us >= ?": self.since_us,
+            f"{table}.created_us < ?": self.until_us,
+            f"{table}.model LIKE ? ESCAPE '\\'": (
+                f"%{escape_like(self.model)}%" if self.model else None
+            ),
             "session IN (SELECT id FROM session WHERE session_id = ?)": (
                 self.session_id or None
             ),
@@ -103,7 +109,7 @@ class UsageQueries:
     @translate_sqlite_errors
     def group_usage(
         self,
-        by: Grouping,
+        by: StoreGrouping,
         usage_filter: UsageFilter,
         price_breaks: PriceBreaks,
         *,
@@ -115,7 +121,7 @@ class UsageQueries:
         group by session; otherwise a bucket has no session.
         """
         session = self._owner_sql if with_sessions else "NULL"
-        where, values = usage_filter.to_sql(self._db, "created_us", "agent")
+        where, values = usage_filter.to_sql(self._db)
         bands = "".join(f", {band}" for band in _price_band_sql(price_breaks))
         rows = self._db.execute(
             f"SELECT {_group_sql(by, usage_filter)}, {session}, agent, model, "
@@ -128,7 +134,7 @@ class UsageQueries:
     @translate_sqlite_errors
     def list_messages(self, usage_filter: UsageFilter) -> list[UsageBucket]:
         """List every message that has a time, the earliest first."""
-        where, values = usage_filter.to_sql(self._db, "created_us", "agent")
+        where, values = usage_filter.to_sql(self._db)
         rows = self._db.execute(
             f"SELECT NULL, {self._owner_sql}, agent, model, 1, {_REQUEST_TOKENS}, "
             f"created_us, created_us, {', '.join(_COUNTS)} FROM usage "
@@ -139,10 +145,10 @@ class UsageQueries:
 
     @translate_sqlite_errors
     def list_owners(
-        self, by: Grouping, usage_filter: UsageFilter
+        self, by: StoreGrouping, usage_filter: UsageFilter
     ) -> list[tuple[Any, SessionKey]]:
         """List (group, stream) for every stream that owns messages of the group."""
-        where, values = usage_filter.to_sql(self._db, "created_us", "agent")
+        where, values = usage_filter.to_sql(self._db)
         rows = self._db.execute(
             f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} "
             f"FROM usage WHERE {where}",
@@ -213,7 +219,7 @@ class UsageQueries:
         self, record_type: str, columns: str, usage_filter: UsageFilter
     ) -> Iterable[tuple[Any, ...]]:
         """Select (first session, call id, time, *columns) of entries of a type."""
-        where, values = usage_filter.to_sql(self._db, "r.created_us", "s.agent")
+        where, values = usage_filter.to_sql(self._db, "r", "s")
         return self._db.execute(
             f"SELECT min(p.session), r.tool_call_id, r.created_us, {columns} "
             "FROM record r JOIN placement p ON p.entry = r.entry "
@@ -280,9 +286,11 @@ def _make_tool_call(
     )
 
 
-def _group_sql(by: Grouping, usage_filter: UsageFilter) -> str:
+def _group_sql(by: StoreGrouping, usage_filter: UsageFilter) -> str:
     """Return SQL for the key of a message's group; NULL if the store cannot group."""
     match by:
+        case "hour":
+            return f"{usage_filter.local_us_sql} / {_HOUR_US}"
         case "day":
             return f"{usage_filter.local_us_sql} / {_DAY_US}"
         case "week":

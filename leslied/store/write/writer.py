@@ -40,6 +40,7 @@ from leslied.store.ledgers.projects import ProjectLedger
 from leslied.store.ledgers.redecode import RedecodeLedger
 from leslied.store.ledgers.relations import RelationsLedger
 from leslied.store.ledgers.transcripts import TranscriptLedger
+from leslied.store.open_files import OpenFiles
 from leslied.store.read.agents import record_scan
 from leslied.store.sql import fetch_column, fetch_value, list_columns
 from leslied.store.streams import SELECT_UNREGISTERED
@@ -72,6 +73,7 @@ class Store:
             self._db = open_writer(path)
             self._commits = Commits(self._db, path)
             self._complete()
+            self.files = OpenFiles(path)
         except BaseException:
             os.close(self._lock)
             raise

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from leslied.web.routes import marks, session_index, sessions, status
+from leslied.web.routes import (
+    files,
+    marks,
+    reading,
+    search,
+    session_index,
+    sessions,
+    stats,
+    status,
+    threads,
+)
 
 ENDPOINTS = (
     *session_index.ENDPOINTS,
     *sessions.ENDPOINTS,
     *marks.ENDPOINTS,
+    *reading.ENDPOINTS,
+    *search.ENDPOINTS,
+    *files.ENDPOINTS,
+    *stats.ENDPOINTS,
+    *threads.ENDPOINTS,
     *status.ENDPOINTS,
 )
 """All endpoints, in the order of the documentation."""

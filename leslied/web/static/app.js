@@ -4,6 +4,8 @@ import * as keys from "./lib/keys.js";
 import * as live from "./lib/live.js";
 import * as router from "./lib/router.js";
 import { showHelp } from "./ui/help.js";
+import { applyPageStyles } from "./ui/page_styles.js";
+import { togglePalette } from "./ui/palette.js";
 import { drawShell, PAGES } from "./ui/shell.js";
 import { changeTheme } from "./ui/theme.js";
 import * as toast from "./ui/toast.js";
@@ -19,10 +21,12 @@ function addPages() {
 
 function addShortcuts() {
   PAGES.forEach(({ name, path }, i) => keys.addShortcut(`${i + 1}`, name, () => router.go(path)));
+  keys.addShortcut("Ctrl-K", "Command palette", () => togglePalette(PAGES));
   keys.addShortcut("?", "Keyboard shortcuts", showHelp);
   keys.addShortcut("t", "Theme: system, light or dark", changeTheme);
 }
 
+router.onPageChange(applyPageStyles);
 drawShell();
 addPages();
 addShortcuts();

@@ -13,6 +13,7 @@ import pytest
 from leslied import pipeline
 from leslied.app import App
 from leslied.daemon import Loop, Notifier
+from leslied.errors import StoreLost
 from leslied.hooks.spool import write_event
 from leslied.log import make_logger
 from leslied.model.failure import Failure
@@ -364,7 +365,7 @@ def test_the_loop_wakes_up_when_a_quiet_unit_can_be_settled(
         loop._run_once()
 
     # The first wait is none: the project of the new folder is looked up.
-    assert waits == [0.0, 0.5, 0.5, 0.5, 0.3]
+    assert waits == [0.0, 1.8]
 
 
 class RecordingStage(Stage):
@@ -389,6 +390,17 @@ def quiet_loop(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch) -> LoopHarn
     daemon.iterate(1)
     monkeypatch.setattr(daemon.loop.watcher, "has_changes", lambda: True)
     return daemon
+
+
+def record_waits(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the list to which each wait for events is added."""
+    waits: list[float] = []
+    monkeypatch.setattr(
+        daemon.loop.watcher,
+        "wait",
+        lambda seconds: waits.append(seconds) or ChangeReport(),
+    )
+    return waits
 
 
 def set_stage(daemon: LoopHarness, stage: Stage) -> None:
@@ -462,15 +474,120 @@ def test_the_pause_after_a_run_is_short_and_none_if_there_is_more_to_do(
 def test_unfinished_work_is_continued_without_waiting(
     quiet_loop: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
-    waits: list[float] = []
-    monkeypatch.setattr(
-        quiet_loop.loop.watcher,
-        "wait",
-        lambda seconds: waits.append(seconds) or ChangeReport(),
-    )
+    waits = record_waits(quiet_loop, monkeypatch)
     set_stage(quiet_loop, RecordingStage(quiet_loop.clock, has_more=True))
 
     quiet_loop.loop._run_once()
     quiet_loop.loop._run_once()
 
-    assert waits == [0.5, 0.0]
+    assert waits == [2.5, 0.0]
+
+
+class PollingStage(RecordingStage):
+    """A stage that waits for something that no event announces."""
+
+    is_polling = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_awake", "seconds"),
+    [
+        (RecordingStage, False, 2.5),
+        (PollingStage, False, 0.5),
+        (RecordingStage, True, 0.5),
+    ],
+)
+def test_ticks_are_longer_while_only_events_can_bring_work(
+    quiet_loop: LoopHarness,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[RecordingStage],
+    seconds: float,
+    *,
+    is_awake: bool,
+):
+    waits = record_waits(quiet_loop, monkeypatch)
+    set_stage(quiet_loop, kind(quiet_loop.clock))
+    if is_awake:
+        quiet_loop.loop.flow.awake.add("a slow stage")
+
+    quiet_loop.loop._run_once()
+
+    assert waits == [seconds]
+
+
+def test_ticks_stay_short_for_a_while_after_a_change(
+    quiet_loop: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    loop, clock = quiet_loop.loop, quiet_loop.clock
+    set_stage(quiet_loop, RecordingStage(clock))
+    changes = ChangeReport(frozenset({Path("/a.jsonl")}))
+    monkeypatch.setattr(loop.watcher, "wait", lambda _: changes)
+    loop._run_once()
+    waits = record_waits(quiet_loop, monkeypatch)
+
+    loop._run_once()
+    clock.advance(15)
+    loop._run_once()
+
+    assert waits == [0.5, 2.5]
+
+
+class RecordingNotifier(Notifier):
+    """A notifier that counts what it would send."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.pings = 0
+
+    def ping(self) -> None:
+        self.pings += 1
+
+
+def run_twice(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch, work: Any) -> int:
+    """Run two turns of the loop with other work; return how often it pinged."""
+    loop = daemon.loop
+    notifier = loop.notifier = RecordingNotifier()
+    turns = iter([lambda: None, loop.stopping.set])
+
+    def run(self: Loop) -> None:
+        next(turns)()
+        work()
+
+    monkeypatch.setattr(Loop, "_scan", run)
+    monkeypatch.setattr(Loop, "_handle_changes", run)
+    loop.run()
+    return notifier.pings
+
+
+def test_a_turn_without_work_shows_that_the_daemon_is_healthy(
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    assert run_twice(daemon, monkeypatch, lambda: None) == 2
+
+
+def test_a_turn_that_fails_does_not_show_that_the_daemon_is_healthy(
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    assert run_twice(daemon, monkeypatch, fail) == 0
+
+
+def test_the_loop_ends_if_its_store_was_removed(daemon: LoopHarness):
+    daemon.iterate(1)
+    daemon.loop.flow.store.path.unlink()
+
+    with pytest.raises(StoreLost):
+        daemon.iterate(1)
+
+
+def test_a_scan_that_is_requested_during_a_scan_is_not_forgotten(
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+):
+    loop, scans = daemon.loop, []
+    monkeypatch.setattr(
+        Loop, "_run_flow", lambda *_: scans.append(1) or loop.request_scan()
+    )
+
+    loop._run_once()
+    loop._run_once()
+
+    assert len(scans) == 2

@@ -19,7 +19,9 @@ def test_the_end_of_a_time_range_includes_its_day_on_request(
     clock: FakeClock, home: Path
 ):
     excluded = make_value_parsers(clock.now(), home)["before"]("2026-01-31")
-    included = make_value_parsers(clock.now(), home, is_end=True)["before"]("2026-01-31")
+    included = make_value_parsers(clock.now(), home, is_end=True)["before"](
+        "2026-01-31"
+    )
 
     assert included > excluded  # type: ignore[operator]
 

@@ -14,7 +14,13 @@ from leslied.web import application as application_module
 from leslied.web.access import Access
 from leslied.web.application import PAGES, Application
 from leslied.web.endpoint import Content, Endpoint, Param
-from tests.support.asgi import AsgiResponse, call, make_login, make_scope, open_application
+from tests.support.asgi import (
+    AsgiResponse,
+    call,
+    make_login,
+    make_scope,
+    open_application,
+)
 from tests.support.queries import SECRET
 
 
@@ -248,5 +254,3 @@ def test_a_server_proves_that_it_has_the_key(application: Application, access: A
     response = get(application, "/identity?challenge=abc", [])
 
     assert access.is_valid_proof(7373, "abc", response.body.decode())
-
-

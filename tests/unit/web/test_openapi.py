@@ -55,7 +55,9 @@ def test_a_parameter_is_described_with_its_limits():
     )
     endpoint = Endpoint(path="/x", about="An x.", answer=lambda *_: {}, params=params)
 
-    text, number, kind = make_openapi([endpoint])["paths"]["/api/x"]["get"]["parameters"]
+    text, number, kind = make_openapi([endpoint])["paths"]["/api/x"]["get"][
+        "parameters"
+    ]
     assert (text["required"], text["schema"]["maxLength"]) == (True, 5)
     assert number["schema"] == {
         "type": "integer",

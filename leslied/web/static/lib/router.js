@@ -19,6 +19,8 @@ const routes = [];
 let current = null;
 /** @type {(() => void)[]} */
 const changeListeners = [];
+/** @type {Map<string, string>} The last address of each path, with its query. */
+const lastAddresses = new Map();
 
 /**
  * @param {string} path Such as `/s/:id`.
@@ -36,11 +38,21 @@ export function onPageChange(listener) {
 }
 
 /**
+ * Return the last address that was shown of a path, such as `/?agent=codex`.
+ *
+ * @param {string} path
+ */
+export function getLastAddress(path) {
+  return lastAddresses.get(path) ?? path;
+}
+
+/**
  * Show another address.
  *
  * @param {string} address
  */
 export function go(address) {
+  lastAddresses.set(location.pathname, location.pathname + location.search);
   history.pushState(null, "", address);
   void show().then(() => document.querySelector("main")?.focus({ preventScroll: true }));
 }

@@ -1,8 +1,9 @@
-/** The files page. */
+/** The files that agents changed: the list, or the history of one file. */
 
-import { makeMessage } from "../lib/states.js";
+import { showHistory } from "./files/history.js";
+import { showList } from "./files/list.js";
 
 /** @type {import("../lib/router.js").Page} */
-export function showPage({ root }) {
-  root.replaceChildren(makeMessage("files"));
+export async function showPage(context) {
+  await (context.query.get("path") ? showHistory(context) : showList(context));
 }

@@ -1,21 +1,277 @@
-/** One session, to read. */
+/** One session, to read: its units one below the other, and its prompts beside them. */
 
 import { get } from "../lib/api.js";
+import { copyText } from "../lib/copy.js";
 import { h } from "../lib/dom.js";
-import { showError } from "../lib/states.js";
+import { formatCount } from "../lib/format.js";
+import { addShortcut } from "../lib/keys.js";
+import { onLive, onReconnect } from "../lib/live.js";
+import * as router from "../lib/router.js";
+import { makeMessage, makeSkeleton } from "../lib/states.js";
+import { showToast } from "../ui/toast.js";
+import { ReaderHeader } from "../reader/header.js";
+import { copyLink, showRaw } from "../reader/menu.js";
+import { openNeighbour } from "../reader/neighbours.js";
+import { findCurrentMessage, findCurrentUnit, goToEntry, moveToMessage } from "../reader/place.js";
+import { Rail } from "../reader/rail.js";
+import { UnitSection } from "../reader/unit.js";
+import { View } from "../reader/view.js";
+
+const THINKING_KEY = "leslied-thinking";
+const END_PIXELS = 120;
 
 /** @type {import("../lib/router.js").Page} */
 export async function showPage({ root, params, signal }) {
-  try {
-    const data = await get(`/sessions/${encodeURIComponent(params["id"] ?? "")}`, {}, signal);
-    document.title = `${data.session.title} · leslied`;
-    root.replaceChildren(h("h1", {}, data.session.title), data.units.map(drawUnit)[0]);
-  } catch (error) {
-    showError(root, error);
+  root.replaceChildren(makeSkeleton());
+  scrollTo(0, 0);
+  await new Reader(root, params["id"] ?? "", signal).open();
+}
+
+/** The page of one session. */
+class Reader {
+  /**
+   * @param {HTMLElement} root
+   * @param {string} session
+   * @param {AbortSignal} signal
+   */
+  constructor(root, session, signal) {
+    this.root = root;
+    this.signal = signal;
+    this.page = h("div", { class: "reader" });
+    this.view = new View(session, this.page, signal);
+    this.header = new ReaderHeader(session, {
+      toggleRail: () => this.rail.toggle(),
+      toggleThinking: () => this.toggleThinking(),
+      toggleCalls: () => this.toggleCalls(),
+    });
+    this.rail = new Rail((unit) => this.goToUnit(unit));
+    this.units = h("div", { class: "units" });
+    this.pill = h("button", { class: "new-messages", type: "button", hidden: true, onclick: () => this.goToEnd() });
+    /** @type {Map<number, UnitSection>} */
+    this.sections = new Map();
+    /** @type {import("../reader/types.js").Outline | null} */
+    this.outline = null;
+    this.newMessages = 0;
+    this.isRefreshing = false;
+    this.isRefreshDue = false;
+    this.isScrollHandled = false;
+  }
+
+  async open() {
+    const outline = await this.fetchOutline(0);
+    this.view.session = outline.session.id;
+    this.view.project = outline.session.project;
+    this.page.append(this.header.element, this.rail.element, this.units, this.pill);
+    this.applyThinking();
+    this.draw(outline);
+    await this.goToStart(outline);
+    if (this.signal.aborted) return;
+    this.addShortcuts();
+    this.listen();
+    void this.view.loadInBackground([...this.sections.values()].map(({ list }) => list));
+  }
+
+  /** @param {number} first */
+  async fetchOutline(first) {
+    /** @type {import("../reader/types.js").Outline} */
+    const outline = await get(`/sessions/${encodeURIComponent(this.view.session)}/outline`, { first }, this.signal);
+    return outline;
+  }
+
+  /**
+   * Load what the address names, or the first unit, before anything is shown.
+   *
+   * @param {import("../reader/types.js").Outline} outline
+   */
+  async goToStart(outline) {
+    const entry = /^#entry-([0-9a-f]+)$/.exec(location.hash)?.[1] ?? outline.position?.entry;
+    const unit = /^#unit-(\d+)$/.exec(location.hash)?.[1] ?? outline.position?.unit;
+    if (!entry && unit === undefined) await this.sections.values().next().value?.list.load(0);
+    this.root.replaceChildren(this.page);
+    this.rail.apply();
+    if (!outline.units.length) this.units.append(makeMessage("Nothing was said yet", "New messages appear here."));
+    this.onScroll();
+    if (entry) await goToEntry(this.view, this.sections, entry).catch(showProblem);
+    else if (unit !== undefined && unit !== null) await this.goToUnit(Number(unit));
+  }
+
+  /** @param {import("../reader/types.js").Outline} outline */
+  draw(outline) {
+    this.outline = outline;
+    document.title = `${outline.session.title || outline.session.id} · leslied`;
+    this.header.draw(outline);
+    this.rail.draw(outline.units);
+    for (const unit of outline.units) {
+      const section = this.sections.get(unit.number);
+      if (section) {
+        section.update(unit);
+        continue;
+      }
+      const added = new UnitSection(this.view, unit);
+      this.sections.set(unit.number, added);
+      this.units.querySelector(".message-box")?.remove();
+      this.units.append(added.element);
+    }
+  }
+
+  /** @param {number} unit */
+  async goToUnit(unit) {
+    const section = this.sections.get(unit);
+    await section?.list.load(0);
+    section?.element.scrollIntoView({ block: "start" });
+    section?.element.focus({ preventScroll: true });
+    history.replaceState(null, "", `${location.pathname}#unit-${unit}`);
+  }
+
+  /** @param {1 | -1} step */
+  async moveToUnit(step) {
+    const numbers = [...this.sections.keys()];
+    const number = findCurrentUnit(this.view);
+    const next = numbers[numbers.indexOf(number) + step];
+    if (next !== undefined) await this.goToUnit(next);
+    else if (step === -1) await this.goToUnit(numbers[0] ?? 0);
+  }
+
+  addShortcuts() {
+    const { signal } = this;
+    const add = (/** @type {string} */ keys, /** @type {string} */ about, /** @type {() => unknown} */ run) =>
+      addShortcut(keys, about, () => void run(), signal);
+    add("j", "Next message", () => moveToMessage(this.view, 1));
+    add("k", "Previous message", () => moveToMessage(this.view, -1));
+    add("J", "Next prompt", () => this.moveToUnit(1));
+    add("K", "Previous prompt", () => this.moveToUnit(-1));
+    add("G", "End of the session", () => this.goToEnd());
+    add("o", "Unfold the calls of the message", () => this.toggleCurrentCalls());
+    add("O", "Unfold all calls", () => this.toggleCalls());
+    add("T", "Show or hide thinking", () => this.toggleThinking());
+    add("p", "Show or hide the prompts", () => this.rail.toggle());
+    add("c", "Copy the command that resumes the session", () => this.copyCommand());
+    add("l", "Copy a link to the message", () => this.copyCurrentLink());
+    add("r", "Raw JSON of the message", () => this.showCurrentRaw());
+    add("[", "Previous session of the list", () => openNeighbour(this.view.session, -1));
+    add("]", "Next session of the list", () => openNeighbour(this.view.session, 1));
+    add("Escape", "Back to the list", () => router.go(router.getLastAddress("/")));
+  }
+
+  copyCommand() {
+    const command = this.outline?.resume_command;
+    if (command) return copyText(command, "Command");
+    showToast("This agent has no command to resume a session", "close");
+    return null;
+  }
+
+  copyCurrentLink() {
+    const message = findCurrentMessage(this.view);
+    return message && copyLink(this.view, message.id.replace("entry-", ""));
+  }
+
+  async showCurrentRaw() {
+    const message = findCurrentMessage(this.view);
+    const json = message && [...this.view.lists].map(({ drawn }) => drawn.get(message.id)).find(Boolean);
+    if (json) await showRaw(this.view, JSON.parse(json)).catch(showProblem);
+  }
+
+  toggleCurrentCalls() {
+    const calls = [...findCurrentMessage(this.view)?.querySelectorAll("details") ?? []];
+    const isOpen = calls.every((call) => call.open);
+    for (const call of calls) call.open = !isOpen;
+  }
+
+  toggleCalls() {
+    this.view.areCallsOpen = !this.view.areCallsOpen;
+    this.header.calls.setAttribute("aria-pressed", String(this.view.areCallsOpen));
+    for (const call of this.units.querySelectorAll("details.call")) {
+      if (call instanceof HTMLDetailsElement) call.open = this.view.areCallsOpen;
+    }
+  }
+
+  toggleThinking() {
+    const isShown = localStorage.getItem(THINKING_KEY) !== "hidden";
+    localStorage.setItem(THINKING_KEY, isShown ? "hidden" : "shown");
+    this.applyThinking();
+  }
+
+  applyThinking() {
+    const isShown = localStorage.getItem(THINKING_KEY) !== "hidden";
+    this.page.classList.toggle("without-thinking", !isShown);
+    this.header.thinking.setAttribute("aria-pressed", String(isShown));
+  }
+
+  listen() {
+    const { signal } = this;
+    onLive((event) => {
+      if (event.type === "sessions" && event.ids.includes(this.view.session)) void this.refresh();
+    }, signal);
+    onReconnect(() => void this.refresh(), signal);
+    addEventListener("scroll", () => this.onScroll(), { passive: true, signal });
+  }
+
+  onScroll() {
+    if (this.isScrollHandled) return;
+    this.isScrollHandled = true;
+    requestAnimationFrame(() => {
+      this.isScrollHandled = false;
+      this.rail.mark(findCurrentUnit(this.view));
+      if (this.isAtEnd()) this.showNewMessages(0);
+    });
+  }
+
+  isAtEnd() {
+    return document.documentElement.scrollHeight - scrollY - innerHeight < END_PIXELS;
+  }
+
+  async goToEnd() {
+    const last = [...this.sections.values()].at(-1)?.list;
+    await last?.load(last.pages.length - 1);
+    scrollTo(0, document.documentElement.scrollHeight);
+    this.showNewMessages(0);
+  }
+
+  /** Draw what is new; events that arrive meanwhile cause one more turn. */
+  async refresh() {
+    this.isRefreshDue = true;
+    if (this.isRefreshing) return;
+    this.isRefreshing = true;
+    try {
+      while (this.isRefreshDue && !this.signal.aborted) {
+        this.isRefreshDue = false;
+        await this.addNewMessages();
+      }
+    } catch (error) {
+      if (!this.signal.aborted) showProblem(error);
+    } finally {
+      this.isRefreshing = false;
+    }
+  }
+
+  async addNewMessages() {
+    const first = Math.max(...this.sections.keys(), 0);
+    const isAtEnd = this.isAtEnd();
+    const outline = await this.fetchOutline(first);
+    const known = this.outline;
+    const earlier = (known?.units ?? []).filter(({ number }) => number < first);
+    const context = (known?.context ?? []).filter(([unit]) => unit < first);
+    this.draw({ ...outline, units: [...earlier, ...outline.units], context: [...context, ...outline.context] });
+    const before = this.units.querySelectorAll(".message").length;
+    for (const { number } of outline.units) await this.sections.get(number)?.list.refresh();
+    for (const list of this.view.lists) {
+      if (list.place.subagent && list.element.isConnected) await list.refresh();
+    }
+    const added = this.units.querySelectorAll(".message").length - before;
+    if (isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
+    else if (added > 0) this.showNewMessages(this.newMessages + added);
+  }
+
+  /** @param {number} count */
+  showNewMessages(count) {
+    this.newMessages = count;
+    this.pill.hidden = count === 0;
+    this.pill.textContent = `${formatCount(count, "new message")} ↓`;
   }
 }
 
-/** @param {any} unit */
-function drawUnit(unit) {
-  return h("section", {}, unit.entries.map((/** @type {any} */ entry) => h("p", {}, entry.content)));
+/** @param {unknown} error */
+function showProblem(error) {
+  if (error instanceof DOMException && error.name === "AbortError") return;
+  showToast(error instanceof Error ? error.message : String(error), "close");
 }

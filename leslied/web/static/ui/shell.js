@@ -5,6 +5,7 @@ import * as router from "../lib/router.js";
 import { showHelp } from "./help.js";
 import { makeIcon } from "./icons.js";
 import { makeLiveState } from "./live_state.js";
+import { togglePalette } from "./palette.js";
 import { changeTheme, getTheme, onThemeChange } from "./theme.js";
 
 /** @type {{ name: string, path: string, icon: import("./icons.js").IconName }[]} */
@@ -22,7 +23,7 @@ export function drawShell() {
   document.querySelector("#shell")?.append(
     h("a", { class: "brand", href: "/" }, h("img", { src: "/static/icon.svg", alt: "" }), "leslied"),
     nav,
-    h("div", { class: "tools" }, makeLiveState(), makeThemeButton(), makeHelpButton()),
+    h("div", { class: "tools" }, makePaletteButton(), makeLiveState(), makeThemeButton(), makeHelpButton()),
   );
   router.onPageChange(() => markCurrentPage(nav));
 }
@@ -39,6 +40,11 @@ function markCurrentPage(nav) {
     if (link.pathname === path) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+}
+
+function makePaletteButton() {
+  const attributes = { class: "palette-button", "aria-label": "Command palette" };
+  return h("button", { ...attributes, onclick: () => togglePalette(PAGES) }, "Go to", h("kbd", {}, "Ctrl K"));
 }
 
 function makeThemeButton() {

@@ -1,0 +1,1 @@
+"""One session to read: its outline, and its messages page by page."""

@@ -1,0 +1,195 @@
+"""The messages of a unit or subagent, page by page, as HTML and plain values.
+
+Only the entries of one page are loaded, redacted and rendered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from leslied.errors import UserError
+from leslied.queries.reading.encoding import MessageEncoder
+from leslied.queries.reading.pages import (
+    PAGE_MESSAGES,
+    list_page_entries,
+    make_shown_unit,
+)
+from leslied.queries.reading.session import open_session
+from leslied.sessions.calls import link_results
+from leslied.sessions.units import make_unit
+
+if TYPE_CHECKING:
+    from leslied.model.record import PlacedRecord
+    from leslied.model.session import SessionSummary, Unit
+    from leslied.queries.context import QueryContext
+    from leslied.queries.reading.pages import ShownUnit
+    from leslied.queries.reading.session import ReadSession
+
+_MAX_TEXT_CHARACTERS = 200_000
+"""Texts are cut here before they are redacted, which takes a while.
+
+Far less is shown, so a secret across the cut is not shown, either.
+"""
+_TEXTS = ("content", "spilled", "tool_input")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageAddress:
+    """A page of messages: in a unit of a session, or in a subagent."""
+
+    session_id: str
+    unit: int = 0
+    page: int = 0
+    subagent: str = ""
+    """Id of the subagent, whose only unit is 0; empty for the session itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePage:
+    """Redacted messages of a page."""
+
+    context: QueryContext
+    address: MessageAddress
+    shown: ShownUnit
+    """The messages of the page."""
+    total: int
+    """Number of messages in the unit."""
+    pages: int
+    cwd: str
+    secret_ids: frozenset[str]
+    """Ids of entries in which something was redacted."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        encoder = MessageEncoder(self.context.now, self.cwd, self.secret_ids)
+        is_last = self.address.page + 1 >= self.pages
+        subagents = self.shown.subagents if is_last else ()
+        return {
+            "unit": self.address.unit,
+            "page": self.address.page,
+            "pages": self.pages,
+            "total": self.total,
+            "messages": [encoder.encode(shown) for shown in self.shown.messages],
+            "subagents": [encoder.encode_subagent(child) for child in subagents],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPosition:
+    """Where an entry is in the reader."""
+
+    unit: int
+    page: int
+    subagents: list[str]
+    """Ids of the subagents to open, outermost first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"unit": self.unit, "page": self.page, "subagents": self.subagents}
+
+
+def load_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
+    """Return a page of messages; raise UserError if there is none."""
+    session = open_session(context, address.session_id, with_costs=False)
+    stream = session.get_stream(address.subagent)
+    unit = _load_heads(context, session, stream, address.unit)
+    heads = make_shown_unit(unit)
+    orders = list_page_entries(unit, heads.messages, address.page)
+    entries = context.reader.reading.list_entries(orders)
+    redacted = [context.redact_entry(_cut(placed)) for placed in entries]
+    spawned = _redact_subagents(context, unit.subagents)
+    shown = make_shown_unit(
+        structs.replace(unit, entries=tuple(link_results(redacted)), subagents=spawned)
+    )
+    return MessagePage(
+        context=context,
+        address=address,
+        shown=shown._replace(messages=shown.messages[:PAGE_MESSAGES]),
+        total=len(heads.messages),
+        pages=heads.pages,
+        cwd=context.redact(session.summary.cwd),
+        secret_ids=_find_secrets(entries, redacted),
+    )
+
+
+def reveal_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
+    """Return a page of messages with the secrets in it."""
+    revealed = replace(context, load_redact=None, open_reader=lambda: context.reader)
+    return load_messages(revealed, address)
+
+
+def find_position(context: QueryContext, session_id: str, entry: str) -> EntryPosition:
+    """Return where an entry is shown; raise UserError if the session has none."""
+    session = open_session(context, session_id)
+    streams = [session.summary.stream, *(child.key for child in session.subagents)]
+    placed = context.reader.reading.find_entry(streams, entry)
+    if placed is None:
+        raise UserError(
+            f"The session has no entry {entry!r}.",
+            "It may have been deleted, or belong to another session.",
+        )
+    key = placed.record.session
+    is_main = key == session.summary.stream
+    ancestors = [] if is_main else session.list_ancestors(key)
+    stream = session.get_stream("" if is_main else key.subagent_id)
+    unit = _load_heads(context, session, stream, placed.unit)
+    page = make_shown_unit(unit).find_page(entry) or 0
+    number = placed.unit if is_main else _find_main_unit(session, ancestors[0])
+    return EntryPosition(number, page, ancestors)
+
+
+def _find_main_unit(session: ReadSession, subagent_id: str) -> int:
+    return session.parents[session.get_stream(subagent_id).key].unit
+
+
+def _load_heads(
+    context: QueryContext, session: ReadSession, stream: SessionSummary, number: int
+) -> Unit:
+    """Return the unit with light copies of its entries and its subagents."""
+    # All entries of a subagent are one unit, whatever their numbers are.
+    units = (0, None) if stream.is_subagent else (number, number)
+    heads = context.reader.reading.list_heads(stream.stream, *units)
+    if not heads:
+        raise UserError(
+            f"The session has no unit {number}.", "Reload the page to see what it has."
+        )
+    spawned = session.list_spawned(stream.key, number)
+    return make_unit(stream, number, tuple(heads), spawned)
+
+
+def _redact_subagents(
+    context: QueryContext, subagents: tuple[Unit, ...]
+) -> tuple[Unit, ...]:
+    return tuple(
+        structs.replace(child, summary=context.redact_summary(child.summary))
+        for child in subagents
+    )
+
+
+def _cut(placed: PlacedRecord) -> PlacedRecord:
+    """Return the entry without the ends of texts that are far too long to show."""
+    record = placed.record
+    texts = {
+        name: text[:_MAX_TEXT_CHARACTERS]
+        for name in _TEXTS
+        if len(text := getattr(record, name)) > _MAX_TEXT_CHARACTERS
+    }
+    return structs.replace(placed, record=structs.replace(record, **texts))
+
+
+def _find_secrets(
+    entries: list[PlacedRecord], redacted: list[PlacedRecord]
+) -> frozenset[str]:
+    pairs = zip(entries, redacted, strict=True)
+    return frozenset(
+        before.entry_id
+        for before, after in pairs
+        if any(
+            getattr(before.record, name)[:_MAX_TEXT_CHARACTERS]
+            != getattr(after.record, name)
+            for name in _TEXTS
+        )
+    )

@@ -1,0 +1,138 @@
+"""The files page, over HTTP and in a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.claude import ClaudeHome
+from tests.support.cli import LesliedRunner
+from tests.support.files import FIRST, NOTES, PARSER, write_file_sessions
+from tests.support.queries import SECRET
+from tests.support.web import (
+    BrowserPage,
+    WebServer,
+    find_accessibility_problems,
+    open_browser_page,
+    serve_page,
+)
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
+    """The page of a home whose sessions changed files."""
+    write_file_sessions(claude)
+    assert leslied("sync", "--stop-all").code == 0
+    with serve_page(leslied) as server:
+        yield server
+
+
+def test_the_api_lists_files_and_their_history(server: WebServer):
+    files = server.get("/files?q=parser&sort=changes")
+    history = server.get(f"/files/history?path={PARSER}")
+
+    assert [file["path"] for file in files["files"]] == [PARSER]
+    assert [each["outcome"] for each in history["revisions"]] == [
+        "unanswered",
+        "failed",
+        "done",
+        "done",
+    ]
+    assert SECRET not in json.dumps([files, history])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?sort=none",
+        "?limit=x",
+        "?limit=5001",
+        "?other=1",
+        "/history",
+        "/history?path=/x",
+    ],
+)
+def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, query: str):
+    response = server.request("GET", f"/api/files{query}")
+
+    error = json.loads(response.body)["error"]
+    assert response.status == 400
+    assert error["message"]
+    assert error["hint"]
+
+
+@pytest.mark.heavy
+def test_typing_narrows_the_list_and_stays_in_the_address(shown: BrowserPage):
+    page = shown.open("/files")
+
+    page.keyboard.press("/")
+    page.keyboard.type("notes")
+    page.wait_for_selector("h1:text-is('1 file')")
+    assert page.url.endswith("?q=notes")
+    assert page.locator("tbody a").all_inner_texts() == ["notes.md"]
+
+
+@pytest.mark.heavy
+def test_the_keyboard_leads_from_the_list_to_the_conversation(shown: BrowserPage):
+    page = shown.open("/files?sort=path")
+    page.wait_for_selector("tbody a")
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".revision")
+    for _ in range(3):
+        page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/s/{FIRST}#entry-*")
+
+
+@pytest.mark.heavy
+def test_the_history_shows_diffs_prompts_and_failures(shown: BrowserPage):
+    page = shown.open(f"/files?path={PARSER}")
+    page.wait_for_selector(".revision")
+
+    text = page.inner_text("main")
+    assert "Fix the parser" in text
+    assert "String to replace was not found." in text
+    assert page.locator(".diff-line.removed").first.inner_text().endswith("a = 1")
+    assert SECRET not in text
+
+
+@pytest.mark.heavy
+def test_a_file_that_nobody_changed_is_explained(shown: BrowserPage):
+    page = shown.open("/files?path=/nowhere.py")
+
+    page.wait_for_selector("text=No agent changed /nowhere.py")
+    # The browser logs the status of the answer.
+    shown.problems.clear()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("path", ["/files", f"/files?path={PARSER}", "/files?q=zzz"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_page_is_accessible(
+    browser: Browser, server: WebServer, path: str, scheme: str, width: int
+):
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    with open_browser_page(browser, server, **options) as shown:
+        page = shown.open(path)
+        page.wait_for_selector("tbody a, .revision, .message-box")
+
+        assert find_accessibility_problems(page) == []
+        assert page.evaluate("document.body.scrollWidth") <= width
+        assert shown.problems == []
+
+
+@pytest.mark.heavy
+def test_the_filter_finds_nothing_and_offers_all_files(shown: BrowserPage):
+    page = shown.open("/files?q=zzz")
+
+    page.click("text=Show all files")
+    page.wait_for_selector(f"tbody a[title='{NOTES}']")

@@ -1,0 +1,204 @@
+"""The stats page, in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.cli import LesliedRunner
+from tests.support.web import (
+    BrowserPage,
+    WebServer,
+    find_accessibility_problems,
+    open_browser_page,
+    serve_page,
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
+
+PICTURES = {
+    "Cost over time": "rect.series-1",
+    "Activity": "rect.heat-4",
+    "Hours": "rect.heat-4",
+    "Cost by project": "rect.series-1",
+    "Cost by model": "rect.series-1",
+    "Cost by agent": "rect.series-1",
+    "Tools": "rect.failed",
+    "Context windows": "rect.series-1",
+}
+PHONE = {"width": 390, "height": 800}
+
+
+def open_stats(shown: BrowserPage, query: str = "") -> Page:
+    """Open the page, and wait until every panel has its numbers."""
+    page = shown.open(f"/stats{query}")
+    page.wait_for_selector(".stats-content > *")
+    page.wait_for_selector(".loading", state="detached")
+    return page
+
+
+def get_panel(page: Page, title: str):
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def test_key_figures_are_those_of_the_api(shown: BrowserPage):
+    totals = shown.server.get("/stats?by=day")["totals"]
+    page = open_stats(shown)
+
+    values = page.locator(".key-figures .value").all_inner_texts()
+    assert values[2:4] == [str(totals["messages"]), str(totals["sessions"])]
+    assert values[0].startswith(("$", "<$"))
+
+
+def test_every_picture_is_drawn_with_a_summary(shown: BrowserPage):
+    page = open_stats(shown)
+
+    for title, mark in PICTURES.items():
+        picture = get_panel(page, title).locator("svg[role=img]")
+        expect(picture).to_have_attribute("aria-label", re.compile(r"\w+ .*\d"))
+        expect(picture.locator(mark).first).to_be_visible()
+
+
+def test_every_picture_has_a_table_of_its_numbers(shown: BrowserPage):
+    page = open_stats(shown)
+
+    for title in PICTURES:
+        panel = get_panel(page, title)
+        panel.get_by_text("Show the numbers").click()
+        expect(panel.locator("details tbody tr").first).to_be_visible()
+
+
+def test_every_picture_has_a_csv_file(shown: BrowserPage):
+    page = open_stats(shown)
+
+    for title in PICTURES:
+        with page.expect_download() as download:
+            get_panel(page, title).get_by_role("link", name="as CSV").click()
+        assert download.value.suggested_filename.endswith(".csv")
+        assert download.value.path().read_text().count("\n") > 1
+
+
+def test_keys_move_between_the_values_of_a_picture(shown: BrowserPage):
+    page = open_stats(shown)
+    panel = get_panel(page, "Hours")
+
+    panel.locator("svg").focus()
+    page.keyboard.press("ArrowRight")
+    expect(panel.locator(".chart-values")).to_contain_text("Mon, 0:00")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+
+    expect(panel.locator(".chart-values")).to_contain_text("Tue, 1:00")
+    expect(panel.get_by_role("status")).to_contain_text("Tue, 1:00 to 2:00: messages")
+
+
+def test_the_pointer_shows_the_values_of_a_bar(shown: BrowserPage):
+    panel = get_panel(open_stats(shown), "Cost over time")
+
+    panel.locator("[data-mark]").last.hover()
+
+    expect(panel.locator(".chart-values")).to_contain_text("claude-opus-5-5")
+
+
+def test_a_day_leads_to_its_sessions(shown: BrowserPage):
+    page = open_stats(shown)
+
+    get_panel(page, "Activity").locator("rect.heat-4").click()
+
+    page.wait_for_url(re.compile(r"/\?since=(\d{4}-\d\d-\d\d)&until=\1$"))
+
+
+def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
+    page = open_stats(shown)
+
+    page.get_by_role("combobox", name="Agent").select_option("claude-code")
+    page.wait_for_url("**/stats?agent=claude-code")
+    page.get_by_role("combobox", name="Time").select_option("Last 7 days")
+    page.wait_for_url("**/stats?since=7d&agent=claude-code")
+
+    expect(page.get_by_role("link", name="Reset")).to_be_visible()
+
+
+def test_the_address_sets_the_filters(shown: BrowserPage):
+    page = open_stats(shown, "?model=opus&measure=tokens&split=agent")
+
+    expect(page.get_by_role("combobox", name="Model")).to_have_value("opus")
+    expect(page.get_by_role("button", name="tokens").first).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    expect(get_panel(page, "Tokens over time").locator(".legend")).to_have_text(
+        "claude-code"
+    )
+
+
+def test_a_switch_keeps_the_focus(shown: BrowserPage):
+    page = open_stats(shown)
+
+    get_panel(page, "Cost over time").get_by_role("button", name="messages").press(
+        "Enter"
+    )
+    panel = get_panel(page, "Messages over time")
+    expect(panel.get_by_role("button", name="messages")).to_be_focused()
+    page.wait_for_url("**/stats?measure=messages")
+
+
+def test_a_key_changes_what_is_measured(shown: BrowserPage):
+    page = open_stats(shown)
+
+    page.keyboard.press("m")
+
+    expect(get_panel(page, "Tokens over time")).to_be_visible()
+
+
+def test_top_sessions_lead_to_the_session(shown: BrowserPage):
+    page = open_stats(shown)
+
+    get_panel(page, "Top sessions").locator("tbody a").first.click()
+
+    page.wait_for_url("**/s/*")
+
+
+def test_nothing_in_the_range_is_said(shown: BrowserPage):
+    page = open_stats(shown, "?until=2020-01-01")
+
+    expect(page.get_by_role("heading", name="No message matches")).to_be_visible()
+    page.get_by_role("link", name="Show all messages").click()
+    expect(get_panel(page, "Cost over time")).to_be_visible()
+
+
+def test_a_wrong_address_is_explained(browser: Browser, server: WebServer):
+    # The browser reports the answer 400 on its console.
+    with open_browser_page(browser, server) as shown:
+        page = shown.open("/stats?since=soon")
+
+        expect(page.get_by_role("alert")).to_contain_text("is not a date or time")
+
+
+def test_an_empty_store_says_what_to_do(leslied: LesliedRunner, browser: Browser):
+    assert leslied("sync").code == 0
+    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
+        page = shown.open("/stats")
+
+        expect(page.get_by_text("leslied sync")).to_be_visible()
+        assert shown.problems == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [None, PHONE])
+def test_the_page_is_accessible_and_fits(
+    browser: Browser, server: WebServer, scheme: str, viewport: dict | None
+):
+    options = {
+        "color_scheme": scheme,
+        "viewport": viewport or {"width": 1440, "height": 900},
+    }
+    with open_browser_page(browser, server, **options) as shown:
+        page = open_stats(shown)
+        for summary in page.locator("summary").all():
+            summary.click()
+
+        assert find_accessibility_problems(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert shown.problems == []
