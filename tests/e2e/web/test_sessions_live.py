@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.claude import ClaudeHome
 from tests.support.cli import LesliedRunner
@@ -58,6 +58,16 @@ def find_top(page: Page, title: str) -> float:
     return box["y"]
 
 
+def add_permission_dialogs(route: Route) -> None:
+    """Let every session of an answer that has not stopped wait for a permission."""
+    response = route.fetch()
+    answer = response.json()
+    for session in answer["data"]["sessions"]:
+        if session["status"] != "stopped":
+            session["waiting_for"] = "permission"
+    route.fulfill(response=response, json=answer)
+
+
 def test_a_new_session_appears(
     shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
@@ -79,6 +89,20 @@ def test_a_session_that_goes_on_moves_up_and_is_live(
     assert leslied("sync").code == 0
     expect(page.locator(TITLE).first).to_have_text("Goes on")
     expect(page.locator(ROW).first.locator(".dot.live")).to_have_count(1)
+
+
+def test_a_session_that_waits_for_the_user_says_so(
+    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+):
+    builder = write_session(claude, 101, "Asks for leave")
+    write_lines(claude, builder, builder.prompt("Delete it"))
+    assert leslied("sync").code == 0
+    shown.page.route("**/api/sessions?*", add_permission_dialogs)
+    page = open_list(shown)
+
+    expect(page.locator(ROW).first.locator(".dot.waiting")).to_have_count(1)
+    page.get_by_role("button", name="Waiting").click()
+    expect(page.locator(TITLE)).to_have_text(["Asks for leave"])
 
 
 def test_the_reader_keeps_the_place_when_sessions_appear_above(
@@ -138,6 +162,14 @@ def test_a_long_list_has_rows_wherever_one_scrolls(
         assert page.evaluate(SCROLL_AND_LOOK, steps) == []
         assert page.locator("[data-key]").count() < 150
         assert shown.problems == []
+
+
+def test_the_group_is_named_while_its_heading_is_out_of_sight(shown: BrowserPage):
+    page = open_list(shown, "?group=agent")
+    expect(page.locator(".current-group")).to_be_empty()
+
+    page.evaluate("scrollTo(0, 1000)")
+    expect(page.locator(".current-group")).to_have_text("claude-code")
 
 
 def test_the_ends_of_a_long_list_are_a_key_away(shown: BrowserPage):

@@ -173,7 +173,9 @@ def test_subagents_are_shown_below_their_session(shown: BrowserPage):
     page = open_list(shown)
 
     page.get_by_role("button", name="1 subagent of").click()
-    expect(page.locator(".subagent-row .session-title")).to_have_text("Find all callers.")
+    expect(page.locator(".subagent-row .session-title")).to_have_text(
+        "Find all callers."
+    )
     page.get_by_role("button", name="1 subagent of").click()
     expect(page.locator(".subagent-row")).to_have_count(0)
 
@@ -214,6 +216,16 @@ def test_a_star_is_kept(shown: BrowserPage):
     page.reload()
     expect(page.locator(".star[aria-pressed=true]")).to_have_count(1)
     page.get_by_role("button", name="Starred").click()
+    expect(page.locator(ROW)).to_have_count(1)
+
+
+def test_tags_are_shown_and_selected(shown: BrowserPage, server: WebServer):
+    (first, *_) = server.get("/sessions")["sessions"]
+    server.change("PUT", f"/sessions/{first['id']}/tags", {"tags": "later"})
+    page = open_list(shown)
+
+    expect(page.locator(".badge.accent")).to_have_text("later")
+    page.select_option("select[aria-label='Tag']", "later")
     expect(page.locator(ROW)).to_have_count(1)
 
 
