@@ -14,7 +14,7 @@ from leslied.errors import UserError
 from leslied.layout import collected_file
 from leslied.queries.resolve import resolve_id
 from leslied.queries.threads.assets import load_asset_indexes
-from leslied.rendering.markdown_html import render_markdown, render_pre
+from leslied.rendering.markdown_html import render_markdown_html, render_pre
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, find_title, read_stamp, read_text
 
@@ -147,7 +147,9 @@ def _make_content(
     shown = context.redact(text)
     is_markdown = path.endswith(".md")
     html = (
-        render_markdown(shown, with_colours=True) if is_markdown else render_pre(shown)
+        render_markdown_html(shown, with_colours=True)
+        if is_markdown
+        else render_pre(shown)
     )
     boxes: list[str] = _CHECKBOX.findall(shown) if is_markdown else []
     name = path.rpartition("/")[2]

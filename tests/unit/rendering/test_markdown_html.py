@@ -7,7 +7,7 @@ import re
 import pytest
 
 from leslied.rendering.markdown_html import (
-    render_markdown,
+    render_markdown_html,
     render_pre,
     render_text,
 )
@@ -41,7 +41,7 @@ def find_unsafe(html: str) -> list[str]:
 def test_markdown_of_a_log_makes_only_harmless_elements(
     payload: str, *, with_colours: bool
 ):
-    assert find_unsafe(render_markdown(payload, with_colours=with_colours)) == []
+    assert find_unsafe(render_markdown_html(payload, with_colours=with_colours)) == []
 
 
 @pytest.mark.threat("W5")
@@ -52,7 +52,7 @@ def test_plain_text_of_a_log_makes_no_elements(payload: str):
 
 
 def test_the_alignment_of_cells_is_a_class_and_not_a_style():
-    html = render_markdown("|a|b|\n|-:|:-:|\n|1|2|")
+    html = render_markdown_html("|a|b|\n|-:|:-:|\n|1|2|")
 
     assert 'class="align-right"' in html
     assert 'class="align-center"' in html
@@ -62,5 +62,5 @@ def test_the_alignment_of_cells_is_a_class_and_not_a_style():
 def test_code_is_coloured_on_request():
     text = "```python\nreturn 1\n```"
 
-    assert "tok-keyword" in render_markdown(text, with_colours=True)
-    assert "tok-keyword" not in render_markdown(text)
+    assert "tok-keyword" in render_markdown_html(text, with_colours=True)
+    assert "tok-keyword" not in render_markdown_html(text)
