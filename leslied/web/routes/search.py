@@ -24,7 +24,9 @@ MAX_SEARCH_SECONDS = 2.0
 
 def _search(queries: QueryContext, arguments: Arguments) -> Answer:
     text = arguments["q"]
-    complete = complete_last_word if arguments["typing"] else str
+    # Part of a word needs no completion where any characters match.
+    is_typing = arguments["typing"] and arguments["sort"] != "substring"
+    complete = complete_last_word if is_typing else str
     query = parse_query(complete(text), make_value_parsers(queries.now, queries.home))
     limits = GroupLimits(
         sessions=arguments["sessions"],

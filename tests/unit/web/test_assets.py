@@ -51,3 +51,19 @@ def test_the_page_has_no_inline_script_or_style():
     page = TEXTS["index.html"]
 
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+
+
+def _list_first_classes(name: str) -> set[str]:
+    """Return the classes with which selectors of a style sheet start."""
+    rules = re.sub(r"/\*.*?\*/", "", TEXTS[name], flags=re.DOTALL)
+    return set(re.findall(r"(?:^|[,}{])\s*\.([\w-]+)", rules))
+
+
+def test_pages_do_not_restyle_shared_components():
+    shared = _list_first_classes("css/components.css")
+    pages = re.findall(r'"/static/([^"]+)" data-page', TEXTS["index.html"])
+
+    assert pages
+    assert {name: _list_first_classes(name) & shared for name in pages} == {
+        name: set() for name in pages
+    }
