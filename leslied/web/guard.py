@@ -175,18 +175,18 @@ class Guard:
         method = scope["method"]
         if method not in (*_READING_METHODS, *_CHANGING_METHODS):
             return Refusal(405, f"Method {method} is not known.", "Use GET.")
-        if scope["path"] in OPEN_PATHS and method in _READING_METHODS:
-            return None
         cookie = self._access.find_valid_cookie(
             iter_cookies(headers, self._cookie_name)
         )
+        scope.setdefault("state", {})["cookie"] = cookie
+        if scope["path"] in OPEN_PATHS and method in _READING_METHODS:
+            return None
         if cookie is None:
             return Refusal(
                 401,
                 "Please log in.",
                 "Run `leslied web` in a terminal, and open the link that it prints.",
             )
-        scope.setdefault("state", {})["cookie"] = cookie
         if method in _READING_METHODS:
             return None
         tokens = [t.decode("latin-1") for t in _find_all(headers, FORM_TOKEN_HEADER)]
