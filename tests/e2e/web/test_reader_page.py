@@ -245,6 +245,17 @@ def test_the_link_of_a_message_can_be_copied(shown: BrowserPage):
     assert read_clipboard(page).endswith(f"{SAMPLE_PAGE}#{message.get_attribute('id')}")
 
 
+def test_escape_closes_a_menu_and_not_the_session(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    page.click("#unit-2 .unit-header .more")
+    page.wait_for_selector(".menu")
+
+    page.keyboard.press("Escape")
+
+    page.wait_for_selector(".menu", state="detached")
+    assert page.url.startswith(shown.server.base + SAMPLE_PAGE)
+
+
 def test_the_resume_command_can_be_copied(shown: BrowserPage):
     page = open_session(shown, SAMPLE_PAGE)
 
