@@ -4,6 +4,7 @@ import * as keys from "./lib/keys.js";
 import * as live from "./lib/live.js";
 import * as router from "./lib/router.js";
 import { showHelp } from "./ui/help.js";
+import { applyPageStyles } from "./ui/page_styles.js";
 import { togglePalette } from "./ui/palette.js";
 import { drawShell, PAGES } from "./ui/shell.js";
 import { changeTheme } from "./ui/theme.js";
@@ -25,6 +26,7 @@ function addShortcuts() {
   keys.addShortcut("t", "Theme: system, light or dark", changeTheme);
 }
 
+router.onPageChange(applyPageStyles);
 drawShell();
 addPages();
 addShortcuts();
