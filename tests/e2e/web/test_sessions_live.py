@@ -31,7 +31,7 @@ SCROLL_AND_LOOK = """async (positions) => {
   }
   return blank;
 }"""
-"""Scrolls to each position, and returns the places where no row is in the next frame."""
+"""Scrolls to each position; returns the places where no row is in the next frame."""
 
 
 @pytest.fixture
