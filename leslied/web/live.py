@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from leslied.annotations import Snapshot
+    from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
     from leslied.store import Queries
     from leslied.web.backend import Backend
@@ -42,6 +43,8 @@ class Live:
         self._queues: set[asyncio.Queue[str | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._daemon_event = ""
+        """The last event about the daemon, for pages that are opened later."""
 
     @property
     def has_listeners(self) -> bool:
@@ -51,6 +54,8 @@ class Live:
     async def listen(self) -> AsyncGenerator[str, None]:
         """Yield events until the client is gone, or does not read them."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_WAITING_EVENTS)
+        if self._daemon_event:
+            queue.put_nowait(self._daemon_event)
         self._queues.add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll())
@@ -77,19 +82,24 @@ class Live:
         while self._queues and not self._is_closed:
             try:
                 for event in await self._backend.ask(changes.find):
-                    self._send(f"data: {json.dumps(event)}\n\n")
+                    self._send(event)
             except LesliedError:
-                pass  # The store is missing or busy, and may be there soon.
+                # The store is missing or busy, and may be there soon.
+                if not self._daemon_event:
+                    self._send({"type": "daemon", "is_running": False})
             except Exception as error:  # noqa: BLE001 - the poller outlives every error
                 self._report(error)
                 await asyncio.sleep(_RETRY_SECONDS)
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _send(self, text: str) -> None:
+    def _send(self, event: dict[str, Any]) -> None:
         """Send an event to all clients, and drop those that do not read.
 
         Such a client connects again later, and then reloads what it shows.
         """
+        text = f"data: {json.dumps(event)}\n\n"
+        if event["type"] == "daemon":
+            self._daemon_event = text
         for queue in list(self._queues):
             try:
                 queue.put_nowait(text)
@@ -106,6 +116,7 @@ class ChangeFinder:
         self._version: int | None = None
         self._read_order = 0
         self._stopped_us = 0
+        self._waiting: set[tuple[SessionKey, str]] = set()
         self._is_daemon_running: bool | None = None
         self._annotations: Snapshot | None = None
 
@@ -148,11 +159,14 @@ class ChangeFinder:
         if version == self._version:
             return []
         self._version = version
+        waiting = set(feed.list_waiting())
+        changed, self._waiting = waiting ^ self._waiting, waiting
         keys = feed.list_changed_streams(self._read_order)
         stops = feed.list_stopped(self._stopped_us)
         self._read_order = feed.get_newest_read_order()
         self._stopped_us = max((at for _, at in stops), default=self._stopped_us)
-        ids = {key.session_id for key in (*keys, *(key for key, _ in stops))}
+        keys += [key for key, _ in (*stops, *changed)]
+        ids = {key.session_id for key in keys}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
 
     def _start(self, reader: Queries, context: QueryContext) -> list[dict[str, Any]]:
@@ -160,6 +174,7 @@ class ChangeFinder:
         is_first = self._reader is None
         feed = reader.change_feed
         self._version = feed.get_data_version()
+        self._waiting = set(feed.list_waiting())
         self._read_order = feed.get_newest_read_order()
         self._stopped_us = to_us(context.now)
         self._reader = reader

@@ -19,7 +19,17 @@ Sample = Mapping[str, float]
 """Figures of one run, by name; `NAME cpu` and `NAME rss` belong to `NAME`."""
 OURS = "leslied"
 DEFAULT_RUNS = 5
-MODULES = ("sync", "append", "live", "hook", "questions", "idle", "curves", "speed")
+MODULES = (
+    "sync",
+    "append",
+    "live",
+    "hook",
+    "questions",
+    "idle",
+    "curves",
+    "speed",
+    "web",
+)
 """Modules of this package with ROWS, in the order of the page."""
 
 

@@ -47,8 +47,15 @@ class Picture(NamedTuple):
     size: tuple[int, int] = DESKTOP
 
 
-def write_home(home: Path, now: datetime, offset: timedelta) -> str:
-    """Write all finished sessions; return the id of the one that the reader shows."""
+class Showcase(NamedTuple):
+    """What the pictures open."""
+
+    session_id: str
+    thread_id: str
+
+
+def write_home(home: Path, now: datetime, offset: timedelta) -> Showcase:
+    """Write all sessions that are finished."""
     local = now + offset
     today = local.replace(hour=0, minute=0, second=0) - offset
     for project in ("tideline", "atlas-web", "ledger", "press"):
@@ -57,21 +64,21 @@ def write_home(home: Path, now: datetime, offset: timedelta) -> str:
     settings.parent.mkdir(parents=True)
     settings.write_text('[output]\nbackfill = "project"\n')
     write_history(home, today)
-    write_plan(home, today + timedelta(hours=10.5))
+    thread_id = write_plan(home, today + timedelta(hours=10.5))
     session = write_bug_fix(home, now - timedelta(minutes=52))
-    return session.session_id
+    return Showcase(session.session_id, thread_id)
 
 
-def list_pictures(session_id: str) -> list[Picture]:
+def list_pictures(showcase: Showcase) -> list[Picture]:
     """Return the pictures of all pages."""
-    reader = f"/s/{session_id}"
+    reader = f"/s/{showcase.session_id}"
     return [
         Picture("web-sessions", "/"),
         Picture("web-reader", reader),
-        Picture("web-search", "/search?q=clock"),
+        Picture("web-search", "/search?q=cache"),
         Picture("web-files", "/files"),
         Picture("web-stats", "/stats"),
-        Picture("web-threads", "/threads"),
+        Picture("web-threads", f"/threads?thread={showcase.thread_id}"),
         Picture("web-phone", reader, PHONE),
     ]
 
@@ -126,10 +133,10 @@ def take_pictures(folder: Path, names: list[str]) -> None:
     zone, offset = choose_zone(now)
     home = Path(tempfile.mkdtemp(prefix="leslied-screenshots-"))
     try:
-        session_id = write_home(home, now, offset)
+        showcase = write_home(home, now, offset)
         pictures = [
             picture
-            for picture in list_pictures(session_id)
+            for picture in list_pictures(showcase)
             if not names or picture.name in names
         ]
         with serve_showcase(home, zone) as server, launch_browser() as browser:

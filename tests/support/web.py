@@ -105,9 +105,11 @@ class WebResponse:
 
 
 @contextmanager
-def serve_page(leslied: LesliedRunner, *options: str) -> Iterator[WebServer]:
-    """Run `leslied web` on a free port until the block ends; log in."""
-    command = ("web", "--port", "0", *options)
+def serve_page(
+    leslied: LesliedRunner, *options: str, port: int = 0
+) -> Iterator[WebServer]:
+    """Run `leslied web` on a port, any free one for 0, until the block ends; log in."""
+    command = ("web", "--port", str(port), *options)
     process = leslied.start(*command, stdout=subprocess.PIPE, text=True)
     try:
         lines = iter(process.stdout.readline, "")

@@ -156,11 +156,11 @@ def write_bug_fix(home: Path, started_at: datetime) -> ClaudeSession:
     return session
 
 
-def write_plan(home: Path, started_at: datetime) -> None:
-    """Write a session whose thread has a plan, and a fork of it."""
+def write_plan(home: Path, started_at: datetime) -> str:
+    """Write a session with a plan, and a fork of it; return the id of its thread."""
     session = ClaudeSession(home, "offline", "atlas-web", started_at, OPUS)
-    key = SessionKey("claude-code", session.session_id)
-    thread = f".leslie/threads/{propose_thread_id(key)}"
+    thread_id = propose_thread_id(SessionKey("claude-code", session.session_id))
+    thread = f".leslie/threads/{thread_id}"
     session.prompt("Plan offline charts: what is the smallest version that helps?")
     session.think("Tiles first; predictions offline need the station data.")
     session.title("Plan offline charts")
@@ -175,6 +175,7 @@ def write_plan(home: Path, started_at: datetime) -> None:
     fork.prompt("Try predictions on the device first: how large is the station data?")
     fork.bash("du -h data/stations.parquet", "40M  data/stations.parquet")
     fork.answer("40 MB is too much for a phone. By area it is 0.3 to 2 MB.")
+    return thread_id
 
 
 def write_live_session(home: Path, now: datetime) -> None:

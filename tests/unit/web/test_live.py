@@ -135,10 +135,25 @@ def test_the_poller_outlives_errors(monkeypatch):
     async def run() -> Any:
         backend: Any = FailingBackend(UserError("no store"), bug)
         stream = Live(backend, reported.append).listen()
-        return await read_event(stream)
+        return [await read_event(stream), await read_event(stream)]
 
-    assert asyncio.run(run()) == {"type": "store"}
+    assert asyncio.run(run()) == [
+        {"type": "daemon", "is_running": False},
+        {"type": "store"},
+    ]
     assert reported == [bug]
+
+
+def test_a_page_that_is_opened_later_gets_the_state_of_the_daemon(app: App):
+    backend = Backend(app, 1)
+
+    async def run() -> Any:
+        live = Live(backend, lambda _: None)
+        await read_event(live.listen())
+        return await read_event(live.listen())
+
+    assert asyncio.run(run()) == {"type": "daemon", "is_running": False}
+    backend.close()
 
 
 @pytest.mark.threat("W6")
@@ -152,7 +167,7 @@ def test_a_page_that_does_not_read_is_dropped(monkeypatch):
         stream = pages.listen()
         await anext(stream)
         async with asyncio.timeout(MAX_WAIT_SECONDS):
-            while pages.has_listeners:
+            while pages.has_listeners:  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0)
             return [text async for text in stream]
 

@@ -1,10 +1,14 @@
 /** Styles of one page: they apply to that page only, so that pages cannot disturb each other. */
 
-/** Apply the styles of the page that is shown, and no others of a page. */
+/**
+ * Apply the styles of the page that is shown, and no others of a page. A link that is
+ * disabled would load its sheet again later, so that pages flicker; one without a medium
+ * keeps it.
+ */
 export function applyPageStyles() {
   const name = getPageName();
   const links = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-page]"));
-  for (const link of links) link.disabled = link.dataset["page"] !== name;
+  for (const link of links) link.media = link.dataset["page"] === name ? "all" : "not all";
 }
 
 /** Return the name of the page that is shown, such as `sessions`. */

@@ -43,7 +43,7 @@ function markCurrentPage(nav) {
 }
 
 function makePaletteButton() {
-  const attributes = { class: "palette-button", "aria-label": "Command palette" };
+  const attributes = { class: "palette-button", title: "Go to a page or a session (Ctrl K)" };
   return h("button", { ...attributes, onclick: () => togglePalette(PAGES) }, "Go to", h("kbd", {}, "Ctrl K"));
 }
 

@@ -18,7 +18,7 @@ export function drawDiff(lines, name) {
   // A few more lines are not worth a button.
   const isCut = lines.length > SHOWN_LINES * 1.5;
   const body = h("div", { class: "diff-lines" }, (isCut ? lines.slice(0, SHOWN_LINES) : lines).map(drawLine));
-  const box = h("div", { class: "diff", role: "group", "aria-label": name, tabindex: "0" }, body);
+  const box = h("div", { class: "files-diff", role: "group", "aria-label": name, tabindex: "0" }, body);
   if (!isCut) return box;
   const rest = lines.slice(SHOWN_LINES);
   const button = h("button", {
