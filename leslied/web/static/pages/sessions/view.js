@@ -144,11 +144,9 @@ export function select(sessions, view) {
   const others = makeOtherTests(view);
   const selected = shown.filter((session) => {
     if (!others.every((test) => test(session))) return false;
-    const failed = tests.flatMap((test, i) => test(session) ? [] : [FACETS[i]]);
+    const failed = FACETS.filter((_, i) => !tests[i]?.(session));
     if (failed.length > 1) return false;
-    for (const name of FACETS) {
-      if (!failed.length || failed[0] === name) countValues(facets[name], session, name);
-    }
+    for (const name of failed.length ? failed : FACETS) countValues(facets[name], session, name);
     return !failed.length;
   });
   return { selected, facets, total: shown.length, hidden: sessions.length - shown.length };
