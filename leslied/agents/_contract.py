@@ -94,6 +94,10 @@ class AgentAdapter(Protocol):
         """Return the process that a file of a live registry names, or None."""
 
     @property
+    def reports_activity(self) -> bool:
+        """Whether the live registries say what the processes do."""
+
+    @property
     def registered_entrypoints(self) -> frozenset[str]:
         """Values of `entrypoint` of sessions whose process is always in a registry.
 
@@ -131,6 +135,7 @@ class BaseAdapter:
     tools: Mapping[str, ToolKind] = MappingProxyType({})
     has_mutable_entries = False
     registered_entrypoints: frozenset[str] = frozenset()
+    reports_activity = False
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]

@@ -35,6 +35,7 @@ SECTIONS = {
         "follow": "Follow sessions live.",
         "mark": "Add a star, tags and a note to a session.",
         "web": "Browse sessions in a browser.",
+        "files": "Show the files that agents changed, and the history of one.",
         "diff": "Compare two sessions, units or subagents.",
         "replay": "Replay a session at its original pace.",
         "stats": "Sum tokens, cost and tool calls by day, model, project and more.",

@@ -63,6 +63,9 @@ class HookResponder:
         """Update the saved state; return the text to inject, empty if there is none."""
         if not self.session:
             return ""
+        if self.name == "Notification":
+            spool.write_event(self.data_dir, self.event, self.now_ns)
+            return ""
         if self.name in spool.EVENTS:
             return self._record_end()
         if self.name == "PreCompact":

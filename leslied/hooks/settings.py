@@ -29,6 +29,7 @@ EVENTS = (
     "SessionStart",
     "UserPromptSubmit",
     "PreCompact",
+    "Notification",
     "Stop",
     "SubagentStop",
     "SessionEnd",

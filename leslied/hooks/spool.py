@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER = "hooks/spool"
-EVENTS = ("Stop", "SubagentStop", "SessionEnd")
+EVENTS = ("Stop", "SubagentStop", "SessionEnd", "Notification")
 """Events after which the daemon reads the log."""
 MAX_FILES = 1000
 _MAX_FILE_BYTES = 16_384
@@ -36,6 +36,7 @@ _FIELDS = (
     "transcript_path",
     "agent_transcript_path",
     "reason",
+    "notification_type",
 )
 """Fields that locate the log; prompts and answers are never spooled."""
 _TIME_DIGITS = 20

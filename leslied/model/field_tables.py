@@ -26,7 +26,13 @@ from leslied.model.field import (
     get_or_none,
 )
 from leslied.model.record import EventKind, Origin, RecordType, Role
-from leslied.model.session import AgentMode, Status, StopReason
+from leslied.model.session import (
+    AgentMode,
+    Status,
+    StopReason,
+    WaitingFor,
+    find_waiting_for,
+)
 
 if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
@@ -200,12 +206,7 @@ SESSION_FIELDS = (
         get_or_none("summary.project"),
         TEXT_OR_NULL,
     ),
-    Field(
-        "cwd",
-        "its working directory",
-        get_or_none("summary.cwd"),
-        TEXT_OR_NULL,
-    ),
+    Field("cwd", "its working directory", get_or_none("summary.cwd"), TEXT_OR_NULL),
     Field(
         "title",
         "its title, or the beginning of its first prompt",
@@ -217,6 +218,12 @@ SESSION_FIELDS = (
         "`active`, `idle` or `stopped`",
         attrgetter("status"),
         {"enum": list(get_args(Status))},
+    ),
+    Field(
+        "waiting_for",
+        "`permission`, `question` or `prompt` if the agent waits for the user",
+        find_waiting_for,
+        {"enum": [*get_args(WaitingFor), None]},
     ),
     Field(
         "started_at",
@@ -271,10 +278,7 @@ SESSION_FIELDS = (
         {"type": ["number", "null"], "minimum": 0},
     ),
     Field(
-        "thread_id",
-        "the id of its thread",
-        get_or_none("summary.thread_id"),
-        TEXT_OR_NULL,
+        "thread_id", "its thread's id", get_or_none("summary.thread_id"), TEXT_OR_NULL
     ),
     Field(
         "transcripts_dir",

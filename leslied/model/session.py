@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from msgspec import Struct, field
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
 
 Status = Literal["active", "idle", "stopped"]
+WaitingFor = Literal["permission", "question", "prompt"]
+"""What an agent waits for: leave to use a tool, an answer, or the next prompt."""
 StopReason = Literal["end_turn", "max_tokens", "cancelled", "error", "idle", "unknown"]
 AgentMode = Literal["agent", "plan", "review", "duet"]
 
@@ -49,6 +51,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     is_stopped: bool
     is_live: bool = False
     """True if a process had the session open at the last stop detection."""
+    waiting_for: WaitingFor | None = None
+    """What the agent needs from the user before it can continue."""
     subagent_active_at: datetime | None = None
     """The time of the newest entry of a subagent that works; None if none works."""
     seen_at: datetime | None = None
@@ -107,6 +111,14 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
         return self.key.subagent_id
 
 
+class Activity(NamedTuple):
+    """What an agent's process or hook says that a session does."""
+
+    state: WaitingFor | Literal["busy", "idle"]
+    since_us: int
+    """Since when, in microseconds since 1970; 0 if that is unknown."""
+
+
 class ProcessRegistry(Struct, frozen=True):
     """Files below `path` that match `glob`; each names a live process of an agent."""
 
@@ -122,6 +134,8 @@ class LiveProcess(Struct, frozen=True):
     """None if the process locks the file instead of writing its pid."""
     start_ticks: int | None = None
     """Start of the process in clock ticks since boot, because pids are reused."""
+    activity: Activity | None = None
+    """What the process says that it does; None if it does not say."""
 
 
 class Unit(Struct, frozen=True, kw_only=True):
@@ -178,6 +192,11 @@ class Session(Struct, frozen=True, kw_only=True):
     """None if the cost is unknown."""
     zone: tzinfo = UTC
     """The time zone of times shown to people."""
+
+
+def find_waiting_for(session: SummarizedSession) -> WaitingFor | None:
+    """Return what a session waits for; a stopped one waits for nothing."""
+    return None if session.status == "stopped" else session.summary.waiting_for
 
 
 class SummarizedSession(Protocol):

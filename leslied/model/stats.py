@@ -64,7 +64,11 @@ class Cost(NamedTuple):
 
     def plus(self, other: Cost) -> Cost:
         """Return the sum of the two costs."""
-        return Cost(*(a + b for a, b in zip(self, other, strict=True)))
+        return Cost(
+            self.pico + other.pico,
+            self.priced + other.priced,
+            self.unpriced + other.unpriced,
+        )
 
 
 class ToolCall(NamedTuple):

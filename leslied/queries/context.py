@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MAX_CACHED_TEXTS = 4096
+_MAX_CACHED_CHARACTERS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +84,13 @@ class QueryContext:
         """Function that replaces the secrets in a text, unless they are revealed."""
         if self.load_redact is None:
             return str
-        # Folders, models, names and ids repeat from session to session.
-        return lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.load_redact())
+        redact = self.load_redact()
+        # Folders, models, names and ids repeat from session to session. Long texts do
+        # not, and would fill the memory of a process that runs for days.
+        cached_redact = lru_cache(maxsize=_MAX_CACHED_TEXTS)(redact)
+        return lambda text: (
+            cached_redact(text) if len(text) <= _MAX_CACHED_CHARACTERS else redact(text)
+        )
 
     def redact_summary(self, summary: SessionSummary) -> SessionSummary:
         """Return the summary without secrets, unless they are revealed."""

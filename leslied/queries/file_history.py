@@ -103,6 +103,11 @@ class FileHistory(NamedTuple):
     """Paths that the file had before calls moved it."""
     total: int
     """Number of revisions, also of those that are left out."""
+    changes: int
+    """Number of calls that changed it."""
+    failed: int
+    """Number of calls that tried to, and failed or were not answered."""
+    sessions: int
     revisions: list[FileRevision]
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,6 +141,9 @@ def load_file_history(
         project=context.redact(revisions[0].stream.project),
         earlier_paths=[context.redact(each) for each in paths if each != path],
         total=len(revisions),
+        changes=sum(each.outcome == "done" for each in revisions),
+        failed=sum(each.outcome != "done" for each in revisions),
+        sessions=len({each.stream.key[:2] for each in revisions}),
         revisions=[
             describer.describe(change, calls[change.read_order])
             for change in page

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.store.read.match_summary import MatchSummary
     from leslied.store.read.queries import SearchProtocol
 
-MAX_SCANNED_HITS = 1_000
+MAX_SCANNED_HITS = 500
 """So many hits are grouped and counted; their texts are loaded only where shown."""
 HITS_PER_SESSION = 3
 _HITS_OF_NAMED_SESSION = 200
@@ -116,8 +116,9 @@ def search_by_session(
     filters = list_active_filters(text)
     if notes := describe_unusable_query(query, mode):
         return GroupedSearch(filters=filters, notes=notes)
+    is_substring = mode == "substring"
     search = context.reader.search(
-        query, compute_stop_cutoff_us(context.now), is_substring=mode == "substring"
+        query, compute_stop_cutoff_us(context.now), is_substring=is_substring
     )
     limit = max(MAX_SCANNED_HITS, limits.hits or 0)
     # One more match than is counted shows whether there are more.
@@ -126,9 +127,7 @@ def search_by_session(
     )
     counted = matches[:limit]
     groups = _group(counted)
-    loader = _GroupLoader(
-        context, search, text, query, is_substring=mode == "substring"
-    )
+    loader = _GroupLoader(context, search, text, query, is_substring=is_substring)
     chosen = _choose_hits(groups, _widen(limits, query), by_type=mode != "rank")
     return GroupedSearch(
         groups=tuple(

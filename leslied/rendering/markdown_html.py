@@ -39,7 +39,7 @@ def render_text(text: str) -> str:
     return f'<div class="text plain">{escape_text(text.strip())}</div>'
 
 
-def render_markdown(text: str, *, with_colours: bool = False) -> str:
+def render_markdown_html(text: str, *, with_colours: bool = False) -> str:
     """Render Markdown; `with_colours` gives the tokens of its code class names."""
     if len(text) > _MAX_MARKDOWN_CHARACTERS:
         return render_text(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leslied.model.times import to_us
 from leslied.sessions.turns import is_in_turn
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import SessionSummary, Status
+    from leslied.model.session import Activity, SessionSummary, Status, WaitingFor
 
 STOPPED_AFTER = timedelta(minutes=10)
 """A session without entries for this long counts as stopped."""
@@ -37,6 +37,43 @@ def compute_status(session: SessionSummary, now: datetime) -> Status:
         return "stopped"
     is_idle = session.has_turn_ended and session.subagent_active_at is None
     return "idle" if is_idle else "active"
+
+
+class Waiting(NamedTuple):
+    """What a session waits for, and since when."""
+
+    kind: WaitingFor | None = None
+    since_us: int = 0
+
+
+def decide_waiting(
+    stored: Waiting,
+    last_entry_us: int,
+    activity: Activity | None,
+    question: WaitingFor | None,
+    *,
+    is_stopped: bool,
+) -> Waiting:
+    """Return what a session waits for now.
+
+    `stored` is what it waited for before, and ends when the log goes on. `activity` is
+    what a process or hook reports, and `question` what the last entry of the log asks.
+    """
+    if is_stopped:
+        return Waiting()
+    waiting = stored if last_entry_us <= stored.since_us else Waiting()
+    if activity and activity.state in ("busy", "idle"):
+        # After an approval, a command may run for long before the log goes on.
+        has_ended = activity.since_us > waiting.since_us
+        is_at_prompt = activity.state == "idle" and waiting.kind == "prompt"
+        return Waiting() if has_ended and not is_at_prompt else waiting
+    if activity and activity.since_us >= last_entry_us:
+        if activity.state == waiting.kind:
+            return waiting
+        return Waiting(cast("WaitingFor", activity.state), activity.since_us)
+    if question and not waiting.kind:
+        return Waiting(question, last_entry_us)
+    return waiting
 
 
 def compute_stop_cutoff_us(now: datetime) -> int:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from leslied.model.session import WaitingFor
+
 ToolKind = Literal[
     "write",
     "edit",
@@ -42,6 +44,16 @@ COMMAND_ARGUMENTS = ("command", "cmd")
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _SHELL_OPTIONS = ("-c", "-lc", "-ic")
 
+_QUESTIONS: dict[str, WaitingFor] = {
+    "AskUserQuestion": "question",
+    "ask_user": "question",
+    "ask_user_question": "question",
+    "request_user_input": "question",
+    "question": "question",
+    "ExitPlanMode": "permission",
+    "exit_plan_mode": "permission",
+}
+"""Tools whose calls wait for the user."""
 _KINDS: dict[str, ToolKind] = {
     "Write": "write",
     "write_file": "write",
@@ -118,3 +130,8 @@ def find_shell_command(words: list[Any]) -> str | None:
         case [str(program), str(option), str(command)] if option in _SHELL_OPTIONS:
             return command if program.rpartition("/")[2] in _SHELLS else None
     return None
+
+
+def find_question(tool: str) -> WaitingFor | None:
+    """Return what a call of the tool asks the user for, or None."""
+    return _QUESTIONS.get(tool)

@@ -13,7 +13,7 @@ from leslied.model.output import Artifact
 from leslied.rendering.events import EventFinder
 from leslied.rendering.markdown_html import (
     escape_text,
-    render_markdown,
+    render_markdown_html,
     render_pre,
     render_text,
 )
@@ -175,7 +175,7 @@ class _HtmlPage:
             body = [render_text(message.thinking)]
             yield from _render_details("Thinking", body, "thinking")
         if message.text:
-            yield render_markdown(message.text)
+            yield render_markdown_html(message.text)
         for call in message.calls:
             yield from self._render_call(call)
 

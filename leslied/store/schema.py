@@ -240,6 +240,19 @@ def _add_rejected_times(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_waiting(connection: sqlite3.Connection) -> None:
+    """Add columns for what a session waits for, and since when."""
+    connection.execute(
+        "ALTER TABLE session ADD COLUMN waiting_for TEXT NOT NULL DEFAULT ''"
+    )
+    connection.execute(
+        "ALTER TABLE session ADD COLUMN waiting_us INTEGER NOT NULL DEFAULT 0"
+    )
+    connection.execute(
+        "CREATE INDEX session_waiting ON session (agent) WHERE waiting_for <> ''"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -256,5 +269,6 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("projects", _add_projects),
     ("forks", _add_forks),
     ("rejected times", _add_rejected_times),
+    ("waiting", _add_waiting),
 ]
 """All migrations, oldest first. A released migration is never changed."""

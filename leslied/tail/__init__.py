@@ -15,7 +15,11 @@ from leslied.lazy_imports import make_getattr
 from leslied.model.source import Shape
 from leslied.tail.discover import Discovery, discover, find_source
 from leslied.tail.limits import ReadLimits
-from leslied.tail.liveness import are_registries_readable, check_session_processes
+from leslied.tail.liveness import (
+    are_registries_readable,
+    check_session_processes,
+    iter_processes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +38,7 @@ __all__ = [
     "discover",
     "find_source",
     "is_unchanged",
+    "iter_processes",
     "read",
     "read_side_file",
     "read_spill",

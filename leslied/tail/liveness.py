@@ -13,7 +13,7 @@ from leslied.model.session import ProcessRegistry
 from leslied.tail.files import open_regular, read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from leslied.model.session import LiveProcess
 
@@ -33,6 +33,20 @@ def check_session_processes(
     Sessions whose state is unknown are left out.
     """
     sessions: dict[str, bool] = {}
+    for process, is_live in iter_processes(registries, parse):
+        session_id = process.session_id
+        sessions[session_id] = is_live or sessions.get(session_id, False)
+    return sessions
+
+
+def iter_processes(
+    registries: Iterable[ProcessRegistry],
+    parse: Callable[[Path, bytes], LiveProcess | None],
+) -> Iterator[tuple[LiveProcess, bool]]:
+    """Yield every process in the registries, and whether it is running.
+
+    Processes whose state is unknown are left out.
+    """
     locks = _FileLocks()
     for registry in registries:
         for path in _list_files(registry):
@@ -46,9 +60,7 @@ def check_session_processes(
             else:
                 is_live = is_running(process)
             if is_live is not None:
-                session_id = process.session_id
-                sessions[session_id] = is_live or sessions.get(session_id, False)
-    return sessions
+                yield process, is_live
 
 
 def are_registries_readable(registries: Iterable[ProcessRegistry]) -> bool:

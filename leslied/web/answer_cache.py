@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from leslied.web.endpoint import Answer, AnswerFunction, Arguments
 
 MAX_ANSWERS = 32
+MAX_AGE_SECONDS = 600
 
 
 class AnswerCache:
     """The latest answers; all threads share them.
 
-    An answer is used again for at most a minute, because relative times such as `7d`
-    go on, and only while the store's files stay the same.
+    An answer is used again while the store's files stay the same, but for at most ten
+    minutes, because relative times such as `7d` go on.
     """
 
     def __init__(self, maximum: int = MAX_ANSWERS) -> None:
@@ -57,9 +58,9 @@ class AnswerCache:
 
 
 def _read_state(queries: QueryContext) -> tuple[int, ...]:
-    """Return numbers that differ after the store was written, or a minute later."""
+    """Return numbers that differ when the store was written, and after ten minutes."""
     store = queries.paths.store_file
-    state = [int(queries.now.timestamp() // 60)]
+    state = [int(queries.now.timestamp() // MAX_AGE_SECONDS)]
     # SQLite's own data_version cannot be compared between the threads' connections.
     for path in (store, store.with_name(f"{store.name}-wal")):
         with suppress(OSError):

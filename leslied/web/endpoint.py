@@ -73,6 +73,18 @@ class Content:
     media_type: str
 
 
+def make_object_schema(**types: str) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these fields.
+
+    A type is that of JSON Schema; `string|null` allows both.
+    """
+    return {
+        "type": "object",
+        "required": list(types),
+        "properties": {name: {"type": text.split("|")} for name, text in types.items()},
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """A path of the API and the function that answers it."""

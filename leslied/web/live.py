@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from leslied.annotations import Snapshot
+    from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
     from leslied.store import Queries
     from leslied.web.backend import Backend
@@ -115,6 +116,7 @@ class ChangeFinder:
         self._version: int | None = None
         self._read_order = 0
         self._stopped_us = 0
+        self._waiting: set[tuple[SessionKey, str]] = set()
         self._is_daemon_running: bool | None = None
         self._annotations: Snapshot | None = None
 
@@ -157,11 +159,14 @@ class ChangeFinder:
         if version == self._version:
             return []
         self._version = version
+        waiting = set(feed.list_waiting())
+        changed, self._waiting = waiting ^ self._waiting, waiting
         keys = feed.list_changed_streams(self._read_order)
         stops = feed.list_stopped(self._stopped_us)
         self._read_order = feed.get_newest_read_order()
         self._stopped_us = max((at for _, at in stops), default=self._stopped_us)
-        ids = {key.session_id for key in (*keys, *(key for key, _ in stops))}
+        keys += [key for key, _ in (*stops, *changed)]
+        ids = {key.session_id for key in keys}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
 
     def _start(self, reader: Queries, context: QueryContext) -> list[dict[str, Any]]:
@@ -169,6 +174,7 @@ class ChangeFinder:
         is_first = self._reader is None
         feed = reader.change_feed
         self._version = feed.get_data_version()
+        self._waiting = set(feed.list_waiting())
         self._read_order = feed.get_newest_read_order()
         self._stopped_us = to_us(context.now)
         self._reader = reader

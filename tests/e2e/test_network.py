@@ -1,4 +1,4 @@
-"""leslied uses no network: the only socket is that of the service manager."""
+"""leslied uses no network: only the page, if the user asks for it, opens a socket."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.daemon import get_store_path, list_prompts
 from tests.support.waiting import MAX_WAIT_SECONDS, wait_until
+from tests.support.web import serve_page
 
 pytestmark = pytest.mark.e2e
 
@@ -46,8 +47,9 @@ COMMANDS = [
     *(("status",), ("agents",), ("doctor",), ("secrets", "scan"), ("disk",)),
     *(("secrets", "clean"), ("forget", "last")),
     *(("prune", "--older-than", "1d"), ("rebuild",), ("config",)),
-    *(("completion", "bash"), ("help",)),
+    *(("completion", "bash"), ("help",), ("web", "--logout")),
 ]
+"""Every command but the daemon; of `leslied web`, what needs no server."""
 
 
 class RecordedRunner(LesliedRunner):
@@ -92,10 +94,11 @@ def test_the_list_of_commands_is_complete():
     names = {name for section in SECTIONS.values() for name in section}
 
     assert {command[0] for command in COMMANDS} == names - {"run"}
+    assert ("web", "--logout") in COMMANDS
 
 
 @pytest.mark.heavy
-@pytest.mark.threat("S9", "W1", "W2", "W3", "W5", "W6")
+@pytest.mark.threat("S9", "W4")
 def test_no_command_opens_a_socket(recorded: RecordedRunner):
     for command in COMMANDS:
         result = recorded(*command)
@@ -104,6 +107,20 @@ def test_no_command_opens_a_socket(recorded: RecordedRunner):
         assert result.code == 0 or command[0] in ("service", "doctor"), command
         assert "Traceback" not in result.err, command
         assert recorded.socket_calls() == [], command
+
+
+@pytest.mark.threat("S9", "W4")
+def test_the_page_only_listens_on_the_loopback_interface(recorded: RecordedRunner):
+    recorded("sync", "--stop-all")
+    with serve_page(recorded) as server:
+        server.get("/sessions")
+
+    calls = recorded.socket_calls()
+    names = {call.split(" ", 1)[0] for call in calls}
+    assert [call for call in calls if call.startswith("socket.bind")] == [
+        "socket.bind [('127.0.0.1', 0)]"
+    ]
+    assert names == {"socket.__new__", "socket.bind"}
 
 
 @pytest.mark.threat("S9")
@@ -135,7 +152,7 @@ def test_the_recorder_reports_the_use_of_a_socket(recorded: RecordedRunner):
     ]
 
 
-@pytest.mark.threat("S9", "W1", "W2", "W3", "W4", "W5", "W6")
+@pytest.mark.threat("S9", "W4")
 def test_the_daemon_notifies_the_service_manager_and_nobody_else(
     recorded: RecordedRunner, manager_socket: socket.socket, claude: ClaudeHome
 ):

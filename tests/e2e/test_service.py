@@ -55,8 +55,9 @@ def program(request, tmp_path: Path) -> Path:
 
 @needs_systemd
 @pytest.mark.parametrize("is_unsandboxed", [False, True])
+@pytest.mark.parametrize("serves_page", [False, True])
 def test_systemd_accepts_the_unit_for_any_program_path(
-    program: Path, tmp_path: Path, *, is_unsandboxed: bool
+    program: Path, tmp_path: Path, *, is_unsandboxed: bool, serves_page: bool
 ):
     variables = {"CODEX_HOME": str(program.parent), "CLAUDE_CONFIG_DIR": "a\nb%n$c"}
     unit = tmp_path / "leslied.service"
@@ -66,6 +67,7 @@ def test_systemd_accepts_the_unit_for_any_program_path(
             variables,
             [tmp_path / "5% x"],
             is_unsandboxed=is_unsandboxed,
+            serves_page=serves_page,
         )
     )
 

@@ -14,11 +14,11 @@ from leslied.cli.render.output import sanitize
 from leslied.cli.render.widths import measure_width, truncate_to_width
 from leslied.control_characters import format_one_line, replace_control_characters
 from leslied.graphemes import ellipsize
-from leslied.queries.snippets import fold_text
 from leslied.queries.search_query import parse_query
+from leslied.queries.snippets import fold_text
 from leslied.redact import RULES, Redactor
 from leslied.rendering.edits import find_edits, find_patch_edits
-from leslied.rendering.markdown_html import render_markdown
+from leslied.rendering.markdown_html import render_markdown_html
 from leslied.rendering.page_parts import _diff_texts
 from leslied.rendering.text_diff import diff_texts
 from leslied.sessions.shell import find_writes
@@ -96,7 +96,7 @@ PIECES = (
     ),
 )
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "html": render_markdown,
+    "html": render_markdown_html,
     "markdown": lambda text: list(_sanitize_markdown(text)),
     "terminal": lambda text: list(render_markdown(text[: SIZE // 2], 80) or ()),
     "redact": Redactor(b"k" * 32).redact,

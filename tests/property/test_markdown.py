@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from leslied.cli.render.markdown import render_markdown
 from leslied.control_characters import replace_control_characters
-from leslied.rendering.markdown_html import render_markdown
+from leslied.rendering.markdown_html import render_markdown_html
 from leslied.sinks.markdown import _sanitize_markdown
 
 PIECES = [
@@ -78,7 +78,7 @@ def documents(draw) -> tuple[str, list[str]]:
 def test_an_html_page_shows_every_word_of_an_answer(document: tuple[str, list[str]]):
     text, words = document
 
-    page = render_markdown(text)
+    page = render_markdown_html(text)
 
     shown = html.unescape(re.sub(r' class="[^"]*"', "", page))
     assert [word for word in words if word not in shown] == []

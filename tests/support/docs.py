@@ -10,6 +10,8 @@ from leslied.agents import AgentAdapter, load_adapters
 from leslied.model.schema import make_record_schema, make_session_schema
 from leslied.model.source import Environment
 from leslied.store import VIEWS
+from leslied.web.endpoint import Endpoint, Param
+from leslied.web.routes import ENDPOINTS
 from tests.support import threats
 from tests.support.command_pages import format_command_table, render_pages
 
@@ -91,6 +93,42 @@ def render_sql_page() -> str:
     return replace_section(text, "views", format_views())
 
 
+def format_endpoints() -> str:
+    """Format every endpoint of the JSON API with its parameters."""
+    return "\n".join(map(_format_endpoint, ENDPOINTS))
+
+
+def _format_endpoint(endpoint: Endpoint) -> str:
+    lines = [f"### {endpoint.method} /api{endpoint.path}", "", endpoint.about, ""]
+    if endpoint.media_type != "application/json":
+        lines += [f"The answer is `{endpoint.media_type}`.", ""]
+    else:
+        names = ", ".join(f"`{name}`" for name in endpoint.schema["required"])
+        lines += [f"`data` has: {names}.", ""]
+    if endpoint.params:
+        place = "parameter" if endpoint.method == "GET" else "field of the body"
+        lines += [f"| {place} | values | means |", "|---|---|---|"]
+        lines += [f"| {_format_param(param)} |" for param in endpoint.params]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _format_param(param: Param) -> str:
+    values = {"flag": "true, false", "integer": f"0 to {param.maximum:,}"}.get(
+        param.type, ", ".join(param.choices) or "text"
+    )
+    if param.is_required:
+        values += "; required"
+    elif param.default is not None:
+        values += f"; default {json.dumps(param.default)}"
+    return f"`{param.name}` | {values} | {param.about}"
+
+
+def render_http_page() -> str:
+    text = (ROOT / "docs/api-http.md").read_text(encoding="utf-8")
+    return replace_section(text, "endpoints", format_endpoints())
+
+
 def render_schemas() -> dict[str, str]:
     """Return the text of each JSON Schema by file name."""
     schemas = {"record": make_record_schema(), "session": make_session_schema()}
@@ -106,4 +144,5 @@ if __name__ == "__main__":
     (ROOT / "README.md").write_text(render_readme(), encoding="utf-8")
     write_pages()
     (ROOT / "docs/sql.md").write_text(render_sql_page(), encoding="utf-8")
+    (ROOT / "docs/api-http.md").write_text(render_http_page(), encoding="utf-8")
     threats.PAGE.write_text(threats.render_page(), encoding="utf-8")

@@ -15,7 +15,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.browser import find_browser
 from tests.support.cli import LesliedRunner
@@ -163,6 +163,7 @@ def open_browser_page(
     context.add_cookies([{"name": name, "value": value, "url": server.base}])
     page = context.new_page()
     page.set_default_timeout(MAX_WAIT_SECONDS * 1000)
+    expect.set_options(timeout=MAX_WAIT_SECONDS * 1000)
     shown = BrowserPage(page, server)
     problems = shown.problems
     page.on("pageerror", lambda error: problems.append(f"uncaught: {error}"))

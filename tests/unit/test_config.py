@@ -148,3 +148,19 @@ def test_an_invalid_rule_or_exception_is_reported(
 
     with pytest.raises(ConfigError, match=re.escape(message)):
         load(path)
+
+
+def test_the_daemon_serves_the_page_only_on_request(tmp_path: Path):
+    assert not Settings().web.enabled
+    assert load_text(tmp_path, "[web]\nenabled = true\nport = 8000").web.port == 8000
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536])
+def test_a_number_that_is_no_port_is_refused(tmp_path: Path, port: int):
+    with pytest.raises(ConfigError, match=r"line 2: web.port: -?\d+ is not a port"):
+        load_text(tmp_path, f"[web]\nport = {port}")
+
+
+def test_an_unknown_key_of_the_page_gets_a_suggestion(tmp_path: Path):
+    with pytest.raises(ConfigError, match="Did you mean 'enabled'"):
+        load_text(tmp_path, "[web]\nenable = true")

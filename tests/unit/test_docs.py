@@ -18,6 +18,7 @@ from tests.support.docs import (
     COMMANDS_DIR,
     ROOT,
     SCHEMAS_DIR,
+    render_http_page,
     render_readme,
     render_schemas,
     render_sql_page,
@@ -86,6 +87,12 @@ def test_the_schemas_are_up_to_date():
 
 def test_the_tables_of_sql_views_are_up_to_date():
     assert render_sql_page() == SQL, "run: make docs"
+
+
+def test_the_list_of_endpoints_is_up_to_date():
+    page = (ROOT / "docs/api-http.md").read_text(encoding="utf-8")
+
+    assert render_http_page() == page, "run: make docs"
 
 
 def test_there_are_five_example_queries():

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from leslied.agents._contract import BaseAdapter
 from leslied.agents._parsing import parse_object
 from leslied.errors import DecodeError
-from leslied.model.session import LiveProcess, ProcessRegistry
+from leslied.model.session import Activity, LiveProcess, ProcessRegistry
 from leslied.model.source import Pattern, Root, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from leslied.agents._contract import AgentAdapter, Capability
     from leslied.model.record import DecodeResult, Record
@@ -31,6 +31,8 @@ PATTERNS = (
 )
 _PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
 """Paths of the files in which the plan mode keeps its plans."""
+_MAX_TIME_MS = 2**43
+"""A time in the year 2248; the store cannot hold much later ones."""
 _MAX_TICKS_DIGITS = 20
 """Python refuses to convert thousands of digits; no uptime has that many."""
 
@@ -44,6 +46,7 @@ class ClaudeCode(BaseAdapter):
     env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
     # `claude -p`; seen to register in 2.1.197 and 2.1.325. 2.0.76 has no registry.
     registered_entrypoints = frozenset({"sdk-cli"})
+    reports_activity = True
     capabilities: frozenset[Capability] = frozenset(
         {
             "folder",
@@ -94,7 +97,7 @@ class ClaudeCode(BaseAdapter):
             return None
         is_ticks = start.isdecimal() and len(start) <= _MAX_TICKS_DIGITS
         ticks = int(start) if is_ticks else None
-        return LiveProcess(session_id, pid, ticks)
+        return LiveProcess(session_id, pid, ticks, _find_activity(fields))
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """Return `<session>/tool-results/<file>` in the source's project, or None."""
@@ -127,6 +130,21 @@ class ClaudeCode(BaseAdapter):
     def resume_command(self, session_id: str) -> str:
         """Return the command, which works only in the session's own directory."""
         return f"claude --resume {shlex.quote(session_id)}"
+
+
+def _find_activity(fields: Mapping[str, Any]) -> Activity | None:
+    """Return what a process says that it does; None if it does not say."""
+    status, changed_ms = fields.get("status"), fields.get("statusUpdatedAt")
+    since_us = 0
+    if isinstance(changed_ms, int) and 0 <= changed_ms < _MAX_TIME_MS:
+        since_us = changed_ms * 1000
+    if status in ("busy", "idle"):
+        return Activity(status, since_us)
+    if status != "waiting":
+        return None
+    # "permission prompt", also for a plan, or "input needed" for a question.
+    is_permission = "permission" in str(fields.get("waitingFor"))
+    return Activity("permission" if is_permission else "question", since_us)
 
 
 def _default_folders(env: Environment) -> list[Path]:

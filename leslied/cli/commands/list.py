@@ -17,6 +17,7 @@ from leslied.cli.filters import (
 )
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, format_time, json_option
+from leslied.cli.render.session import format_status
 from leslied.errors import UserError
 from leslied.model.query import Order, Selection
 from leslied.queries.annotations import select_marked
@@ -152,7 +153,7 @@ def _lines(
             short_ids[listed.id],
             session.key.agent,
             format_time(session.ended_at),
-            listed.status,
+            format_status(listed),
             format_path(session.project, home).rpartition("/")[2] or "-",
             _format_title(listed),
             str(session.current_units),

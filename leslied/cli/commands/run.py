@@ -8,7 +8,7 @@ import threading
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from leslied.app import App
-    from leslied.pipeline import Flow
-    from leslied.pipeline.progress import ProgressCallback
-    from leslied.store import Store, StoreReader
 
+_T = TypeVar("_T")
 _STOP_SECONDS = 1.2
 """Seconds from the signal to stop until work that is not done is interrupted."""
 
@@ -67,18 +65,19 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     log = make_logger(redact, as_json=log_json)
     warn, ping = _make_warn(notifier, log), lambda *_: notifier.ping()
     with _handling_signals() as signals, hold_daemon_lock(app.paths):
-        if PLATFORM == "linux" and app.is_first_run():
-            scan = partial(jobs.run_initial_scan, app)
-            run_initial_sync(scan, notifier, signals.stopping)
-            if signals.stopping.is_set():
-                return
+        _run_first_sync(app, notifier, signals.stopping)
+        if signals.stopping.is_set():
+            return
         with (
             app.open_store(warn, ping) as store,
             app.open_reader() as reader,
             closing(_make_page_starter(app, log)) as page,
         ):
             jobs.write_lock_info(app, store)
-            make_flow = partial(_make_flow, app, page, store, reader, ping)
+            make_flow = partial(
+                app.make_flow, store, reader, is_daemon=True, on_progress=ping
+            )
+            make_flow = partial(_apply_settings, app, page, make_flow)
             flow = make_flow()
             signals.loop = Loop(
                 flow=flow,
@@ -91,6 +90,12 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 stopping=signals.stopping,
             )
             signals.loop.run()
+
+
+def _run_first_sync(app: App, notifier: Notifier, stopping: threading.Event) -> None:
+    """Read the logs that exist in a child process, if nothing was read before."""
+    if PLATFORM == "linux" and app.is_first_run():
+        run_initial_sync(partial(jobs.run_initial_scan, app), notifier, stopping)
 
 
 def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
@@ -110,15 +115,9 @@ def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
     )
 
 
-def _make_flow(
-    app: App,
-    page: PageStarter,
-    store: Store,
-    reader: StoreReader,
-    ping: ProgressCallback,
-) -> Flow:
+def _apply_settings(app: App, page: PageStarter, make_flow: Callable[[], _T]) -> _T:
     """Make a flow from the current settings, and listen for the page if they say so."""
-    flow = app.make_flow(store, reader, is_daemon=True, on_progress=ping)
+    flow = make_flow()
     settings = app.load_settings().web
     page.apply(settings.port if settings.enabled else None)
     return flow

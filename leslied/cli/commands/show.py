@@ -228,7 +228,7 @@ def _lines(shown: ShownSession, options: _ShowOptions, home: str) -> Iterator[st
     elif options.assistant:
         yield from render_answers(shown.iter_units(), render_options)
     else:
-        yield from render_header(shown.summary, shown.status, home, render_options)
+        yield from render_header(shown, home, render_options)
         yield from render_marks(shown.marks, render_options)
         yield from _page_lines(shown, options, render_options)
 

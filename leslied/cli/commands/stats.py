@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 )
 @agent_project_options
 @click.option(
+    "--model", metavar="TEXT", help="Limit to models whose name contains TEXT."
+)
+@click.option(
     "-n",
     "--limit",
     metavar="N",
@@ -106,7 +109,7 @@ def _make_question(app: App, options: dict[str, Any]) -> StatsQuestion:
     since, until = options["since"], options["until"]
     return StatsQuestion(
         by=options["by"],
-        filters=parse_filters(app, options, AGENT_PROJECT_NAMES),
+        filters=parse_filters(app, options, (*AGENT_PROJECT_NAMES, "model")),
         since_us=parse_time_arg(since, now, zone) if since else None,
         until_us=parse_time_arg(until, now, zone, is_end=True) if until else None,
         limit=options["limit"],

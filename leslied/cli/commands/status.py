@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from leslied.app import App
     from leslied.model.failure import Failure
     from leslied.queries.operations.agents import AgentState
-    from leslied.queries.operations.status import DaemonState, StatusReport
+    from leslied.queries.operations.status import (
+        DaemonState,
+        StatusReport,
+        WaitingSession,
+    )
 
 
 @click.command(
@@ -98,11 +102,20 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
     )
     yield ""
     yield from _agent_lines(status.agents, app.clock.now())
+    yield from _waiting_lines(status.waiting)
     yield from _outdated_lines(status.agents)
     yield from _learned_lines(status.agents, app)
     for entry in status.rejected or ():
         position = f"{entry['path']} at byte {entry['offset']}, {entry['length']} bytes"
         yield sanitize(f"{position}: {entry['reason']}")
+
+
+def _waiting_lines(sessions: Iterable[WaitingSession]) -> Iterator[str]:
+    """Yield a line for each session whose agent waits for the user."""
+    for session in sessions:
+        title = " ".join(session.title.split()) or "no title"
+        needed = "answer" if session.waiting_for == "question" else session.waiting_for
+        yield sanitize(f"{session.id} waits for your {needed}: {title}")
 
 
 def _format_hidden(counts: Mapping[str, int]) -> str:

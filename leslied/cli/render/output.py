@@ -209,7 +209,7 @@ def _fit_columns(
 ) -> list[int]:
     """Return the indexes of visible columns; shrink their `widths` in place."""
     visible_indexes = list(range(len(widths)))
-    screen_width = _find_screen_width()
+    screen_width = find_screen_width()
     line_width = screen_width or _DEFAULT_WIDTH
     full_width = widths[flexible_column]
 
@@ -237,7 +237,7 @@ def _fit_columns(
 
 def _shrink_columns(widths: list[int]) -> list[int]:
     """Return widths with one upper limit, chosen so that a line fits."""
-    available = (_find_screen_width() or _DEFAULT_WIDTH) - 2 * (len(widths) - 1)
+    available = (find_screen_width() or _DEFAULT_WIDTH) - 2 * (len(widths) - 1)
     limit = max(widths)
     while (
         sum(min(width, limit) for width in widths) > available
@@ -256,10 +256,10 @@ def _fit_cell(text: str, width: int, *, is_right_aligned: bool) -> str:
 
 def has_room(columns: int) -> bool:
     """Return whether lines of this many columns fit the terminal."""
-    return (_find_screen_width() or _DEFAULT_WIDTH) >= columns
+    return (find_screen_width() or _DEFAULT_WIDTH) >= columns
 
 
-def _find_screen_width() -> int | None:
+def find_screen_width() -> int | None:
     """Return the width that COLUMNS or the terminal sets; None if there is neither."""
     if sys.stdout.isatty() or read_environ().get("COLUMNS"):
         from shutil import get_terminal_size  # noqa: PLC0415 - slow to load

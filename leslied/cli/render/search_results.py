@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leslied.cli.render.output import format_time, has_room, sanitize
-from leslied.cli.render.widths import truncate_to_width
+from leslied.cli.render.output import find_screen_width, format_time, has_room, sanitize
+from leslied.cli.render.widths import measure_width, truncate_to_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -71,7 +71,7 @@ def _format_group(group: SearchGroup, short_id: str, command: str) -> Iterator[s
     yield f"{click.style(title, bold=True)}  {_dim('  '.join(filter(None, facts)))}"
     for hit in group.hits:
         yield _dim(f"  {_format_facts(hit)}  {hit.command}")
-        yield f"    {_format_snippet(hit)}"
+        yield from _wrap(_format_snippet(hit), "    ")
     if group.hidden:
         # A search that names a session is limited only by -n.
         names_session = "session:" in command
@@ -79,12 +79,25 @@ def _format_group(group: SearchGroup, short_id: str, command: str) -> Iterator[s
         yield _dim(f"  … {group.hidden:,} more in this session: {more}")
 
 
+def _wrap(text: str, indent: str) -> Iterator[str]:
+    """Yield the lines of a styled text, indented; one line without a terminal."""
+    width = find_screen_width()
+    line = ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if width and line and measure_width(indent + longer) > width:
+            yield indent + line
+            longer = word
+        line = longer
+    yield indent + line
+
+
 def _format_facts(hit: SearchHit, short_id: str = "") -> str:
     label = _TYPE_LABELS.get(hit.type, hit.tool_name)
     if hit.type == "tool_result":
         label = f"{hit.tool_name} result".strip()
-    facts = [format_time(hit.at), label, f"{short_id} {hit.entry_id[:_ENTRY_ID_CHARS]}"]
-    return "  ".join(fact.strip() for fact in facts)
+    entry_id = hit.entry_id[:_ENTRY_ID_CHARS]
+    return "  ".join([format_time(hit.at), label, f"{short_id} {entry_id}".strip()])
 
 
 def _format_snippet(hit: SearchHit) -> str:

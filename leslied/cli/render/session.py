@@ -13,6 +13,7 @@ from leslied.cli.render.options import (
 from leslied.cli.render.output import format_time, sanitize
 from leslied.cli.render.record import RecordRenderer
 from leslied.cli.render.widths import measure_width
+from leslied.model.session import find_waiting_for
 from leslied.rendering.entry_order import iter_in_reading_order
 from leslied.rendering.humanize import (
     format_cost,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from leslied.cli.render.options import ToolOutput
     from leslied.model.record import Record
-    from leslied.model.session import SessionSummary, Status, Unit
+    from leslied.model.session import SessionSummary, SummarizedSession, Unit
     from leslied.queries.annotations import Marks
 
 _CONVERSATION_TYPES = {
@@ -38,10 +39,19 @@ _CONVERSATION_TYPES = {
 }
 
 
+def format_status(session: SummarizedSession) -> str:
+    """Return the status, or what an agent in the middle of its work waits for."""
+    waiting_for = find_waiting_for(session)
+    if waiting_for in (None, "prompt"):
+        return session.status
+    return f"waits: {waiting_for}"
+
+
 def render_header(
-    session: SessionSummary, status: Status, home: str, options: RenderOptions
+    shown: SummarizedSession, home: str, options: RenderOptions
 ) -> Iterator[str]:
     """Yield the title and a summary of the session."""
+    session = shown.summary
     title = sanitize(" ".join((session.title or session.key.session_id).split()))
     yield from (
         options.paint(piece, bold=True) for piece in options.wrap(title, options.width)
@@ -52,7 +62,7 @@ def render_header(
         format_path(session.cwd, home),
         session.model,
         f"{format_time(session.started_at)} to {format_time(session.ended_at)}",
-        status,
+        format_status(shown),
         format_count(session.current_units, "unit"),
         _format_rewound(session),
         format_count(session.tool_calls, "tool call"),

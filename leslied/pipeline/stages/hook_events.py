@@ -12,6 +12,7 @@ from leslied.errors import StoreUnusable
 from leslied.hooks import AGENT_NAME, inbox, injection_state, scope, spool
 from leslied.hooks.files import remove_file
 from leslied.model.record import SessionKey
+from leslied.model.session import Activity
 from leslied.model.source import Environment, Root, WatchDepth
 from leslied.model.times import from_us, to_ns
 from leslied.pipeline.failures import Failures
@@ -24,12 +25,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leslied.clock import Clock
+    from leslied.model.session import WaitingFor
     from leslied.pipeline.ingest.stage import Ingest
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.pipeline.stages.stop_detection import StopDetection
 
 _MAX_ANNOUNCED_ENDS = 200
 """Announced ends of turns that are remembered; the oldest are forgotten."""
+_WAITING_FOR: dict[str, WaitingFor] = {
+    "permission_prompt": "permission",
+    "idle_prompt": "prompt",
+    "elicitation_dialog": "question",
+}
+"""What a session waits for, by the type of a notification."""
 _MAX_ATTEMPTS = 3
 """Attempts after which an event that fails unexpectedly is dropped."""
 
@@ -154,6 +162,7 @@ class HookEvents(Stage):
         self._record_announced_ends(events, now_ns)
         try:
             self._process(list(events.values()), report, now_ns)
+            self._record_waiting(events, now_ns)
         except StoreUnusable:
             raise
         except Exception:  # noqa: BLE001 - find out which event failed
@@ -180,6 +189,21 @@ class HookEvents(Stage):
                 self.announced_ends[key] = from_us(time_ns // 1000)
         for key in list(self.announced_ends)[:-_MAX_ANNOUNCED_ENDS]:
             del self.announced_ends[key]
+
+    def _record_waiting(
+        self, events: Mapping[str, dict[str, str]], now_ns: int
+    ) -> None:
+        """Record for what sessions wait; the log has been read up to the event."""
+        activities = {
+            event["session_id"]: Activity(
+                _WAITING_FOR[event["notification_type"]],
+                min(spool.parse_time_ns(path), now_ns) // 1000,
+            )
+            for path, event in events.items()
+            if event.get("notification_type") in _WAITING_FOR and "session_id" in event
+        }
+        if activities:
+            self.stop_detection.mark_waiting(AGENT_NAME, activities)
 
     def _process_alone(
         self, path: str, event: dict[str, str], report: HookEventsReport, now_ns: int

@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied import tail
+from leslied.model.source import Root, WatchDepth
 from leslied.model.times import to_us
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
 from leslied.sessions.status import SETTLE_AFTER, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
-    from leslied.model.session import ProcessRegistry
+    from leslied.model.session import Activity, LiveProcess, ProcessRegistry
     from leslied.pipeline.stage import Budget, StageContext
     from leslied.store import Store
 
@@ -47,8 +48,8 @@ class StopReport(Report):
 class StopDetection(Stage):
     """The stop detection stage, for agents that register their processes.
 
-    It stores which sessions are live or stopped. `sessions.compute_status` tells their
-    status to everybody else.
+    It stores which sessions are live, stopped or wait for the user.
+    `sessions.compute_status` tells their status to everybody else.
     """
 
     store: Store
@@ -80,6 +81,16 @@ class StopDetection(Stage):
         """Return whether a process is live, whose end must be noticed."""
         return bool(self.live_sessions)
 
+    @property
+    def watched_roots(self) -> Sequence[Root]:
+        """Return the registries that say what processes do, to learn of it at once."""
+        return [
+            Root(path=registry.path, patterns=(), watch=WatchDepth.FLAT)
+            for adapter, registries in self.registries
+            if adapter.reports_activity
+            for registry in registries
+        ]
+
     def run(self, budget: Budget = FULL_BUDGET) -> StopReport:
         """Mark sessions as stopped whose process ended or works on another session."""
         stopped = sum(
@@ -99,11 +110,10 @@ class StopDetection(Stage):
     ) -> int:
         """Mark the live and the stopped sessions; return how many stopped now."""
         agent = adapter.name
-        processes = tail.check_session_processes(registries, adapter.parse_live_process)
-        registered = {(agent, session_id) for session_id in processes}
-        live = {
-            (agent, session_id) for session_id in processes if processes[session_id]
-        }
+        processes = list(tail.iter_processes(registries, adapter.parse_live_process))
+        registered = {(agent, process.session_id) for process, _ in processes}
+        live_processes = [process for process, is_live in processes if is_live]
+        live = {(agent, process.session_id) for process in live_processes}
         live_before = {key for key in self.live_sessions if key[0] == agent}
         self._record_ended((registered | live_before) - live, live)
         self.live_sessions.difference_update(live_before)
@@ -115,7 +125,21 @@ class StopDetection(Stage):
             if key_agent == agent
         ]
         ended += self._list_unregistered(adapter, registries, is_scan=is_scan)
-        return self.store.mark_stopped(agent, ended) if ended else 0
+        stopped = self.store.mark_stopped(agent, ended) if ended else 0
+        self.store.mark_waiting(agent, self._list_activities(live_processes))
+        return stopped
+
+    def _list_activities(self, processes: Iterable[LiveProcess]) -> dict[str, Activity]:
+        """Return what processes say that they do, by session id."""
+        now_us = to_us(self.clock.now())
+        return {
+            process.session_id: activity
+            if activity.state in ("busy", "idle")
+            # Who waits says so now, also if other calls have written results since.
+            else activity._replace(since_us=now_us)
+            for process in processes
+            if (activity := process.activity)
+        }
 
     def _list_unregistered(
         self,
@@ -157,6 +181,10 @@ class StopDetection(Stage):
         # make every later run fail.
         self._record_ended({(agent, session_id) for session_id in session_ids}, set())
         return stopped
+
+    def mark_waiting(self, agent: str, activities: Mapping[str, Activity]) -> None:
+        """Record what sessions wait for, as hooks reported it."""
+        self.store.mark_waiting(agent, activities)
 
     def _record_ended(
         self, ended: set[tuple[str, str]], live: set[tuple[str, str]]

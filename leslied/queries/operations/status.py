@@ -10,10 +10,14 @@ from msgspec import Struct, structs
 from leslied import __version__
 from leslied.model.codec import encode_time
 from leslied.queries.operations.agents import AgentState, list_agents
+from leslied.sessions.status import compute_status
 from leslied.store import read_lock_info
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from leslied.model.failure import Failure
+    from leslied.model.session import WaitingFor
     from leslied.model.source import SourceProblem
     from leslied.queries.context import QueryContext
 
@@ -29,6 +33,15 @@ class DaemonState(Struct, frozen=True, kw_only=True):
     """When the daemon started, as ISO text."""
     version: str
     paused: bool
+
+
+class WaitingSession(Struct, frozen=True, kw_only=True):
+    """A session whose agent waits for the user."""
+
+    id: str
+    agent: str
+    title: str
+    waiting_for: WaitingFor
 
 
 class StatusReport(Struct, frozen=True, kw_only=True):
@@ -47,6 +60,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """Work that failed unexpectedly and is tried again later."""
     source_errors: list[SourceProblem]
     """The sources that were not read."""
+    waiting: list[WaitingSession]
+    """Sessions whose agent waits for the user."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, without the errors of sources."""
@@ -55,6 +70,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
             "agents": [agent.to_dict() for agent in self.agents],
             "store": {"path": self.path, "bytes": self.bytes, **self.counts},
         }
+        data["waiting"] = [structs.asdict(session) for session in self.waiting]
         if self.rejected is not None:
             data["rejected"] = self.rejected
         data["failures"] = [
@@ -79,7 +95,23 @@ def load_status(context: QueryContext, *, with_rejected: bool = False) -> Status
         rejected=context.redact_value(rejected),
         failures=context.redact_value(reader.list_failures()),
         source_errors=context.redact_value(reader.list_source_errors()),
+        waiting=context.redact_value(list(_iter_waiting(context))),
     )
+
+
+def _iter_waiting(context: QueryContext) -> Iterator[WaitingSession]:
+    """Yield the sessions that wait for the user and have not stopped."""
+    for key, _ in context.reader.change_feed.list_waiting():
+        summary = context.reader.find_session(key)
+        if summary is None or compute_status(summary, context.now) == "stopped":
+            continue
+        if summary.waiting_for:
+            yield WaitingSession(
+                id=key.session_id,
+                agent=key.agent,
+                title=summary.title,
+                waiting_for=summary.waiting_for,
+            )
 
 
 def is_daemon_running(context: QueryContext) -> bool:

@@ -14,7 +14,7 @@ from leslied.model.codec import encode_time
 from leslied.rendering.edits import find_edits
 from leslied.rendering.highlight import highlight_code
 from leslied.rendering.labels import find_label, is_path
-from leslied.rendering.markdown_html import render_markdown
+from leslied.rendering.markdown_html import render_markdown_html
 from leslied.rendering.messages import get_full_text, parse_input
 from leslied.rendering.text import first_line, replace_controls
 from leslied.sessions.status import compute_status
@@ -151,7 +151,7 @@ class MessageEncoder:
 
 
 def _render(text: str) -> str:
-    return render_markdown(text, with_colours=True)
+    return render_markdown_html(text, with_colours=True)
 
 
 def _find_outcome(call: ToolInvocation) -> str:

@@ -6,28 +6,29 @@ It is made of light copies of the entries, so it is quick for sessions of any si
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.codec import encode_time
 from leslied.model.field_tables import session_to_dict
-from leslied.model.stats import Cost, UsageBucket
+from leslied.model.stats import Cost
 from leslied.model.times import to_us
 from leslied.prices import load_prices
 from leslied.queries.reading.pages import make_shown_unit
 from leslied.queries.reading.session import open_session
 from leslied.queries.session_list import ListedSession
 from leslied.queries.units import format_resume_command
-from leslied.queries.usage.totals import UsageStats
 from leslied.rendering.text import first_line
 from leslied.sessions.assemble import RecordStream, assemble
 from leslied.sessions.status import compute_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from leslied.model.record import Usage
     from leslied.model.session import SessionSummary, Status, Unit
+    from leslied.prices import Tariff
     from leslied.queries.context import QueryContext
     from leslied.queries.reading.pages import ShownUnit
     from leslied.queries.reading.session import ReadSession
@@ -156,13 +157,13 @@ def _outline_units(
     units: tuple[Unit, ...],
     usages: tuple[MessageUsage, ...],
 ) -> Iterator[OutlinedUnit]:
-    stats = UsageStats(context.reader.usage, load_prices())
+    find_tariff = cache(load_prices().find_tariff)
     by_unit = {
         number: list(group) for number, group in groupby(usages, lambda u: u.unit)
     }
     for unit in units:
         spawned = session.list_spawned(session.summary.key, unit.number)
-        cost = sum_costs(stats, session.summary, by_unit.get(unit.number, []))
+        cost = _sum_costs(find_tariff, by_unit.get(unit.number, []))
         for child in spawned:
             cost = cost.plus(child.summary.cost)
         yield OutlinedUnit(
@@ -174,24 +175,18 @@ def _outline_units(
         )
 
 
-def sum_costs(
-    stats: UsageStats, summary: SessionSummary, usages: list[MessageUsage]
+def _sum_costs(
+    find_tariff: Callable[[str], Tariff | None], usages: list[MessageUsage]
 ) -> Cost:
     """Return the cost of these messages."""
     total = Cost()
     for each in usages:
-        bucket = UsageBucket(
-            key=None,
-            session=summary.key,
-            agent=summary.key.agent,
-            model=each.model,
-            messages=1,
-            size=each.context,
-            first_us=each.at_us,
-            last_us=each.at_us,
-            usage=each.usage,
-        )
-        total = total.plus(stats.compute_cost(bucket))
+        tariff = find_tariff(each.model)
+        if tariff is None:
+            total = total.plus(Cost(unpriced=1))
+            continue
+        pico = tariff.compute_cost(each.usage, each.context, each.at_us)
+        total = total.plus(Cost(pico, priced=1))
     return total
 
 

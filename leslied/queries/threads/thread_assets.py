@@ -6,6 +6,7 @@ the thread has.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from leslied.errors import UserError
 from leslied.layout import collected_file
 from leslied.queries.resolve import resolve_id
 from leslied.queries.threads.assets import load_asset_indexes
-from leslied.rendering.markdown_html import render_markdown, render_pre
+from leslied.rendering.markdown_html import render_markdown_html, render_pre
 from leslied.sinks import find_project
 from leslied.threads.assets import find_assets, find_title, read_stamp, read_text
 
@@ -28,6 +29,9 @@ MAX_ASSET_BYTES = 512 * 1024
 _COLLECTED_TYPES = ("plan", "progress")
 _MAX_CALLS = 5
 """Number of calls that are named for a file, the last ones."""
+_CHECKBOX = re.compile(
+    r"^[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+\[([ xX])\][ \t]", re.MULTILINE
+)
 
 
 class ThreadAssets(NamedTuple):
@@ -50,6 +54,10 @@ class AssetContent(NamedTuple):
     size: int
     is_cut: bool
     """Whether the asset is larger than what is shown."""
+    boxes: int
+    """Number of checkboxes in a Markdown file."""
+    ticked: int
+    """Number of ticked ones."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -106,9 +114,13 @@ def _add_provenance(context: QueryContext, file: dict[str, Any]) -> dict[str, An
     if not calls:
         return file
     find_entry_id = context.reader.files.find_entry_id
+    originals: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        # A fork has copies of the calls of its parent, which come first.
+        originals.setdefault(str(call["call_id"]), call)
     shown_calls = [
-        {**call, "entry_id": find_entry_id(str(call["call_id"])) or None}
-        for call in calls[-_MAX_CALLS:]
+        {**call, "entry_id": find_entry_id(call_id) or None}
+        for call_id, call in list(originals.items())[-_MAX_CALLS:]
     ]
     return {**file, "calls": shown_calls}
 
@@ -135,8 +147,11 @@ def _make_content(
     shown = context.redact(text)
     is_markdown = path.endswith(".md")
     html = (
-        render_markdown(shown, with_colours=True) if is_markdown else render_pre(shown)
+        render_markdown_html(shown, with_colours=True)
+        if is_markdown
+        else render_pre(shown)
     )
+    boxes: list[str] = _CHECKBOX.findall(shown) if is_markdown else []
     name = path.rpartition("/")[2]
     return AssetContent(
         path=context.redact(path),
@@ -144,4 +159,6 @@ def _make_content(
         html=html,
         size=size,
         is_cut=size > MAX_ASSET_BYTES,
+        boxes=len(boxes),
+        ticked=len(boxes) - boxes.count(" "),
     )

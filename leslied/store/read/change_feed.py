@@ -119,5 +119,13 @@ class ChangeFeed:
             for agent, session_id, stopped_us in rows
         ]
 
+    @translate_sqlite_errors
+    def list_waiting(self) -> list[tuple[SessionKey, str]]:
+        """List (session, what it waits for) of sessions that wait for the user."""
+        rows = self._db.execute(
+            "SELECT agent, session_id, waiting_for FROM session WHERE waiting_for <> ''"
+        )
+        return [(SessionKey(agent, name), kind) for agent, name, kind in rows]
+
     def _fetch_int(self, query: str, *values: Any) -> int:
         return int(fetch_value(self._db, query, values))

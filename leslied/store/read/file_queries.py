@@ -154,21 +154,7 @@ class FileQueries:
         is_shell: bool = False,
     ) -> Iterator[StoredChange]:
         """Yield the changes by these tools, if their calls match the condition."""
-        rows = self._db.execute(
-            "SELECT p.session, p.unit, p.id, ifnull(r.created_us, 0), r.tool_name, "
-            f"r.tool_input, x.metadata, {result} FROM "
-            "(SELECT entry, tool_name, tool_call_id, created_us, tool_input "
-            # The list of ids is sorted, so that the records are read in their order.
-            "FROM record WHERE id IN (SELECT id FROM record INDEXED BY record_tool "
-            "WHERE type = 'tool_use' AND tool_name IN "
-            f"({make_placeholders(tools)})) AND is_current AND ({condition})) r "
-            "CROSS JOIN placement p ON p.entry = r.entry "
-            "CROSS JOIN session s ON s.id = p.session "
-            "LEFT JOIN record x ON x.type = 'tool_result' AND x.is_current "
-            "AND x.tool_call_id = r.tool_call_id AND r.tool_call_id <> '' "
-            f"WHERE {IS_VISIBLE}",
-            tuple(tools),
-        )
+        rows = self._db.execute(_make_query(tools, condition, result), tuple(tools))
         last_order = 0
         for stream_id, unit, order, created_us, tool, tool_input, *answer in rows:
             # Several results may have the id of the call.
@@ -204,6 +190,24 @@ class FileQueries:
             stream = FileStream(SessionKey(agent, session_id, source), *folders)
             self._streams[stream_id] = stream
         return stream
+
+
+def _make_query(tools: Collection[str], condition: str, result: str) -> str:
+    """Return the query of calls with their results, in the order of their records."""
+    return (
+        "SELECT p.session, p.unit, p.id, ifnull(r.created_us, 0), r.tool_name, "
+        f"r.tool_input, x.metadata, {result} FROM "
+        "(SELECT entry, tool_name, tool_call_id, created_us, tool_input "
+        # The list of ids is sorted, so that the records are read in their order.
+        "FROM record WHERE id IN (SELECT id FROM record INDEXED BY record_tool "
+        "WHERE type = 'tool_use' AND tool_name IN "
+        f"({make_placeholders(tools)})) AND is_current AND ({condition})) r "
+        "CROSS JOIN placement p ON p.entry = r.entry "
+        "CROSS JOIN session s ON s.id = p.session "
+        "LEFT JOIN record x ON x.type = 'tool_result' AND x.is_current "
+        "AND x.tool_call_id = r.tool_call_id AND r.tool_call_id <> '' "
+        f"WHERE {IS_VISIBLE}"
+    )
 
 
 def _read_stamp(path: Path) -> tuple[int, ...]:

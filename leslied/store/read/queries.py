@@ -221,6 +221,9 @@ class FeedProtocol(Protocol):
     def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
         """List (session, time at which it stopped) of sessions stopped later."""
 
+    def list_waiting(self) -> list[tuple[SessionKey, str]]:
+        """List (session, what it waits for) of sessions that wait for the user."""
+
 
 class FilesProtocol(Protocol):
     """Questions about the changes that tool calls made to files."""

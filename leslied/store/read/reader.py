@@ -306,10 +306,7 @@ class StoreReader(QuestionGroups):
 
     @translate_sqlite_errors
     def find_entries_by_prefix(self, prefix: str) -> list[tuple[SessionKey, str]]:
-        """Find entries by prefix of their id, which is hexadecimal.
-
-        Return (key of the first stream that contains the entry, entry id).
-        """
+        """Find entries by prefix of their id; return (key, entry id)."""
         return find_entries_by_prefix(self._db, prefix)
 
     @translate_sqlite_errors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
@@ -15,6 +15,7 @@ from leslied.store.streams import from_active_subagents
 
 if TYPE_CHECKING:
     from leslied.model.record import Usage
+    from leslied.model.session import WaitingFor
 
 
 class SummaryRow(NamedTuple):
@@ -43,6 +44,7 @@ class SummaryRow(NamedTuple):
     seen_us: int
     folder: bytes
     is_live: int
+    waiting_for: WaitingFor | Literal[""]
     project: str | None
     worktree: str | None
     subagent_active_us: int | None
@@ -89,6 +91,7 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
         seen_at=from_us(row.seen_us) if row.seen_us else None,
         folder=os.fsdecode(row.folder),
         is_live=bool(row.is_live),
+        waiting_for=row.waiting_for or None,
         subagent_active_at=(
             from_us(row.subagent_active_us)
             if row.subagent_active_us is not None

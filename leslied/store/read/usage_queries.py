@@ -300,8 +300,12 @@ def _group_sql(by: StoreGrouping, usage_filter: UsageFilter) -> str:
             return (
                 f"strftime('%Y-%m', {usage_filter.local_us_sql} / 1000000, 'unixepoch')"
             )
-        case "model" | "agent":
-            return by
+        case "model":
+            return "model"
+        case "agent":
+            # The sign keeps SQLite from reading all rows in the order of an index,
+            # which takes three times as long as reading the table and sorting.
+            return "+agent"
         case _:
             return "NULL"
 

@@ -48,12 +48,13 @@ from leslied.store.write.commits import CommitReport, Commits
 from leslied.store.write.text_indexer import index_missing_texts, run_indexer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from leslied.clock import Clock
     from leslied.model.decoded_chunk import DecodedChunk
+    from leslied.model.session import Activity
     from leslied.model.source import Cursor, FileStamp
     from leslied.store.write.text_indexer import TextIndexer
 
@@ -273,20 +274,21 @@ class Store:
     @translate_sqlite_errors
     def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
         """Mark exactly these sessions of the agent as live: a process works on them."""
-        # Without `CROSS`, SQLite would read all sessions of the agent.
-        changed_rows = self._db.execute(
-            "SELECT id FROM session WHERE agent = ?1 AND is_live "
-            "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
-            "SELECT s.id FROM json_each(?2) CROSS JOIN session s ON s.agent = ?1 "
-            "AND s.session_id = value WHERE NOT s.is_live",
-            (agent, json.dumps(sorted(session_ids))),
-        ).fetchall()
-        if changed_rows:
+        if changed_rows := write.find_live_changes(self._db, agent, session_ids):
             with self._commits.transaction():
                 self._db.executemany(
                     "UPDATE session SET is_live = NOT is_live WHERE id = ?",
                     changed_rows,
                 )
+
+    def mark_waiting(self, agent: str, activities: Mapping[str, Activity]) -> None:
+        """Record which sessions of the agent wait for the user; see `decide_waiting`.
+
+        `activities` are what processes and hooks report, by session id.
+        """
+        if changes := write.find_waiting_changes(self._db, agent, activities):
+            with self._commits.transaction():
+                self._db.executemany(write.SET_WAITING, changes)
 
     def archive(self) -> AbstractContextManager[ArchiveLedger]:
         """Return the ledger of the archive, in one transaction."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 from leslied.queries.file_history import load_file_history
 from leslied.queries.files import FileOrder, FileSelection, list_files
-from leslied.web.endpoint import Endpoint, Param
+from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -40,6 +40,13 @@ ENDPOINTS = (
         path="/files",
         about="Files that agents changed, most recently changed first.",
         answer=_list_files,
+        schema=make_object_schema(
+            files="array",
+            total="integer",
+            projects="array",
+            folder="string|null",
+            folders="array",
+        ),
         params=(
             Param(name="q", about="Only paths with all these words.", default=""),
             Param(
@@ -73,6 +80,14 @@ ENDPOINTS = (
         path="/files/history",
         about="The calls that changed a file, newest first, with diffs.",
         answer=_load_history,
+        schema=make_object_schema(
+            path="string",
+            name="string",
+            project="string|null",
+            earlier_paths="array",
+            total="integer",
+            revisions="array",
+        ),
         params=(
             Param(
                 name="path",

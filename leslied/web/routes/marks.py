@@ -11,7 +11,7 @@ from leslied.queries.annotations import (
     count_tags,
     load_marks,
 )
-from leslied.web.endpoint import Endpoint, Param
+from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -63,6 +63,7 @@ ENDPOINTS = (
         path="/tags",
         about="Tags with their numbers of sessions, and the number of stars.",
         answer=_count_tags,
+        schema=make_object_schema(starred_sessions="integer", tags="array"),
     ),
     Endpoint(
         path="/sessions/{id}/marks",

@@ -13,7 +13,7 @@ from leslied.queries.reading.messages import (
     reveal_messages,
 )
 from leslied.queries.reading.outline import load_outline
-from leslied.web.endpoint import Content, Endpoint, Param
+from leslied.web.endpoint import Content, Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -81,11 +81,26 @@ def _make_address(arguments: Arguments) -> MessageAddress:
     )
 
 
+_MESSAGES_SCHEMA = make_object_schema(
+    unit="integer",
+    page="integer",
+    pages="integer",
+    total="integer",
+    messages="array",
+    subagents="array",
+)
 ENDPOINTS = (
     Endpoint(
         path="/sessions/{id}/outline",
         about="A session's header, and a line about each of its units.",
         answer=_load_outline,
+        schema=make_object_schema(
+            session="object",
+            resume_command="string|null",
+            units="array",
+            context="array",
+            position="object|null",
+        ),
         params=(
             Param(
                 name="first",
@@ -100,12 +115,14 @@ ENDPOINTS = (
         path="/sessions/{id}/messages",
         about="Messages of a unit or subagent, as HTML and plain values.",
         answer=_load_messages,
+        schema=_MESSAGES_SCHEMA,
         params=_PAGE,
     ),
     Endpoint(
         path="/sessions/{id}/reveal",
         about="Messages of a unit or subagent, with the secrets in them.",
         answer=_reveal_messages,
+        schema=_MESSAGES_SCHEMA,
         params=_PAGE,
         method="POST",
     ),
@@ -113,6 +130,7 @@ ENDPOINTS = (
         path="/sessions/{id}/position",
         about="Where an entry is: its unit, page and subagents.",
         answer=_find_position,
+        schema=make_object_schema(unit="integer", page="integer", subagents="array"),
         params=(
             Param(name="entry", about="Id of the entry.", is_required=True, maximum=64),
         ),
@@ -121,6 +139,7 @@ ENDPOINTS = (
         path="/sessions/{id}/entries/{entry}",
         about="An entry with its whole text, and its line in the log.",
         answer=_load_entry,
+        schema=make_object_schema(entry="object", text="string", is_cut="boolean"),
     ),
     Endpoint(
         path="/sessions/{id}/entries/{entry}/images/{number}",

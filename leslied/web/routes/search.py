@@ -12,7 +12,7 @@ from leslied.queries.search_groups import GroupLimits, search_by_session
 from leslied.queries.search_query import parse_query
 from leslied.queries.session_titles import find_sessions_by_title
 from leslied.queries.value_parsers import make_value_parsers
-from leslied.web.endpoint import Endpoint, Param
+from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -24,7 +24,9 @@ MAX_SEARCH_SECONDS = 2.0
 
 def _search(queries: QueryContext, arguments: Arguments) -> Answer:
     text = arguments["q"]
-    complete = complete_last_word if arguments["typing"] else str
+    # Part of a word needs no completion where any characters match.
+    is_typing = arguments["typing"] and arguments["sort"] != "substring"
+    complete = complete_last_word if is_typing else str
     query = parse_query(complete(text), make_value_parsers(queries.now, queries.home))
     limits = GroupLimits(
         sessions=arguments["sessions"],
@@ -49,6 +51,15 @@ ENDPOINTS = (
         path="/search",
         about="Entries that match a query, grouped by session, with facets.",
         answer=_search,
+        schema=make_object_schema(
+            sessions="array",
+            session_count="integer",
+            hit_count="integer",
+            has_more="boolean",
+            facets="array",
+            filters="array",
+            notes="array",
+        ),
         params=(
             Param(
                 name="q",
@@ -94,6 +105,7 @@ ENDPOINTS = (
         path="/titles",
         about="Sessions with these words in their title, last active first.",
         answer=_find_titles,
+        schema=make_object_schema(sessions="array"),
         params=(
             Param(name="q", about="Words, or the beginning of an id.", default=""),
             Param(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leslied.queries.session_index import load_session_costs, load_session_index
 from leslied.queries.subagents import load_subagents
-from leslied.web.endpoint import Endpoint
+from leslied.web.endpoint import Endpoint, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -30,15 +30,24 @@ ENDPOINTS = (
         path="/sessions/index",
         about="All sessions in short, also hidden ones, most recently active first.",
         answer=_load_index,
+        schema=make_object_schema(
+            fields="array",
+            agents="array",
+            projects="array",
+            models="array",
+            sessions="array",
+        ),
     ),
     Endpoint(
         path="/sessions/costs",
         about="What each session cost, by agent and id.",
         answer=_load_costs,
+        schema=make_object_schema(costs="object"),
     ),
     Endpoint(
         path="/sessions/{id}/subagents",
         about="The subagents of a session, and which of them spawned which.",
         answer=_load_subagents,
+        schema=make_object_schema(subagents="array"),
     ),
 )

@@ -12,7 +12,7 @@ from leslied.queries.session_list import load_session_list, load_sessions_by_id
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
 from leslied.queries.value_parsers import make_value_parsers
-from leslied.web.endpoint import Endpoint, Param
+from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.model.query import FilterKey
@@ -73,6 +73,7 @@ ENDPOINTS = (
         path="/sessions",
         about="Sessions, most recently active first.",
         answer=_list_sessions,
+        schema=make_object_schema(sessions="array", hidden_sessions="integer"),
         params=(
             *_FILTERS,
             *_MARK_FILTERS,
@@ -104,5 +105,8 @@ ENDPOINTS = (
         path="/sessions/{id}",
         about="A session with its units and entries.",
         answer=_show_session,
+        schema=make_object_schema(
+            session="object", units="array", resume_command="string|null"
+        ),
     ),
 )

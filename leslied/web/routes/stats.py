@@ -20,7 +20,7 @@ from leslied.queries.usage.totals import SumOrder
 from leslied.queries.value_parsers import make_value_parsers
 from leslied.rendering.csv_text import format_csv
 from leslied.web.answer_cache import AnswerCache
-from leslied.web.endpoint import Content, Endpoint, Param
+from leslied.web.endpoint import Content, Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,10 +170,37 @@ def _make_endpoint(
         about=f"{about}, as CSV." if is_csv else f"{about}.",
         answer=answer if is_csv else _cache.wrap(answer),
         params=params,
+        schema=_SCHEMAS.get(path, {}),
         media_type=_CSV if is_csv else "application/json",
     )
 
 
+_SCHEMAS = {
+    "/stats": make_object_schema(
+        by="string",
+        rows="array",
+        totals="object",
+        prices="object",
+        unpriced_models="array",
+    ),
+    "/stats/timeline": make_object_schema(
+        period="string",
+        split="string|null",
+        periods="array",
+        series="array",
+        unpriced_messages="integer",
+        outside_messages="integer",
+    ),
+    "/stats/hours": make_object_schema(
+        zone="string", messages="array", undated_messages="integer"
+    ),
+    "/stats/context": make_object_schema(
+        bins="array", unknown_sessions="integer", rows="array"
+    ),
+    "/stats/choices": make_object_schema(
+        agents="array", models="array", projects="array"
+    ),
+}
 ENDPOINTS = (
     _make_endpoint("/stats", "Tokens, cost and tools by group", _load_usage, _USAGE),
     _make_endpoint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.queries.operations.status import load_status
-from leslied.web.endpoint import Endpoint
+from leslied.web.endpoint import Endpoint, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -21,5 +21,8 @@ ENDPOINTS = (
         path="/status",
         about="State of the daemon, the store and each agent.",
         answer=_load_status,
+        schema=make_object_schema(
+            daemon="object", agents="array", store="object", failures="array"
+        ),
     ),
 )

@@ -9,7 +9,7 @@ from leslied.queries.threads.thread_assets import (
     load_asset_content,
     load_thread_assets,
 )
-from leslied.web.endpoint import Endpoint, Param
+from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -33,16 +33,35 @@ ENDPOINTS = (
         path="/threads",
         about="Threads of all projects as trees, with progress and assets.",
         answer=_list_threads,
+        schema=make_object_schema(projects="array", total="integer"),
     ),
     Endpoint(
         path="/threads/{id}",
         about="The assets of a thread, and the calls that wrote them.",
         answer=_load_thread,
+        schema=make_object_schema(
+            version="integer",
+            thread="string",
+            title="string|null",
+            agent="string|null",
+            session_id="string|null",
+            assets="array",
+            progress="object|null",
+            removed="array",
+            folder="string|null",
+        ),
     ),
     Endpoint(
         path="/threads/{id}/asset",
         about="The content of an asset as safe HTML.",
         answer=_load_asset,
+        schema=make_object_schema(
+            path="string",
+            title="string",
+            html="string",
+            size="integer",
+            is_cut="boolean",
+        ),
         params=(
             Param(
                 name="path",

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.claude import ClaudeHome
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.files import FIRST, NOTES, PARSER, write_file_sessions
+from tests.support.html_payloads import PAYLOADS
 from tests.support.queries import SECRET
 from tests.support.web import (
     BrowserPage,
@@ -69,6 +70,7 @@ def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, quer
 @pytest.mark.heavy
 def test_typing_narrows_the_list_and_stays_in_the_address(shown: BrowserPage):
     page = shown.open("/files")
+    page.wait_for_selector("tbody a")
 
     page.keyboard.press("/")
     page.keyboard.type("notes")
@@ -136,3 +138,44 @@ def test_the_filter_finds_nothing_and_offers_all_files(shown: BrowserPage):
 
     page.click("text=Show all files")
     page.wait_for_selector(f"tbody a[title='{NOTES}']")
+
+
+@pytest.mark.heavy
+def test_a_new_change_appears_while_the_page_is_open(
+    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+):
+    page = shown.open("/files")
+    page.wait_for_selector("h1:text-is('2 files')")
+    builder = ClaudeLogBuilder("cccccccc-2222-4333-8444-555555555555")
+
+    claude.write(
+        builder.prompt("go"),
+        builder.call("Write", {"file_path": "/x/new.py", "content": "x"}, "c9"),
+        builder.result("c9", "ok"),
+        name="-x/new.jsonl",
+    )
+    assert leslied("sync").code == 0
+    page.wait_for_selector("tbody a[title='/x/new.py']")
+
+
+@pytest.mark.heavy
+def test_hostile_names_prompts_and_diffs_are_inert(
+    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+):
+    text = "\n".join(PAYLOADS)
+    name = "/x/" + PAYLOADS[3].replace("/", "_")
+    builder = ClaudeLogBuilder("cccccccc-2222-4333-8444-555555555555")
+    claude.write(
+        builder.prompt(PAYLOADS[0]),
+        builder.call("Write", {"file_path": name, "content": text}, "c9"),
+        builder.result("c9", "ok"),
+        name="-x/new.jsonl",
+    )
+    assert leslied("sync").code == 0
+
+    page = shown.open("/files?q=onerror")
+    page.click("tbody a")
+    page.wait_for_selector(".revision .diff")
+    page.click(".diff-more")
+    assert page.locator("main :is(script, img, iframe, style)").count() == 0
+    assert page.locator(".diff-line").count() == len(text.split("\n"))

@@ -30,8 +30,10 @@ def test_filters_mean_the_same_as_in_the_terminal(
 ):
     options = ["--since", "2026-01-01", "--until", "2026-12-31"]
     options += ["--project", "/home/dev/app", "--agent", "claude-code"]
+    options += ["--model", "opus"]
     envelope = json.loads(leslied("stats", "--json", *options).out)
     query = "since=2026-01-01&until=2026-12-31&project=/home/dev/app&agent=claude-code"
+    query += "&model=opus"
 
     assert server.get(f"/stats?{query}") == envelope["data"]
     assert envelope["data"]["totals"]["messages"] > 0

@@ -7,7 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
+from tests.support.waiting import wait_until
 from tests.support.web import (
     BrowserPage,
     WebServer,
@@ -121,6 +123,18 @@ def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
     expect(page.get_by_role("link", name="Reset")).to_be_visible()
 
 
+def test_days_can_be_chosen(shown: BrowserPage):
+    page = open_stats(shown)
+
+    page.get_by_role("combobox", name="Time").select_option("Between days")
+    page.get_by_label("From").fill("2026-01-01")
+    page.wait_for_url("**/stats?since=2026-01-01")
+    page.get_by_label("To", exact=True).fill("2026-12-31")
+    page.wait_for_url("**/stats?since=2026-01-01&until=2026-12-31")
+
+    expect(page.get_by_label("From")).to_have_value("2026-01-01")
+
+
 def test_the_address_sets_the_filters(shown: BrowserPage):
     page = open_stats(shown, "?model=opus&measure=tokens&split=agent")
 
@@ -201,4 +215,48 @@ def test_the_page_is_accessible_and_fits(
 
         assert find_accessibility_problems(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert shown.problems == []
+
+
+def test_new_sessions_are_counted_without_a_reload(
+    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+):
+    shown.page.clock.install()
+    page = open_stats(shown)
+    sessions = page.locator(".key-figures dt:text('Sessions') + .value")
+    expect(sessions).to_have_text("1")
+    builder = ClaudeLogBuilder("00000000-0000-4000-8000-00000000aaaa")
+    claude.write(
+        builder.prompt("Hello"),
+        builder.answer("Hi."),
+        name="-home-dev-app/another.jsonl",
+    )
+    assert leslied("sync").code == 0
+
+    def is_counted() -> bool:
+        page.clock.fast_forward(15_000)
+        return sessions.inner_text() == "2"
+
+    wait_until(is_counted)
+
+
+def test_names_from_a_log_are_never_markup(
+    leslied: LesliedRunner, claude: ClaudeHome, browser: Browser
+):
+    markup = "<img src=x onerror=alert(1)>"
+    builder = ClaudeLogBuilder(cwd=f"/home/dev/{markup}")
+    claude.write(
+        builder.prompt(markup),
+        builder.call(markup, {}, "c1", model=markup),
+        builder.result("c1", "done"),
+        builder.answer("Done.", model=markup),
+    )
+    assert leslied("sync", "--stop-all").code == 0
+    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
+        page = open_stats(shown, "?split=project&measure=tokens")
+        for summary in page.locator("summary").all():
+            summary.click()
+
+        assert page.locator("main img").count() == 0
+        expect(get_panel(page, "Tools").locator("tbody th")).to_have_text(markup)
         assert shown.problems == []

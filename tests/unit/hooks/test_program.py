@@ -199,6 +199,7 @@ def add_thread_with_history(session: HookedSession) -> None:
         ("PreCompact", ""),
         ("Stop", ""),
         ("SessionEnd", ""),
+        ("Notification", ""),
     ],
 )
 def test_no_slow_module_is_loaded(session: HookedSession, name: str, answer_part: str):

@@ -12,7 +12,7 @@ import pytest
 from leslied.hooks import spool
 from leslied.model.record import SessionKey
 from leslied.model.source import Environment
-from leslied.model.times import EPOCH, to_ns
+from leslied.model.times import EPOCH, from_us, to_ns
 from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.store import Store, StoreReader
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome, ClaudeLogBuilder
@@ -82,6 +82,50 @@ def test_a_session_end_event_marks_the_session_as_stopped(
     assert hook_events.run().stopped == 1
     with StoreReader(claude.store_path) as reader:
         assert reader.list_sessions()[0].is_stopped
+
+
+def read_waiting_for(claude: ClaudeHome) -> str | None:
+    with StoreReader(claude.store_path) as reader:
+        return reader.list_sessions()[0].waiting_for
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("permission_prompt", "permission"),
+        ("idle_prompt", "prompt"),
+        ("elicitation_dialog", "question"),
+        ("auth_success", None),
+    ],
+)
+def test_a_notification_says_what_the_session_waits_for(
+    hook_events: HookEvents, claude: ClaudeHome, kind: str, expected: str | None
+):
+    claude.clock.at = from_us(NOW_NS // 1000)
+    log = claude.write(ClaudeLogBuilder().prompt("one"))
+    spool_event(hook_events.data_dir, "Notification", log, notification_type=kind)
+
+    hook_events.run()
+
+    assert read_waiting_for(claude) == expected
+
+
+def test_a_session_waits_no_longer_when_its_log_goes_on(
+    hook_events: HookEvents, claude: ClaudeHome
+):
+    claude.clock.at = from_us(NOW_NS // 1000)
+    later = claude.clock.at.replace(tzinfo=None) + timedelta(seconds=1)
+    builder = ClaudeLogBuilder()
+    log = claude.write(builder.prompt("one"))
+    kind = "permission_prompt"
+    spool_event(hook_events.data_dir, "Notification", log, notification_type=kind)
+    hook_events.run()
+    builder.started_at = later
+    claude.write(builder.answer("two"))
+    hook_events.ingests[0].scan()
+    hook_events.stop_detection.run()
+
+    assert read_waiting_for(claude) is None
 
 
 def test_entries_after_the_end_do_not_reopen_a_session(

@@ -119,3 +119,18 @@ def test_boundaries_are_the_sizes_and_times_of_price_changes():
     assert boundaries.sizes == (200_000,)
     assert len(boundaries.times) == 1
     assert boundaries.hours == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("claude-opus-4-5-20251101", 200_000),
+        ("anthropic/claude-opus-4-6", 1_000_000),
+        ("claude-v1", None),
+    ],
+)
+def test_the_table_knows_context_windows(model: str, window: int | None):
+    tariff = load_prices().find_tariff(model)
+    assert tariff is not None
+
+    assert tariff.window == window

@@ -56,6 +56,12 @@ def test_revisions_name_session_prompt_and_call(queries: QueryContext):
     assert created.diff == (("+", "a = 1"),)
 
 
+def test_the_numbers_are_those_of_the_list(queries: QueryContext):
+    history = load_file_history(queries, PARSER, limit=1)
+
+    assert (history.changes, history.failed, history.sessions) == (2, 2, 2)
+
+
 def test_secrets_in_diffs_are_replaced(queries: QueryContext):
     text = str(load_file_history(queries, PARSER).to_dict())
 

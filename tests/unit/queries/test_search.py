@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from leslied.model.record import SHELL
-from leslied.queries.search import SearchMode, make_snippet, search_entries
+from leslied.queries.search import SearchMode, search_entries
 from leslied.queries.search_query import parse_query
 from leslied.redact import Redactor
 from leslied.store.read.search import MAX_MATCH_CHARACTERS
@@ -26,30 +26,6 @@ def harness(tmp_path: Path, clock: FakeClock) -> Iterator[StoreHarness]:
 
 
 # Snippets
-
-
-def test_a_snippet_is_one_line_around_the_term():
-    text = "a\n" * 100 + "the needle\n\tis here" + " b" * 200
-
-    snippet = make_snippet(text, ["needle"])
-
-    assert "the needle is here" in snippet
-    assert "\n" not in snippet
-    assert (snippet[0], snippet[-1]) == ("…", "…")
-
-
-def test_the_snippet_of_a_short_text_is_the_whole_text():
-    assert make_snippet("needle", ["needle"]) == "needle"
-
-
-@pytest.mark.parametrize("terms", [["NEEDLE"], ["nothing", "needle"], ["Needle"]])
-def test_a_snippet_shows_the_first_term_that_occurs(terms: list[str]):
-    assert "needle" in make_snippet("x " * 300 + "needle", terms)
-
-
-def test_letters_that_become_longer_in_lower_case_do_not_shift_the_snippet():
-    """`İ` becomes two characters in lower case."""
-    assert "needle" in make_snippet("İ" * 400 + " needle", ["needle"])
 
 
 def test_a_word_with_accents_is_in_the_snippet(harness: StoreHarness):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leslied.errors import UserError
 from leslied.model.query import AllOf, AnyOf, Filter, Term
-from leslied.queries.search_query import has_syntax, parse_query
+from leslied.queries.search_query import find_filter_texts, has_syntax, parse_query
 
 A, B, C = Term("a"), Term("b"), Term("c")
 
@@ -109,3 +109,29 @@ def test_any_text_is_a_valid_query(text: str):
         assert ":" in text
     else:
         assert len(query.terms) <= 60
+
+
+# Filters as they are written
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("word", []),
+        ("a:b http://x", []),
+        ("agent:codex word", [("agent", "codex", False, "agent:codex")]),
+        ("-tool:Bash", [("tool", "Bash", True, "-tool:Bash")]),
+        ("NOT tool:Bash", [("tool", "Bash", True, "NOT tool:Bash")]),
+        ('project:"my app"', [("project", "my app", False, 'project:"my app"')]),
+        ("(role:us)", [("role", "us", False, "role:us")]),
+    ],
+)
+def test_filters_are_found_in_a_text_also_invalid_ones(
+    text: str, found: list[tuple[str, str, bool, str]]
+):
+    parts = find_filter_texts(text)
+
+    assert found == [
+        (part.key, part.value, part.is_negated, text[part.start : part.end])
+        for part in parts
+    ]

@@ -11,10 +11,15 @@ from leslied.model.query import Filter, Selection
 from leslied.model.record import Usage
 from leslied.model.times import to_us
 from leslied.queries.resolve import ResolvedId
-from leslied.queries.sessions import list_sessions, load_session_summary
+from leslied.queries.sessions import (
+    find_sessions,
+    list_sessions,
+    load_session_summary,
+)
 from leslied.queries.units import load_units
 from tests.support.clock import FakeClock
 from tests.support.records import (
+    AGENT,
     StoreHarness,
     make_call,
     make_event,
@@ -238,3 +243,13 @@ def test_the_subagent_that_stands_in_for_a_session_is_found_by_its_own_id(
         (unit,) = load_units(reader, ResolvedId(session, subagent="s0"))
 
     assert unit.summary.subagent_id == "s0"
+
+
+def test_sessions_are_found_by_agent_and_id(harness: StoreHarness):
+    names = [(AGENT, "aaaa-1"), (AGENT, "bbbb-2"), (AGENT, "missing")]
+
+    with harness.reader() as reader:
+        found = find_sessions(reader, names)
+        listed = {each.key[:2]: each for each in list_sessions(reader)}
+
+    assert found == {name: listed[name] for name in names[:2]}

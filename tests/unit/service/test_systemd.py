@@ -294,14 +294,18 @@ def test_the_service_has_no_network(is_unsandboxed: bool):  # noqa: FBT001
     not shutil.which("systemd-analyze"), reason="systemd is not installed"
 )
 @pytest.mark.parametrize(("is_unsandboxed", "limit"), [(False, 2.0), (True, 6.5)])
+@pytest.mark.parametrize("serves_page", [False, True])
 def test_the_exposure_of_the_service_is_low(
     tmp_path: Path,
     is_unsandboxed: bool,  # noqa: FBT001
     limit: float,
+    serves_page: bool,  # noqa: FBT001
 ):
     """systemd rates a unit without any restriction 9.6."""
     unit = tmp_path / "leslied.service"
-    unit.write_text(render_unit(PROGRAM, {}, is_unsandboxed=is_unsandboxed))
+    unit.write_text(
+        render_unit(PROGRAM, {}, is_unsandboxed=is_unsandboxed, serves_page=serves_page)
+    )
 
     result = subprocess.run(
         ["systemd-analyze", "--offline=true", "security", str(unit)],
@@ -312,7 +316,35 @@ def test_the_exposure_of_the_service_is_low(
 
     rating = re.search(r"Overall exposure level for \S+: ([\d.]+)", result.stdout)
     assert rating
-    assert float(rating[1]) <= limit
+    # The page needs the network of the machine, which systemd cannot rate further.
+    assert float(rating[1]) <= (limit + 0.5 if serves_page else limit)
+
+
+@pytest.mark.threat("W4")
+def test_the_unit_has_no_network_by_default():
+    text = render_unit(PROGRAM, {})
+
+    assert "\nRestrictAddressFamilies=AF_UNIX\n" in text
+    assert "\nPrivateNetwork=yes\n" in text
+    assert "IPAddress" not in text
+
+
+@pytest.mark.threat("W4")
+@pytest.mark.parametrize("is_unsandboxed", [False, True])
+def test_a_unit_that_serves_the_page_has_the_loopback_interface_only(
+    is_unsandboxed: bool,  # noqa: FBT001
+):
+    text = render_unit(PROGRAM, {}, is_unsandboxed=is_unsandboxed, serves_page=True)
+
+    assert "\nRestrictAddressFamilies=AF_UNIX AF_INET\n" in text
+    assert "\nIPAddressDeny=any\nIPAddressAllow=localhost\n" in text
+    assert "PrivateNetwork" not in text
+
+
+def test_installing_for_the_page_writes_that_unit(manager, fake):
+    manager.install({}, serves_page=True)
+
+    assert "IPAddressAllow=localhost" in fake.path.read_text()
 
 
 def test_a_value_that_is_not_utf8_is_refused_before_a_file_is_written(manager, home):

@@ -7,12 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leslied.model.record import Record
+from leslied.model.session import Activity, WaitingFor
 from leslied.sessions.status import (
     SETTLE_AFTER,
     SETTLE_AFTER_ANNOUNCEMENT,
     STOPPED_AFTER,
+    Waiting,
     compute_settle_delay,
     compute_status,
+    decide_waiting,
     find_settle_time,
 )
 from tests.support.records import make_event, make_record
@@ -109,3 +112,72 @@ def test_an_announced_end_is_void_when_the_agent_went_on(record: Record):
     entries = [make_placed(ANSWER), make_placed(record), make_placed(STOP_HOOKS)]
 
     assert compute_settle_delay(entries, LAST + MOMENT) == SETTLE_AFTER
+
+
+PERMISSION = Waiting("permission", 100)
+
+
+@pytest.mark.parametrize(
+    ("stored", "last_entry_us", "activity", "question", "expected"),
+    [
+        pytest.param(Waiting(), 50, None, None, None, id="nothing asks"),
+        pytest.param(PERMISSION, 100, None, None, "permission", id="it still waits"),
+        pytest.param(PERMISSION, 101, None, None, None, id="the log went on"),
+        pytest.param(
+            Waiting(), 50, Activity("permission", 60), None, "permission", id="a dialog"
+        ),
+        pytest.param(
+            Waiting(), 70, Activity("permission", 60), None, None, id="an old report"
+        ),
+        pytest.param(
+            PERMISSION, 50, Activity("question", 110), None, "question", id="another"
+        ),
+        pytest.param(
+            PERMISSION, 50, Activity("busy", 110), None, None, id="it was approved"
+        ),
+        pytest.param(
+            PERMISSION, 50, Activity("busy", 90), None, "permission", id="busy before"
+        ),
+        pytest.param(
+            PERMISSION, 50, Activity("idle", 110), None, None, id="it was declined"
+        ),
+        pytest.param(
+            Waiting("prompt", 100),
+            50,
+            Activity("idle", 110),
+            None,
+            "prompt",
+            id="idle at the prompt",
+        ),
+        pytest.param(
+            Waiting(), 50, None, "question", "question", id="an open question"
+        ),
+        pytest.param(
+            PERMISSION, 50, None, "question", "permission", id="a report is more exact"
+        ),
+    ],
+)
+def test_what_a_session_waits_for(
+    stored: Waiting,
+    last_entry_us: int,
+    activity: Activity | None,
+    question: WaitingFor | None,
+    expected: WaitingFor | None,
+):
+    waiting = decide_waiting(
+        stored, last_entry_us, activity, question, is_stopped=False
+    )
+
+    assert waiting.kind == expected
+    unchanged = decide_waiting(
+        waiting, last_entry_us, activity, question, is_stopped=False
+    )
+    assert unchanged == waiting
+
+
+def test_a_stopped_session_waits_for_nothing():
+    activity = Activity("question", 200)
+
+    waiting = decide_waiting(PERMISSION, 0, activity, "question", is_stopped=True)
+
+    assert waiting == Waiting()

@@ -31,6 +31,7 @@ RELEASED = {
     "projects": "1e77ab4959fb6601",
     "forks": "31f5494178f39bfe",
     "rejected times": "fbc0c626c1417dd4",
+    "waiting": "79717a73f2287ce0",
 }
 """Hash of the SQL of each released migration. Add new ones; never change one."""
 NEVER_WRITTEN = {5}

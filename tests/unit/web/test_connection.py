@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 
 import pytest
 
@@ -100,16 +101,15 @@ def test_beyond_the_limit_clients_are_refused(
 
 
 def test_a_complete_request_is_answered_and_may_be_followed_by_another(app: App):
-    def ask_twice(port: int) -> list[bytes]:
-        request = b"GET /identity HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
-        with socket.create_connection(("127.0.0.1", port)) as client:
-            client.settimeout(MAX_WAIT_SECONDS)
-            answers = []
+    def ask_twice(port: int) -> list[int]:
+        connection = HTTPConnection("127.0.0.1", port, timeout=MAX_WAIT_SECONDS)
+        with closing(connection):
+            statuses = []
             for _ in range(2):
-                client.sendall(request)
-                answers.append(client.recv(65536))
-            return answers
+                connection.request("GET", "/identity")
+                response = connection.getresponse()
+                response.read()
+                statuses.append(response.status)
+            return statuses
 
-    answers = use_server(app, ask_twice)
-
-    assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 200 OK"] * 2
+    assert use_server(app, ask_twice) == [200, 200]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leslied.errors import UserError
-from leslied.web.endpoint import Endpoint, Param
+from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 TEXT = Param(name="text", about="A text.", maximum=3)
 NUMBER = Param(name="number", about="A number.", type="integer", maximum=10)
@@ -91,3 +91,11 @@ def test_an_unknown_parameter_is_an_error(endpoint: Endpoint):
 def test_a_parameter_cannot_replace_a_part_of_the_path(endpoint: Endpoint):
     with pytest.raises(UserError):
         endpoint.parse({"id": "1"}, {"required": "a", "id": "2"})
+
+
+def test_the_schema_of_an_object_lists_its_fields():
+    assert make_object_schema(a="array", b="string|null") == {
+        "type": "object",
+        "required": ["a", "b"],
+        "properties": {"a": {"type": ["array"]}, "b": {"type": ["string", "null"]}},
+    }

@@ -42,10 +42,9 @@ def test_without_a_network_the_error_names_the_service(monkeypatch):
 
 
 def test_the_daemons_socket_is_adopted():
-    with open_socket(0) as listener:
-        with adopt_socket(listener.fileno()) as adopted:
-            assert adopted.getsockname() == listener.getsockname()
-            adopted.detach()
+    with open_socket(0) as listener, adopt_socket(listener.fileno()) as adopted:
+        assert adopted.getsockname() == listener.getsockname()
+        adopted.detach()
 
 
 @pytest.mark.threat("W4")
@@ -59,9 +58,11 @@ def test_a_socket_for_other_machines_is_not_adopted():
 
 
 def test_a_descriptor_that_is_no_socket_is_not_adopted(tmp_path):
-    with (tmp_path / "file").open("w") as file:
-        with pytest.raises(UserError, match="not a socket that listens"):
-            adopt_socket(file.fileno())
+    with (
+        (tmp_path / "file").open("w") as file,
+        pytest.raises(UserError, match="not a socket that listens"),
+    ):
+        adopt_socket(file.fileno())
 
 
 def test_a_link_names_address_port_and_code():

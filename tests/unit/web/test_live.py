@@ -167,7 +167,7 @@ def test_a_page_that_does_not_read_is_dropped(monkeypatch):
         stream = pages.listen()
         await anext(stream)
         async with asyncio.timeout(MAX_WAIT_SECONDS):
-            while pages.has_listeners:
+            while pages.has_listeners:  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0)
             return [text async for text in stream]
 

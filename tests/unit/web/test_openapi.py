@@ -47,6 +47,12 @@ def test_every_schema_is_a_valid_json_schema():
         Draft202012Validator.check_schema(endpoint.schema)
 
 
+def test_every_json_answer_has_described_fields():
+    answers = [e for e in ENDPOINTS if e.media_type == "application/json"]
+
+    assert [e.path for e in answers if not e.schema.get("required")] == []
+
+
 def test_a_parameter_is_described_with_its_limits():
     params = (
         Param(name="text", about="A text.", maximum=5, is_required=True),

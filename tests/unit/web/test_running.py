@@ -19,7 +19,7 @@ def serve_answer(make_answer) -> Iterator[int]:
     """Run a server that answers every request with a text; yield its port."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             challenge = self.path.partition("challenge=")[2]
             self.send_response(200)
             self.end_headers()

@@ -54,7 +54,13 @@ export function getLastAddress(path) {
 export function go(address) {
   lastAddresses.set(location.pathname, location.pathname + location.search);
   history.pushState(null, "", address);
-  void show().then(() => document.querySelector("main")?.focus({ preventScroll: true }));
+  void show().then(focusMain);
+}
+
+/** Let the keyboard continue in the page, unless the page has chosen where. */
+function focusMain() {
+  const main = document.querySelector("main");
+  if (!main?.contains(document.activeElement)) main?.focus({ preventScroll: true });
 }
 
 /**

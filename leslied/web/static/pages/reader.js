@@ -55,6 +55,8 @@ class Reader {
     this.isRefreshing = false;
     this.isRefreshDue = false;
     this.isScrollHandled = false;
+    /** The unit that the reader went to; the last ones may not reach the top. */
+    this.chosen = { unit: -1, top: -1 };
   }
 
   async open() {
@@ -121,12 +123,19 @@ class Reader {
     section?.element.scrollIntoView({ block: "start" });
     section?.element.focus({ preventScroll: true });
     history.replaceState(null, "", `${location.pathname}#unit-${unit}`);
+    this.chosen = { unit, top: scrollY };
+    this.rail.mark(unit);
+  }
+
+  findCurrentUnit() {
+    const { unit, top } = this.chosen;
+    return Math.abs(scrollY - top) < 2 ? unit : findCurrentUnit(this.view);
   }
 
   /** @param {1 | -1} step */
   async moveToUnit(step) {
     const numbers = [...this.sections.keys()];
-    const number = findCurrentUnit(this.view);
+    const number = this.findCurrentUnit();
     const next = numbers[numbers.indexOf(number) + step];
     if (next !== undefined) await this.goToUnit(next);
     else if (step === -1) await this.goToUnit(numbers[0] ?? 0);
@@ -211,7 +220,7 @@ class Reader {
     this.isScrollHandled = true;
     requestAnimationFrame(() => {
       this.isScrollHandled = false;
-      this.rail.mark(findCurrentUnit(this.view));
+      this.rail.mark(this.findCurrentUnit());
       if (this.isAtEnd()) this.showNewMessages(0);
     });
   }

@@ -5,13 +5,15 @@ import { h } from "../lib/dom.js";
 import { addShortcut } from "../lib/keys.js";
 import { replaceQuery } from "../lib/router.js";
 import { showError } from "../lib/states.js";
-import { drawFacets, drawFilters, drawGroups, drawSummary } from "./search-results.js";
-import { drawHelp } from "./search-help.js";
+import { drawFacets, drawFilters, drawGroups, drawSummary } from "./search/results.js";
+import { drawHelp } from "./search/help.js";
 
 /** @typedef {"newest" | "rank" | "substring"} Sort */
 
-const SESSIONS_PER_PAGE = 20;
+const SESSIONS_PER_PAGE = 10;
 const MAX_SESSIONS = 200;
+/** A search for any characters reads every text, so it waits for a pause in typing. */
+const SUBSTRING_DELAY_MS = 250;
 /** @type {[value: Sort, label: string, about: string][]} */
 const SORTS = [
   ["newest", "Newest", "The newest entries first"],
@@ -48,6 +50,7 @@ class SearchPage {
       oninput: () => this.change(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.handleBoxKey(event),
     });
+    this.sorts = h("div", { class: "segmented", role: "group", "aria-label": "Order" });
     this.notice = h("div", { class: "search-notice", role: "status" });
     this.summary = h("p", { class: "search-summary", role: "status" });
     this.filters = h("div", { class: "search-filters" });
@@ -74,7 +77,7 @@ class SearchPage {
   draw() {
     return h(
       "div",
-      { class: "search-page" },
+      { class: "page search-page" },
       h("h1", { class: "visually-hidden" }, "Search"),
       h(
         "form",
@@ -89,26 +92,24 @@ class SearchPage {
   }
 
   drawSorts() {
-    const options = SORTS.map(([value, label, about]) =>
-      h(
-        "label",
-        { title: about },
-        h("input", {
-          type: "radio",
-          name: "sort",
-          value,
-          checked: value === this.sort,
-          onchange: () => this.changeSort(value),
-        }),
-        h("span", {}, label),
-      ));
-    return h("fieldset", { class: "search-sorts" }, h("legend", { class: "visually-hidden" }, "Order"), options);
+    const buttons = SORTS.map(([value, label, about]) =>
+      h("button", { type: "button", title: about, value, onclick: () => this.changeSort(value) }, label));
+    this.sorts.replaceChildren(...buttons);
+    this.markSort();
+    return this.sorts;
   }
 
   /** @param {Sort} sort */
   changeSort(sort) {
     this.sort = sort;
+    this.markSort();
     this.change();
+  }
+
+  markSort() {
+    for (const button of this.sorts.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.value === this.sort));
+    }
   }
 
   /** Search for what is in the box now. */
@@ -134,6 +135,7 @@ class SearchPage {
     }
     this.results.setAttribute("aria-busy", "true");
     try {
+      if (this.sort === "substring") await wait(SUBSTRING_DELAY_MS, request.signal);
       const params = { q: this.box.value, sort: this.sort, typing: true, sessions: this.sessions };
       const data = await get("/search", params, request.signal);
       if (!request.signal.aborted) this.showResults(data);
@@ -234,6 +236,17 @@ class SearchPage {
     if (next < 0) this.focusBox();
     else if (link instanceof HTMLElement) link.focus();
   }
+}
+
+/**
+ * Wait, or throw when the signal is aborted.
+ *
+ * @param {number} milliseconds
+ * @param {AbortSignal} signal
+ */
+async function wait(milliseconds, signal) {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  signal.throwIfAborted();
 }
 
 /**

@@ -42,6 +42,8 @@ class SessionsPage {
   #list = h("div", { class: "session-list", role: "list", "aria-label": "Sessions" });
   #message = h("div", {}, makeSkeleton());
   #shorten = makeShortener([]);
+  /** @type {number[]} Positions of the headings of groups. */
+  #headings = [];
   #timer = 0;
 
   /**
@@ -84,6 +86,8 @@ class SessionsPage {
     this.#measure();
     const items = buildItems(sort(selected, this.view.sort), this.view, this.#expansions, this.#readHeights(), this.#shorten);
     this.rows.setItems(items, (key) => !changed.has(key));
+    this.#headings = items.flatMap((item, i) => item.kind === "group" ? [i] : []);
+    this.#showGroup();
     this.#showMessage(items.length, total);
     if (isComplete) this.#restorePlace();
   }
@@ -115,6 +119,14 @@ class SessionsPage {
     this.#update(new Set());
     // The first of the results is at the top, below the controls.
     if (top < this.rows.coveredTop) scrollBy({ top: this.#list.getBoundingClientRect().top - this.rows.coveredTop, behavior: "instant" });
+  }
+
+  /** Show the group of the first visible row while its heading is out of sight. */
+  #showGroup() {
+    const first = this.rows.findFirstVisible();
+    const heading = this.rows.items[this.#headings.findLast((index) => index <= first) ?? -1];
+    const isHidden = heading?.kind === "group" && heading !== this.rows.items[first];
+    this.toolbar.showGroup(isHidden ? heading.label : "");
   }
 
   /** Measure what covers the list at the top of the window. */
@@ -153,6 +165,7 @@ class SessionsPage {
   /** @param {AbortSignal} signal */
   #addListeners(signal) {
     history.scrollRestoration = "manual";
+    addEventListener("scroll", () => this.#showGroup(), { passive: true, signal });
     addEventListener("scroll", () => this.#savePlaceSoon(), { passive: true, signal });
     addEventListener("resize", () => this.#update(new Set()), { signal });
     // The place is saved before a link leads away from it.

@@ -6,20 +6,18 @@ import { addShortcut } from "../lib/keys.js";
 import { onLive } from "../lib/live.js";
 import { replaceQuery } from "../lib/router.js";
 import { makeMessage, showError } from "../lib/states.js";
-import { drawCalendar, drawHours } from "./stats/activity.js";
 import { drawFilters } from "./stats/filters.js";
-import { drawGroups, drawTools } from "./stats/groups.js";
-import { drawKeyFigures, drawPriceNote } from "./stats/key-figures.js";
-import { describeRange, drawOverTime } from "./stats/over-time.js";
-import { makePanel, makeSwitch } from "./stats/panels.js";
-import { drawContextUse, drawTopSessions } from "./stats/sessions.js";
-import { MEASURES, ORDERS, PERIODS, SPLITS, hasFilters, parseState, toValues } from "./stats/state.js";
+import { drawPriceNote } from "./stats/key-figures.js";
+import { loadTimeline, makePanels } from "./stats/layout.js";
+import { MEASURES, hasFilters, parseState, toValues } from "./stats/state.js";
 
 const REFRESH_MS = 15_000;
-const TOP_SESSIONS = 10;
+/** Requests at the same time; more would delay the panels at the top of the page. */
+const MAX_REQUESTS = 2;
 
 /** @typedef {import("./stats/state.js").State} State */
-/** @typedef {(path: string, params?: Record<string, string | number>) => Promise<any>} Load */
+/** @typedef {import("./stats/layout.js").Load} Load */
+/** @typedef {import("./stats/layout.js").Change} Change */
 
 /** @type {import("../lib/router.js").Page} */
 export async function showPage({ root, query, signal }) {
@@ -27,7 +25,7 @@ export async function showPage({ root, query, signal }) {
   const state = parseState(query);
   const bar = h("div", {});
   const content = h("div", { class: "stats-content" });
-  root.replaceChildren(h("section", { class: "stats" }, h("h1", {}, "Stats"), bar, content));
+  root.replaceChildren(h("div", { class: "page stats" }, h("header", { class: "page-header" }, h("h1", {}, "Stats")), bar, content));
   /** @type {AbortController | null} */
   let loading = null;
 
@@ -37,12 +35,12 @@ export async function showPage({ root, query, signal }) {
     const own = AbortSignal.any([signal, loading.signal]);
     const load = makeLoader(state, own);
     try {
-      await drawContent(content, state, load, change, () => own.aborted);
+      await drawContent(content, state, load, change, own);
     } catch (error) {
       showError(content, error);
     }
   };
-  /** @param {Partial<State>} changes */
+  /** @type {Change} */
   const change = (changes) => {
     Object.assign(state, changes);
     replaceQuery(toValues(state));
@@ -74,9 +72,10 @@ export async function showPage({ root, query, signal }) {
 function makeLoader(state, signal) {
   /** @type {Map<string, Promise<any>>} */
   const answers = new Map();
+  const queue = makeQueue(MAX_REQUESTS);
   return (path, params = {}) => {
     const key = JSON.stringify([path, params]);
-    const answer = answers.get(key) ?? get(path, { ...state.filters, ...params }, signal);
+    const answer = answers.get(key) ?? queue(() => get(path, { ...state.filters, ...params }, signal));
     // A panel that waits for the answer shows the error.
     answer.catch(() => undefined);
     answers.set(key, answer);
@@ -85,55 +84,47 @@ function makeLoader(state, signal) {
 }
 
 /**
+ * Return a function that starts tasks in order, but only so many at the same time.
+ *
+ * @param {number} maximum
+ * @returns {(task: () => Promise<any>) => Promise<any>}
+ */
+function makeQueue(maximum) {
+  /** @type {(() => void)[]} */
+  const waiting = [];
+  let running = 0;
+  return async (task) => {
+    if (running >= maximum) await new Promise((resolve) => waiting.push(() => resolve(undefined)));
+    running += 1;
+    try {
+      return await task();
+    } finally {
+      running -= 1;
+      waiting.shift()?.();
+    }
+  };
+}
+
+/**
+ * Draw everything below the filters. The first time, each panel appears when it is
+ * ready; later, all change at once.
+ *
  * @param {HTMLElement} content
  * @param {State} state
  * @param {Load} load
- * @param {(changes: Partial<State>) => void} change
- * @param {() => boolean} isAborted
+ * @param {Change} change
+ * @param {AbortSignal} signal
  */
-async function drawContent(content, state, load, change, isAborted) {
-  const questions = {
-    timeline: () => load("/stats/timeline", { split: state.split, period: state.period }),
-    tools: () => load("/stats", { by: "tool" }),
-  };
-  void questions.timeline();
-  const days = await load("/stats", { by: "day" });
+async function drawContent(content, state, load, change, signal) {
+  const [days] = await Promise.all([load("/stats", { by: "day" }), loadTimeline(state, load)]);
   if (!days.rows.length) {
     content.replaceChildren(drawEmpty(state));
     return;
   }
-  const measure = state.measure.charAt(0).toUpperCase() + state.measure.slice(1);
-  const panels = [
-    makePanel("Overview", "key", async () => drawKeyFigures(days, await questions.timeline(), await questions.tools(), state), { isTitleHidden: true }),
-    makePanel(`${measure} over time`, "time", async () => drawOverTime(await questions.timeline(), state), {
-      about: questions.timeline().then(describeRange),
-      tools: [
-        makeSwitch("Measure", MEASURES, state.measure, (measure) => change({ measure })),
-        makeSwitch("Split by", SPLITS, state.split, (split) => change({ split })),
-        makeSwitch("Period", PERIODS, state.period, (period) => change({ period }), { "": "auto" }),
-      ],
-    }),
-    makePanel("Activity", "calendar", async () => drawCalendar(days.rows, state), { about: "Messages on each day." }),
-    makePanel("Hours", "hours", async () => drawHours(await load("/stats/hours"), state), {
-      about: load("/stats/hours").then(({ zone }) => `Messages in each hour of the week, in local time (${zone}).`),
-    }),
-    ...(/** @type {const} */ (["project", "model", "agent"])).map((by) =>
-      makePanel(`${measure} by ${by}`, "group", async () => drawGroups(await load("/stats", { by }), by, state))),
-    makePanel("Tools", "tools", async () => drawTools(await questions.tools(), state), {
-      about: "Calls of tools, with failures. The time is from the call to its result.",
-    }),
-    makePanel("Context windows", "context", async () => drawContextUse(await load("/stats/context"), state), {
-      about: "Sessions by their largest request, in percent of the model’s window. Subagents have windows of their own and are not counted.",
-    }),
-    makePanel("Top sessions", "sessions", async () => drawTopSessions(await load("/stats", { by: "session", order: state.order, limit: TOP_SESSIONS }), state), {
-      tools: [makeSwitch("Sort by", ORDERS, state.order, (order) => change({ order }))],
-      about: "Subagents included. The duration is from the first to the last message.",
-    }),
-  ];
+  const panels = makePanels(days, state, load, change);
   const done = Promise.all(panels.map((panel) => panel.done));
-  // The first time, each panel appears when it is ready; later, all change at once.
   if (content.querySelector(".panel")) await done;
-  if (isAborted()) return;
+  if (signal.aborted) return;
   const pressed = document.activeElement?.getAttribute("data-switch");
   content.replaceChildren(...panels.map(({ element }) => element), drawPriceNote(days));
   const button = pressed && content.querySelector(`[data-switch="${pressed}"]`);
@@ -146,7 +137,7 @@ function drawEmpty(state) {
   if (hasFilters(state)) {
     return makeMessage("No message matches these filters", h("a", { href: "/stats" }, "Show all messages"));
   }
-  return makeMessage("Nothing to count yet", "Use an agent, then run: leslied sync");
+  return makeMessage("Nothing to count yet", "Use an agent, then run `leslied sync`");
 }
 
 /**

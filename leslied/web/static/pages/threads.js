@@ -2,6 +2,7 @@
 
 import { get } from "../lib/api.js";
 import { h } from "../lib/dom.js";
+import { formatCount } from "../lib/format.js";
 import { addShortcut } from "../lib/keys.js";
 import { onLive, onReconnect } from "../lib/live.js";
 import { go, replaceQuery } from "../lib/router.js";
@@ -36,8 +37,10 @@ export async function showPage({ root, query, signal }) {
       draw();
     },
   });
+  // The title of a selected thread is the heading of the page.
+  const title = h(state.thread ? "p" : "h1", { class: "threads-title" }, formatCount(overview.total, "thread"));
   const trees = h("div", { class: "thread-trees" });
-  const side = h("nav", { class: "threads-side", "aria-label": "Threads" }, input, trees);
+  const side = h("nav", { class: "threads-side", "aria-label": "Threads" }, title, input, trees);
   const detail = h("section", { class: "thread-detail", "aria-label": "Thread" });
   const draw = () => trees.replaceChildren(drawTrees(overview, state));
   root.replaceChildren(h("div", { class: state.thread ? "threads-page with-thread" : "threads-page" }, side, detail));

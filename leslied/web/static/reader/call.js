@@ -75,7 +75,7 @@ function drawArguments(call, place) {
   if (!call.arguments.length) return null;
   const list = h("dl", { class: "arguments" });
   for (const { name, text, html, is_cut } of call.arguments) {
-    const value = h("pre", { tabindex: "0", role: "region", "aria-label": `Argument ${name}` });
+    const value = h("pre", { tabindex: "0", role: "group", "aria-label": `Argument ${name}` });
     if (html) value.append(parseServerHtml(html));
     else value.textContent = text;
     const note = is_cut && h("p", { class: "faint small" }, "The rest is in the raw JSON of the message.");

@@ -27,7 +27,7 @@ export function drawEdit(edit, project) {
     "figure",
     { class: "edit" },
     h("figcaption", {}, h("code", { class: "clip" }, edit.path), drawDiffstat(edit.diffstat), drawFileLinks(edit.path, project)),
-    h("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": `Changes of ${edit.path}` }, lines),
+    h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": `Changes of ${edit.path}` }, lines),
     edit.hidden_lines > 0 && h("p", { class: "faint small" }, `${formatCount(edit.hidden_lines, "more line")}`),
   );
 }

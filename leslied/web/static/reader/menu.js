@@ -135,7 +135,7 @@ export async function showRaw(view, message) {
  * @param {string} label
  */
 function drawJson(value, label) {
-  return h("pre", { class: "output", tabindex: "0", role: "region", "aria-label": label }, JSON.stringify(value, null, 2));
+  return h("pre", { class: "output", tabindex: "0", role: "group", "aria-label": label }, JSON.stringify(value, null, 2));
 }
 
 /**

@@ -16,6 +16,8 @@ export class Rail {
     this.element = h("aside", { class: "rail", "aria-label": "Prompts of the session" }, this.nav);
     this.isOpen = localStorage.getItem(KEY) !== "closed";
     this.current = -1;
+    /** @type {HTMLDialogElement | null} */
+    this.sheet = null;
   }
 
   /** @param {import("./types.js").Unit[]} units */
@@ -40,6 +42,8 @@ export class Rail {
     );
     link.addEventListener("click", (event) => {
       event.preventDefault();
+      // Nothing outside of an open sheet can get the focus.
+      this.sheet?.close();
       this.go(unit.number);
     });
     return h("li", {}, link);
@@ -87,8 +91,9 @@ export class Rail {
     dialog.addEventListener("close", () => {
       this.element.append(this.nav);
       dialog.remove();
+      this.sheet = null;
     });
-    this.nav.addEventListener("click", () => dialog.close(), { once: true });
+    this.sheet = dialog;
     dialog.prepend(this.nav);
     document.body.append(dialog);
     dialog.showModal();

@@ -53,7 +53,7 @@ export function drawPrompt(text) {
  * @param {string} options.label
  */
 export function drawOutput({ text, isCut, session, entry, label }) {
-  const pre = h("pre", { class: "output", tabindex: "0", "aria-label": label, role: "region" }, text);
+  const pre = h("pre", { class: "output", tabindex: "0", "aria-label": label, role: "group" }, text);
   if (!isCut || !entry) return pre;
   const button = h("button", { class: "show-all", type: "button" }, "Show all");
   button.addEventListener("click", () => void showAll(pre, button, session, entry));

@@ -5,10 +5,12 @@
 
 import { get, toQuery } from "../lib/api.js";
 import { h } from "../lib/dom.js";
+import { copyText } from "../lib/copy.js";
 import { formatWhen } from "../lib/format.js";
 import { go } from "../lib/router.js";
 import { showHelp } from "./help.js";
 import { changeTheme } from "./theme.js";
+import { showToast } from "./toast.js";
 
 /**
  * @typedef {object} Item
@@ -16,7 +18,6 @@ import { changeTheme } from "./theme.js";
  * @property {string} label
  * @property {string} [about]
  * @property {() => void | Promise<void>} run
- * @property {boolean} [staysOpen] Whether the palette stays open to show the outcome.
  */
 
 const LIST_ID = "palette-list";
@@ -138,22 +139,9 @@ class Palette {
       { group: "Actions", label: "Show keyboard shortcuts", run: showHelp },
     ];
     if (!session) return items;
-    const copy = () => this.copyResumeCommand(decodeURIComponent(session));
+    const copy = () => copyResumeCommand(decodeURIComponent(session));
     const label = "Copy the command that resumes this session";
-    return [{ group: "Actions", label, run: copy, staysOpen: true }, ...items];
-  }
-
-  /** @param {string} session */
-  async copyResumeCommand(session) {
-    try {
-      const data = await get("/titles", { q: session, limit: 1 });
-      const command = data.sessions[0]?.resume_command;
-      if (command) await navigator.clipboard.writeText(command);
-      const message = command ? `Copied: ${command}` : "This session's agent has no such command.";
-      this.status.replaceChildren(message);
-    } catch (error) {
-      this.status.replaceChildren(error instanceof Error ? error.message : String(error));
-    }
+    return [{ group: "Actions", label, run: copy }, ...items];
   }
 
   draw() {
@@ -221,7 +209,8 @@ class Palette {
       PageUp: 0,
     };
     const target = targets[event.key];
-    if (event.key === "Enter" && count) this.run(this.active);
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) this.close();
+    else if (event.key === "Enter" && count) this.run(this.active);
     else if (target !== undefined && count) this.setActive(target);
     else return;
     event.preventDefault();
@@ -231,7 +220,7 @@ class Palette {
   run(index) {
     const item = this.items[index];
     if (!item) return;
-    if (!item.staysOpen) this.close();
+    this.close();
     void item.run();
   }
 }
@@ -260,4 +249,16 @@ function makeSearchItem(text) {
     label: `Search everything for “${text}”`,
     run: () => go(`/search${toQuery({ q: text })}`),
   };
+}
+
+/** @param {string} session */
+async function copyResumeCommand(session) {
+  try {
+    const data = await get("/titles", { q: session, limit: 1 });
+    const command = data.sessions[0]?.resume_command;
+    if (command) await copyText(command, "Command");
+    else showToast("This agent cannot resume a session.", "close");
+  } catch (error) {
+    showToast(error instanceof Error ? error.message : String(error), "close");
+  }
 }

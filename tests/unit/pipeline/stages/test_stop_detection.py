@@ -122,6 +122,100 @@ def test_a_daemon_that_stops_marks_no_session_as_live(
     assert read_status(claude) == "stopped"
 
 
+def read_waiting_for(claude: ClaudeHome) -> str | None:
+    with StoreReader(claude.store_path) as reader:
+        session = reader.find_session(SessionKey("claude-code", SESSION))
+        assert session is not None
+        return session.waiting_for
+
+
+def write_registry(file: Path, **fields: object) -> None:
+    fields = {"sessionId": SESSION, "pid": os.getpid(), **fields}
+    file.write_text(json.dumps(fields))
+
+
+@pytest.mark.parametrize(
+    ("waiting_for", "expected"),
+    [("permission prompt", "permission"), ("input needed", "question")],
+)
+def test_a_session_whose_process_says_so_waits_for_the_user(
+    claude: ClaudeHome,
+    stop_detection: StopDetection,
+    registry_file: Path,
+    waiting_for: str,
+    expected: str,
+):
+    write_registry(registry_file, status="waiting", waitingFor=waiting_for)
+
+    stop_detection.run()
+
+    assert read_waiting_for(claude) == expected
+
+
+def test_a_session_that_waits_is_written_once(
+    claude: ClaudeHome,
+    stop_detection: StopDetection,
+    registry_file: Path,
+    clock: FakeClock,
+):
+    write_registry(registry_file, status="waiting", waitingFor="permission prompt")
+    stop_detection.run()
+    before = stop_detection.store._db.total_changes
+    clock.at += timedelta(seconds=30)
+    stop_detection.run()
+
+    assert stop_detection.store._db.total_changes == before
+
+
+def test_a_session_waits_no_longer_when_its_process_works_again(
+    claude: ClaudeHome,
+    stop_detection: StopDetection,
+    registry_file: Path,
+    clock: FakeClock,
+):
+    write_registry(registry_file, status="waiting", waitingFor="permission prompt")
+    stop_detection.run()
+    later_ms = int(clock.now().timestamp() * 1000) + 1000
+    write_registry(registry_file, status="busy", statusUpdatedAt=later_ms)
+    stop_detection.run()
+
+    assert read_waiting_for(claude) is None
+
+
+def test_a_session_waits_no_longer_when_its_process_is_gone(
+    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
+):
+    write_registry(registry_file, status="waiting", waitingFor="permission prompt")
+    stop_detection.run()
+    registry_file.unlink()
+    stop_detection.run()
+
+    assert read_waiting_for(claude) is None
+
+
+def test_an_open_question_in_the_log_waits_for_the_user(
+    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
+):
+    builder = ClaudeLogBuilder()
+    builder.prompt("run the long tests")
+    claude.write(builder.call("AskUserQuestion", {"questions": []}, "c1"))
+    claude.sync(stop_detection.store)
+    stop_detection.run()
+    asked = read_waiting_for(claude)
+    claude.write(builder.result("c1", "blue"))
+    claude.sync(stop_detection.store)
+    stop_detection.run()
+
+    assert asked == "question"
+    assert read_waiting_for(claude) is None
+
+
+def test_the_registry_of_processes_that_say_what_they_do_is_watched(
+    stop_detection: StopDetection, registry_file: Path
+):
+    assert registry_file.parent in [root.path for root in stop_detection.watched_roots]
+
+
 HEADLESS = {"entrypoint": "sdk-cli"}
 
 

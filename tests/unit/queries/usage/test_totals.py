@@ -13,7 +13,7 @@ from leslied.model.record import Record, Usage
 from leslied.model.stats import UsageSummary
 from leslied.prices import load_prices
 from leslied.queries.sessions import list_sessions
-from leslied.queries.usage.totals import UsageSelection, UsageStats
+from leslied.queries.usage.totals import SumOrder, UsageSelection, UsageStats
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
@@ -288,3 +288,27 @@ def test_a_block_is_active_until_it_ends(harness: StoreHarness):
     assert block.is_active(time_at(3600))
     assert not block.is_active(time_at(5 * 3600))
     assert block.per_hour(block.summary.tokens) == 200
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("cost", ["dear", "large", "long"]),
+        ("tokens", ["large", "dear", "long"]),
+        ("duration", ["long", "dear", "large"]),
+    ],
+)
+def test_sessions_are_sorted_by_what_was_asked(
+    harness: StoreHarness, order: SumOrder, expected: list[str]
+):
+    harness.commit(
+        make_message("a", Usage(0, 100), session=make_key("dear")),
+        make_message("b", Usage(0, 0, 900), session=make_key("large")),
+        make_message("c", Usage(1), session=make_key("long")),
+        make_message("d", Usage(1), time_at(60), session=make_key("long")),
+    )
+    with harness.reader() as reader:
+        stats = UsageStats(reader.usage, load_prices(), UTC)
+        sums, _ = stats.sum_groups("session", UsageSelection(), order)
+
+    assert [each.key for each in sums] == expected

@@ -51,7 +51,9 @@ def test_calls_prompts_and_results_are_found(claude: ClaudeHome):
         calls = reader.files.load_calls([change.read_order])
         prompt = reader.files.find_prompt(change.read_order)
         result = reader.files.find_result("c3")
+        entry_id = reader.files.find_entry_id("c3")
     assert calls[change.read_order].record.session.session_id == FIRST
+    assert calls[change.read_order].entry_id == entry_id
     assert prompt == "Fix the parser\nand say why"
     assert result.startswith("String to replace")
 
@@ -62,3 +64,4 @@ def test_an_unknown_call_has_no_prompt_and_no_result(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         assert reader.files.find_prompt(99) == ""
         assert reader.files.find_result("none") == ""
+        assert reader.files.find_entry_id("none") == ""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from leslied.jobs import sync
 from leslied.model.project import ProjectFolder, Repository
 from leslied.model.times import to_us
 from leslied.store import Store, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.queries import make_app
+from tests.support.thread_home import write_thread_home
+from tests.unit.queries.test_projects import NoProgress
 
 LOOKED_UP = ProjectFolder("/app/src", "/app", "/app", "/app")
 
@@ -40,3 +44,13 @@ def test_repositories_are_listed(claude: ClaudeHome):
 
     with StoreReader(claude.store_path) as reader:
         assert reader.projects.list_repositories() == [repository]
+
+
+def test_thread_folders_name_the_project_of_their_last_session(claude: ClaudeHome):
+    project = write_thread_home(claude)
+    sync(make_app(claude), NoProgress(), stop_all=True)
+
+    with StoreReader(claude.store_path) as reader:
+        (folder,) = reader.projects.list_thread_folders()
+    assert (folder.path, folder.project) == (str(project), str(project))
+    assert folder.last_active_us > 0

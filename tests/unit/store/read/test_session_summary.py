@@ -34,6 +34,7 @@ ROW = SummaryRow(
     seen_us=0,
     folder=b"/app",
     is_live=1,
+    waiting_for="",
     project=None,
     worktree=None,
     subagent_active_us=None,
@@ -87,3 +88,8 @@ def test_the_project_and_working_tree_of_the_working_directory_are_known():
 
     assert (summary.project, summary.worktree) == ("/repo", "/tree")
     assert summary.has_project
+
+
+def test_a_session_that_waits_says_for_what():
+    assert unpack().waiting_for is None
+    assert unpack(waiting_for="question").waiting_for == "question"

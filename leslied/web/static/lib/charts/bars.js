@@ -4,7 +4,7 @@ import { svg } from "../dom.js";
 import { makePicture } from "./figure.js";
 import { inspect } from "./inspect.js";
 
-const ROW_HEIGHT = 30;
+const ROW_HEIGHT = 36;
 const BAR_HEIGHT = 8;
 const NAME_CHARACTER_WIDTH = 7.4;
 

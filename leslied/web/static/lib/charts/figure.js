@@ -79,7 +79,7 @@ export function makeLegend(entries) {
 function makeDisclosure(name, table) {
   return h(
     "details",
-    {},
+    { class: "disclosure" },
     h("summary", {}, "Show the numbers", h("span", { class: "visually-hidden" }, ` of ${name}`)),
     table,
   );

@@ -41,6 +41,9 @@ import { getBaseName, makeAddress } from "./paths.js";
  * @property {string} project
  * @property {string[]} earlier_paths
  * @property {number} total
+ * @property {number} changes
+ * @property {number} failed
+ * @property {number} sessions
  * @property {Revision[]} revisions
  */
 
@@ -138,8 +141,6 @@ class HistoryView {
 function drawHeader(data) {
   const folders = data.name.startsWith("/") ? [] : data.name.split("/").slice(0, -1);
   const root = data.path.slice(0, data.path.length - data.name.length - 1);
-  const failed = data.revisions.filter(({ outcome }) => outcome !== "done").length;
-  const sessions = new Set(data.revisions.map(({ session_id }) => session_id)).size;
   return h(
     "header",
     { class: "history-header" },
@@ -156,9 +157,9 @@ function drawHeader(data) {
     h(
       "p",
       { class: "history-about" },
-      formatCount(data.total, "change"),
-      ` in ${formatCount(sessions, "session")}`,
-      failed > 0 && `, ${failed} without effect`,
+      formatCount(data.changes, "change"),
+      data.failed > 0 && ` and ${formatCount(data.failed, "failed attempt")}`,
+      ` in ${formatCount(data.sessions, "session")}`,
       " · ",
       h("code", {}, data.path),
       " ",

@@ -18,6 +18,9 @@ import { getDuration, getGroup, getLastActive } from "./view.js";
  * @property {(session: Session) => void} star
  */
 
+/** @type {Record<string, string>} What an agent cannot go on without. */
+const WAITING = { permission: "Needs your permission", question: "Asks you" };
+
 /**
  * @param {ListItem} item
  * @param {RowContext} context
@@ -79,7 +82,8 @@ function drawSession(session, isExpanded, attributes, context) {
 
 /** @param {Session} session The mark says what the reader may want to act on first. */
 function drawMark({ status, isUnread, waitingFor }) {
-  const [state, text] = waitingFor ? ["waiting", `Waits for you: ${waitingFor}`]
+  const request = WAITING[waitingFor];
+  const [state, text] = request ? ["waiting", request]
     : status === "active" ? ["live", "Works now"]
     : isUnread ? ["unread", "Unread"]
     : status === "idle" ? ["idle", "Waits for the next prompt"]
@@ -97,7 +101,7 @@ function drawAbout(session, { shorten }) {
   return h(
     "div",
     { class: "session-about" },
-    waitingFor && h("span", { class: "badge waiting" }, waitingFor),
+    waitingFor in WAITING && h("span", { class: "badge waiting" }, WAITING[waitingFor]),
     project && h("span", { class: "session-project clip", title: project }, shorten(project)),
     h("span", { class: "clip session-agent" }, agent),
     model && h("span", { class: "session-model clip", title: model }, shortenModel(model)),

@@ -159,11 +159,14 @@ async function loadIndex() {
     const session = readIndexed(data, values);
     const known = before.get(session.key);
     session.cost = costs.get(session.key) ?? known?.cost ?? null;
+    // The index does not say what a session waits for; `refreshOpen` asks.
+    if (session.status !== "stopped") session.waitingFor = known?.waitingFor ?? "";
     // A row is drawn again only if what it shows differs.
     sessions.set(session.key, known && isSame(known, session) ? known : session);
   }
   isComplete = true;
   notify(new Set());
+  refreshOpen();
 }
 
 async function loadCosts() {
@@ -183,10 +186,13 @@ async function loadCosts() {
 function watch() {
   onLive((event) => { if ("ids" in event) scheduleRefresh(event.ids); });
   onReconnect(() => void reload());
-  setInterval(() => {
-    const open = listSessions().filter(({ status }) => status !== "stopped");
-    scheduleRefresh(open.map(({ id }) => id));
-  }, STATUS_REFRESH_MS);
+  setInterval(refreshOpen, STATUS_REFRESH_MS);
+}
+
+/** Load the sessions again that go on: what they do changes without a new entry, too. */
+function refreshOpen() {
+  const open = listSessions().filter(({ status }) => status !== "stopped");
+  scheduleRefresh(open.slice(0, MAX_IDS).map(({ id }) => id));
 }
 
 /** Load everything again, because changes may have been missed. */
@@ -313,7 +319,7 @@ function readMarks({ starred, tags, note, unread, waiting_for }) {
  */
 function makeSession(fields) {
   const { id, agent, title, project, model, tags, note } = fields;
-  const haystack = [title, project, agent, model, id, ...tags, note].join("\n").toLowerCase();
+  const haystack = [title, project, agent, model, ...tags, note].join("\n").toLowerCase();
   return { ...fields, key: makeKey(agent, id), haystack, revision: ++revision };
 }
 

@@ -39,10 +39,11 @@ export class Toolbar {
   #count = h("p", { class: "session-count soft", role: "status" });
   #notice = h("p", { class: "session-notice", role: "alert" });
   #searchLink = h("a", { class: "small", href: "/search" }, "Search inside sessions");
+  #group = h("span", { class: "session-text current-group clip", "aria-hidden": "true" });
   #clear = h("button", { class: "button quiet", onclick: () => this.#change(clearFilters(this.#view)) }, makeIcon("close"), "Clear filters");
   #input = h("input", {
     type: "search",
-    placeholder: "Filter by title, project or model",
+    placeholder: "Filter by title or project",
     "aria-label": "Filter sessions",
     autocomplete: "off",
     spellcheck: "false",
@@ -79,6 +80,11 @@ export class Toolbar {
       h("div", { class: "filter-controls order" }, this.#selects.get("group"), this.#selects.get("sort")),
     );
     this.element = h("div", { class: "session-bar" }, this.#drawFilters(), this.#notice, this.#drawColumns());
+  }
+
+  /** @param {string} label The group at the top of the window, whose heading is not there. */
+  showGroup(label) {
+    if (this.#group.textContent !== label) this.#group.textContent = label;
   }
 
   focus() {
@@ -161,7 +167,7 @@ export class Toolbar {
     return h(
       "div",
       { class: "session-columns", role: "group", "aria-label": "Sort by" },
-      h("span", { class: "session-text" }),
+      this.#group,
       h("div", { class: "session-figures" }, heads),
       h("span", { class: "session-actions" }),
     );

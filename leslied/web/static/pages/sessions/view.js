@@ -47,6 +47,8 @@ const DEFAULTS = {
 /** @type {(keyof View)[]} */
 const FILTERS = ["q", "agent", "project", "model", "status", "since", "tag", "only"];
 const DAY_MS = 86_400_000;
+/** Shorter words would match ids by chance. */
+const MIN_ID_CHARACTERS = 4;
 /** @type {Record<string, number>} */
 const UNITS_MS = { h: DAY_MS / 24, d: DAY_MS, w: 7 * DAY_MS };
 
@@ -186,13 +188,22 @@ function makeOtherTests(view) {
   /** @type {Test[]} */
   const tests = [];
   const words = view.q.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length) tests.push(({ haystack }) => words.every((word) => haystack.includes(word)));
+  if (words.length) tests.push((session) => words.every((word) => hasWord(session, word)));
   const since = view.since ? parseSince(view.since) : NaN;
   if (!Number.isNaN(since)) tests.push((session) => getLastActive(session) >= since);
   if (view.only === "starred") tests.push(({ isStarred }) => isStarred);
   if (view.only === "unread") tests.push(({ isUnread }) => isUnread);
   if (view.only === "waiting") tests.push(({ waitingFor }) => waitingFor !== "");
   return tests;
+}
+
+/**
+ * @param {Session} session
+ * @param {string} word
+ * @returns {boolean} Whether its texts contain the word, or its id begins with it.
+ */
+function hasWord({ haystack, id }, word) {
+  return haystack.includes(word) || (word.length >= MIN_ID_CHARACTERS && id.startsWith(word));
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { hasFilters } from "./state.js";
-import { shortenPath } from "./numbers.js";
+import { makeShortener } from "./numbers.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./state.js").FilterName} FilterName */
@@ -31,7 +31,7 @@ export function drawFilters(state, choices, change) {
     "form",
     { class: "stats-filters", "aria-label": "Filters", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
     drawRange(state, change),
-    drawSelect("Project", filters.project, choices.projects, (project) => change({ project }), shortenPath),
+    drawSelect("Project", filters.project, choices.projects, (project) => change({ project }), makeShortener(choices.projects)),
     drawSelect("Agent", filters.agent, choices.agents, (agent) => change({ agent })),
     drawSelect("Model", filters.model, choices.models, (model) => change({ model })),
     hasFilters(state) && h("a", { class: "reset", href: "/stats" }, "Reset"),

@@ -6,7 +6,7 @@ import { drawBars } from "../../lib/charts/bars.js";
 import { makeFigure, makeLegend } from "../../lib/charts/figure.js";
 import { formatDuration } from "../../lib/format.js";
 import {
-  formatCompact, formatCount, formatMeasure, formatNumber, formatPercent, formatUsd, getMeasure, shortenPath,
+  formatCompact, formatCount, formatMeasure, formatNumber, formatPercent, formatUsd, getMeasure, makeShortener,
 } from "./numbers.js";
 import { makeSessionsHref, makeStatsHref } from "./state.js";
 import { makeTable } from "./tables.js";
@@ -22,8 +22,9 @@ export function drawGroups({ rows }, by, state) {
   const { measure } = state;
   const sorted = [...rows].sort((a, b) => getMeasure(b, measure) - getMeasure(a, measure));
   const total = sorted.reduce((sum, row) => sum + getMeasure(row, measure), 0);
+  const shorten = makeShortener(sorted.map(({ key }) => key ?? ""));
   const bars = sorted.slice(0, MAX_BARS).map((row) => ({
-    name: getName(row.key, by),
+    name: getName(row.key, by, shorten),
     title: row.key || `no ${by}`,
     value: getMeasure(row, measure),
     label: formatLabel(row, measure),
@@ -64,10 +65,11 @@ function formatLabel(row, measure) {
 /**
  * @param {string | null} key
  * @param {string} by
+ * @param {(path: string) => string} shorten
  */
-function getName(key, by) {
+function getName(key, by, shorten) {
   if (!key) return `no ${by}`;
-  return by === "project" ? shortenPath(key) : key;
+  return by === "project" ? shorten(key) : key;
 }
 
 /**
@@ -76,13 +78,14 @@ function getName(key, by) {
  * @param {import("./state.js").State} state
  */
 function drawGroupTable(rows, by, state) {
+  const shorten = makeShortener(rows.map(({ key }) => key ?? ""));
   return makeTable(`Usage by ${by}`, [
     {
       name: by,
       isText: true,
       cell: (row) => (row.key
-        ? h("a", { href: makeStatsHref(state, { [by]: row.key }), title: row.key }, getName(row.key, by))
-        : getName(null, by)),
+        ? h("a", { href: makeStatsHref(state, { [by]: row.key }), title: row.key }, getName(row.key, by, shorten))
+        : getName(null, by, shorten)),
     },
     {
       name: "sessions",

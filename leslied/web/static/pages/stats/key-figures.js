@@ -8,10 +8,16 @@ import { makeSessionsHref } from "./state.js";
 /**
  * @param {any} stats Usage by day.
  * @param {any} timeline
- * @param {any} tools Usage by tool.
+ * @param {Promise<any>} tools Usage by tool.
  * @param {import("./state.js").State} state
  */
 export function drawKeyFigures({ totals }, timeline, tools, state) {
+  const calls = h("span", {}, "…");
+  const failures = h("span", {}, "with failures");
+  tools.then(({ totals }) => {
+    calls.textContent = formatNumber(totals.calls);
+    failures.textContent = `${formatNumber(totals.failed)} failed (${formatPercent(totals.failed, totals.calls)})`;
+  }, () => undefined);
   const { unpriced_messages: unpriced, messages } = totals;
   const cached = totals.cache_read_tokens;
   const input = cached + totals.input_tokens + totals.cache_write_tokens;
@@ -31,11 +37,8 @@ export function drawKeyFigures({ totals }, timeline, tools, state) {
       h("a", { href: makeSessionsHref(state) }, formatNumber(totals.sessions)),
       "with at least one such message; subagents belong to their session",
     ),
-    drawFigure(
-      "Tool calls",
-      formatNumber(tools.totals.calls),
-      `${formatNumber(tools.totals.failed)} failed (${formatPercent(tools.totals.failed, tools.totals.calls)})`,
-    ),
+    // Calls take longer to count than messages.
+    drawFigure("Tool calls", calls, failures),
   );
 }
 
@@ -48,7 +51,7 @@ function describeCost({ cost_usd: cost, unpriced_messages: unpriced }) {
 /**
  * @param {string} name
  * @param {string | Node} value
- * @param {string} about
+ * @param {string | Node} about
  * @param {number[]} [trend]
  */
 function drawFigure(name, value, about, trend = []) {

@@ -55,9 +55,45 @@ export function formatPercent(part, whole) {
   return `${percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** @param {string} path */
+/**
+ * Return the last two folders of a path.
+ *
+ * @param {string} path
+ */
 export function shortenPath(path) {
-  return path.split("/").filter(Boolean).slice(-2).join("/") || path;
+  return takeEnd(path, 2);
+}
+
+/**
+ * Return a function that shortens paths to so many last folders that no two look alike.
+ *
+ * @param {string[]} paths
+ * @returns {(path: string) => string}
+ */
+export function makeShortener(paths) {
+  const counts = new Map();
+  for (const path of new Set(paths)) counts.set(shortenPath(path), (counts.get(shortenPath(path)) ?? 0) + 1);
+  return (path) => (counts.get(shortenPath(path)) > 1 ? takeUniqueEnd(path, paths) : shortenPath(path));
+}
+
+/**
+ * @param {string} path
+ * @param {string[]} paths
+ */
+function takeUniqueEnd(path, paths) {
+  for (let folders = 3; folders < path.split("/").length; folders += 1) {
+    const end = takeEnd(path, folders);
+    if (!paths.some((other) => other !== path && takeEnd(other, folders) === end)) return end;
+  }
+  return path;
+}
+
+/**
+ * @param {string} path
+ * @param {number} folders
+ */
+function takeEnd(path, folders) {
+  return path.split("/").filter(Boolean).slice(-folders).join("/") || path;
 }
 
 export { formatCompact, formatCount, formatNumber };

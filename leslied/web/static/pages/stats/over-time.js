@@ -5,7 +5,7 @@ import { makeFigure, makeLegend } from "../../lib/charts/figure.js";
 import { addDays, formatPeriod, formatTick as formatDayTick, parseDay, toDay } from "../../lib/charts/scale.js";
 import { drawStackedBars } from "../../lib/charts/stacked-bars.js";
 import { toQuery } from "../../lib/api.js";
-import { formatCount, formatMeasure, formatNumber, formatTick, formatUsd, shortenPath } from "./numbers.js";
+import { formatCount, formatMeasure, formatNumber, formatTick, formatUsd, makeShortener } from "./numbers.js";
 import { makeSessionsHref } from "./state.js";
 import { makeTable } from "./tables.js";
 
@@ -52,8 +52,9 @@ export function drawOverTime(timeline, state) {
  */
 export function describeRange({ periods, period }) {
   if (!periods.length) return "Nothing in this range.";
-  const [first, last] = [periods[0], periods.at(-1)].map((each) => formatPeriod(each, period));
-  return first === last ? `${first}.` : `By ${period}, ${first} to ${last?.replace("Week of", "the week of")}.`;
+  const [first, last] = [periods[0], periods.at(-1)].map((each) => formatPeriod(each, period).replace("Week of ", ""));
+  if (first === last) return `By ${period}: ${first}.`;
+  return `By ${period}, from ${period === "week" ? "the week of " : ""}${first} to ${period === "week" ? "that of " : ""}${last}.`;
 }
 
 /**
@@ -62,21 +63,28 @@ export function describeRange({ periods, period }) {
  * @returns {{ name: string, color: string, values: number[] }[]} The largest first.
  */
 function listSeries(timeline, measure) {
+  const shorten = makeSeriesShortener(timeline);
   return timeline.series.map((/** @type {any} */ each, /** @type {number} */ index) => ({
-    name: getName(each, timeline.split),
+    name: getName(each, timeline.split, shorten),
     color: each.is_rest ? "series-rest" : `series-${index + 1}`,
     values: each[FIELDS[measure]],
   }));
 }
 
+/** @param {any} timeline */
+function makeSeriesShortener({ series }) {
+  return makeShortener(series.map((/** @type {any} */ { key }) => key ?? ""));
+}
+
 /**
  * @param {any} series
  * @param {string} split
+ * @param {(path: string) => string} shorten
  */
-function getName({ key, is_rest: isRest }, split) {
+function getName({ key, is_rest: isRest }, split, shorten) {
   if (isRest) return `other ${split}s`;
   if (!key) return `no ${split}`;
-  return split === "project" ? shortenPath(key) : key;
+  return split === "project" ? shorten(key) : key;
 }
 
 /**
@@ -109,11 +117,13 @@ function makePeriodHref({ periods, period }, index, state) {
  * @param {any} timeline
  * @param {string} split
  */
-function drawTable({ periods, period, series }, split) {
+function drawTable(timeline, split) {
+  const { periods, period, series } = timeline;
+  const shorten = makeSeriesShortener(timeline);
   const rows = periods.flatMap((/** @type {string} */ each, /** @type {number} */ index) =>
     series.filter((/** @type {any} */ { messages }) => messages[index]).map((/** @type {any} */ group) => ({
       when: formatPeriod(each, period),
-      name: getName(group, split),
+      name: getName(group, split, shorten),
       cost: group.cost_usd[index],
       tokens: group.tokens[index],
       messages: group.messages[index],

@@ -2,13 +2,16 @@
 
 import { h } from "../../lib/dom.js";
 import { ApiError } from "../../lib/api.js";
+import { makeSkeleton } from "../../lib/states.js";
 
 /** @typedef {import("../../lib/dom.js").Child | import("../../lib/dom.js").Child[]} Content */
+
+/** @typedef {{ element: HTMLElement, done: Promise<void> }} Panel */
 
 /**
  * @typedef {object} PanelOptions
  * @property {boolean} [isTitleHidden]
- * @property {string | Promise<string>} [about] What is counted.
+ * @property {() => string | Promise<string>} [about] What is counted.
  * @property {HTMLElement[]} [tools] Switches beside the title.
  */
 
@@ -19,15 +22,15 @@ import { ApiError } from "../../lib/api.js";
  * @param {string} kind Class of the layout.
  * @param {() => Promise<Content>} draw
  * @param {PanelOptions} [options]
- * @returns {{ element: HTMLElement, done: Promise<void> }}
+ * @returns {Panel}
  */
 export function makePanel(title, kind, draw, { isTitleHidden, about, tools = [] } = {}) {
   const heading = h("h2", { class: isTitleHidden && "visually-hidden" }, title);
   const note = h("p", { class: "about", hidden: !about });
-  const body = h("div", { class: "panel-body loading", "aria-busy": "true" });
+  const body = h("div", { class: "panel-body loading", "aria-busy": "true" }, makeSkeleton(isTitleHidden ? 3 : 6));
   const element = h(
     "section",
-    { class: `panel panel-${kind}`, "aria-label": title },
+    { class: `panel panel-${kind} ${isTitleHidden ? "" : "card"}`, "aria-label": title },
     h("header", { hidden: isTitleHidden && !tools.length }, heading, tools),
     note,
     body,
@@ -37,7 +40,7 @@ export function makePanel(title, kind, draw, { isTitleHidden, about, tools = [] 
       const content = await draw();
       body.replaceChildren();
       body.append(...[content].flat().filter((each) => each instanceof Node));
-      note.textContent = (await about) ?? "";
+      note.textContent = (await about?.()) ?? "";
     } catch (error) {
       body.replaceChildren(makeProblem(error));
     }
@@ -74,5 +77,5 @@ export function makeSwitch(name, values, value, change, labels = {}) {
     },
     labels[each] ?? each,
   ));
-  return h("div", { class: "switch", role: "group", "aria-label": name }, buttons);
+  return h("div", { class: "segmented", role: "group", "aria-label": name }, buttons);
 }

@@ -26,7 +26,7 @@ export function makeTable(caption, columns, rows) {
     { class: "table-frame", tabindex: 0, role: "region", "aria-label": caption },
     h(
       "table",
-      { class: "stats-table" },
+      { class: "data-table" },
       h("caption", { class: "visually-hidden" }, caption),
       h("thead", {}, h("tr", {}, headers)),
       h("tbody", {}, lines),

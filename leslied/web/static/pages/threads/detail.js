@@ -3,7 +3,7 @@
 import { get } from "../../lib/api.js";
 import { h, parseServerHtml } from "../../lib/dom.js";
 import { formatCount, formatTime, formatWhen } from "../../lib/format.js";
-import { makeMessage, makeSkeleton, showError } from "../../lib/states.js";
+import { makeSkeleton, showError } from "../../lib/states.js";
 import { drawProgress, findThread, makeAddress } from "./tree.js";
 
 /** @typedef {import("./tree.js").Overview} Overview */
@@ -51,7 +51,7 @@ const FEW_FILES = 8;
  */
 export async function showThread(root, overview, state, signal) {
   if (!state.thread) {
-    root.replaceChildren(makeMessage(formatCount(overview.total, "thread"), "A thread is the work of one session: its transcripts, and the plans, designs and notes that the agent wrote. Select one to read them."));
+    root.replaceChildren(h("p", { class: "message-box" }, "A thread is the work of one session: its transcripts, and the plans, designs and notes that the agent wrote. Select one to read them."));
     return;
   }
   root.replaceChildren(makeSkeleton());
@@ -143,7 +143,7 @@ function drawAssets(data, state) {
   return h(
     "div",
     { class: "assets" },
-    data.assets.map((asset) => {
+    sortAssets(data.assets).map((asset) => {
       const files = asset.files ?? [asset];
       return h(
         "details",
@@ -204,13 +204,30 @@ async function showAsset(root, thread, path, signal) {
     const asset = await get(`/threads/${encodeURIComponent(thread)}/asset`, { path }, signal);
     root.replaceChildren(
       h("p", { class: "asset-path" }, h("code", {}, asset.path)),
+      asset.boxes && !path.endsWith("/progress.md") ? drawProgress({ percent: null, done: asset.ticked, open: asset.boxes - asset.ticked, blocked: 0 }) : "",
       parseServerHtml(asset.html),
       asset.is_cut ? h("p", { class: "soft" }, "The file is longer; open it in an editor to read the rest.") : "",
     );
     for (const block of root.querySelectorAll("pre")) block.tabIndex = 0;
+    for (const item of root.querySelectorAll("li")) drawCheckbox(item);
   } catch (error) {
     showError(root, error);
   }
+}
+
+/**
+ * Replace the brackets at the start of a task by a box.
+ *
+ * @param {HTMLLIElement} item
+ */
+function drawCheckbox(item) {
+  const text = document.createTreeWalker(item, NodeFilter.SHOW_TEXT).nextNode();
+  const match = text?.nodeValue && /^\s*\[([ xX])\]\s/.exec(text.nodeValue);
+  if (!text || !match) return;
+  const isDone = match[1] !== " ";
+  text.nodeValue = (text.nodeValue ?? "").slice(match[0].length);
+  item.classList.add("task");
+  item.prepend(h("span", { class: "task-box", role: "img", "aria-label": isDone ? "done" : "open" }, isDone ? "☑" : "☐"), " ");
 }
 
 /**
@@ -219,8 +236,18 @@ async function showAsset(root, thread, path, signal) {
  * @param {ThreadData} data
  */
 function findFirstAsset(data) {
-  const written = data.assets.find(({ type }) => type !== "transcript") ?? data.assets[0];
+  const written = sortAssets(data.assets)[0];
   return (written?.files?.at(-1) ?? written)?.path ?? "";
+}
+
+/**
+ * What the agent wrote comes before transcripts.
+ *
+ * @param {AssetFile[]} assets
+ */
+function sortAssets(assets) {
+  const isTranscript = (/** @type {AssetFile} */ { type }) => Number(type === "transcript");
+  return [...assets].sort((a, b) => isTranscript(a) - isTranscript(b));
 }
 
 /** @param {string} type */

@@ -4,6 +4,7 @@ import { toQuery } from "../../lib/api.js";
 import { h } from "../../lib/dom.js";
 import { formatCount, formatWhen } from "../../lib/format.js";
 import { makeMeter } from "../../ui/meter.js";
+import { nameFolders } from "../files/paths.js";
 
 /** @typedef {{ percent: number | null, done: number, open: number, blocked: number }} Progress */
 
@@ -67,8 +68,9 @@ function* walk(threads, parent) {
  */
 export function drawTrees(overview, state) {
   const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-  const sections = overview.projects.map((project) => drawProject(project, words, state)).filter(Boolean);
-  if (!sections.length) return h("p", { class: "soft" }, "No thread matches.");
+  const names = nameFolders([...new Set(overview.projects.map(({ project }) => project))]);
+  const sections = overview.projects.map((project) => drawProject(project, names, words, state));
+  if (sections.every((section) => section === null)) return h("p", { class: "soft" }, "No thread matches.");
   const fragment = document.createDocumentFragment();
   fragment.append(...sections.filter((section) => section !== null));
   return fragment;
@@ -76,17 +78,17 @@ export function drawTrees(overview, state) {
 
 /**
  * @param {ProjectTree} project
+ * @param {Map<string, string>} names
  * @param {string[]} words
  * @param {State} state
  */
-function drawProject(project, words, state) {
+function drawProject(project, names, words, state) {
   const items = project.threads.map((thread) => drawThread(thread, project.project, words, state)).filter(Boolean);
   if (!items.length) return null;
-  const name = project.project.slice(project.project.lastIndexOf("/") + 1) || "No project";
   return h(
     "section",
     {},
-    h("h2", { title: project.project }, name),
+    h("h2", { title: project.project }, names.get(project.project) || "No project"),
     h("ul", { class: "thread-tree" }, items),
   );
 }

@@ -1,9 +1,9 @@
 /** Results of a search: hits by session, and the facets that narrow them down. */
 
-import { toQuery } from "../lib/api.js";
-import { h } from "../lib/dom.js";
-import { formatCount, formatNumber, formatTime, formatWhen } from "../lib/format.js";
-import { makeMessage } from "../lib/states.js";
+import { toQuery } from "../../lib/api.js";
+import { h } from "../../lib/dom.js";
+import { formatCount, formatNumber, formatTime, formatWhen } from "../../lib/format.js";
+import { makeMessage } from "../../lib/states.js";
 
 /** @type {Record<string, string>} */
 const TYPE_LABELS = {
@@ -37,7 +37,7 @@ export function drawFilters(filters) {
   return filters.map((filter) =>
     h(
       "a",
-      { ...linkTo(filter.query), class: "chip", "aria-label": `Remove ${filter.filter}` },
+      { ...linkTo(filter.query), class: "chip on", "aria-label": `Remove ${filter.filter}` },
       h("code", {}, filter.label),
       h("span", { "aria-hidden": "true" }, "×"),
     ));

@@ -1,7 +1,7 @@
 /** What the search page shows before a search: examples, and the language. */
 
-import { toQuery } from "../lib/api.js";
-import { h } from "../lib/dom.js";
+import { toQuery } from "../../lib/api.js";
+import { h } from "../../lib/dom.js";
 
 /** @type {[query: string, about: string][]} */
 const EXAMPLES = [

@@ -1,0 +1,96 @@
+"""The command palette, in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.claude import SESSION
+from tests.support.web import BrowserPage, find_accessibility_problems
+
+pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
+
+ACTIVE = "[role=option][aria-selected=true]"
+
+
+def open_palette(shown: BrowserPage, path: str = "/") -> Page:
+    page = shown.open(path)
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    return page
+
+
+def test_it_leads_to_a_page(shown: BrowserPage):
+    page = open_palette(shown)
+
+    page.keyboard.type("stats")
+    expect(page.locator(ACTIVE)).to_have_text("Stats")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/stats")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_it_leads_to_a_session_by_words_of_its_title(shown: BrowserPage):
+    page = open_palette(shown, "/stats")
+    session = page.get_by_role("option").filter(has_text="claude-code")
+    expect(session.first).to_be_visible()
+
+    page.keyboard.type(SESSION[:8])
+    expect(page.locator(ACTIVE)).to_contain_text("claude-code")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url(f"**/s/{SESSION}")
+
+
+def test_the_last_item_searches_everything(shown: BrowserPage):
+    page = open_palette(shown)
+
+    page.keyboard.type("parser")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(ACTIVE)).to_have_text("Search everything for “parser”")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/search?q=parser")
+
+
+def test_the_box_names_the_active_option(shown: BrowserPage):
+    page = open_palette(shown)
+
+    page.keyboard.press("ArrowDown")
+
+    active = page.locator(ACTIVE).get_attribute("id")
+    assert active == "palette-item-1"
+    box = page.get_by_role("combobox")
+    expect(box).to_have_attribute("aria-activedescendant", active)
+
+
+def test_it_copies_the_command_that_resumes_a_session(shown: BrowserPage):
+    shown.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = open_palette(shown, f"/s/{SESSION}")
+
+    page.keyboard.type("resume")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_text("Command copied")).to_be_visible()
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert f"claude --resume {SESSION}" in text
+
+
+def test_it_closes_with_escape_and_with_its_shortcut(shown: BrowserPage):
+    page = open_palette(shown)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+k")
+
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_it_is_accessible(shown: BrowserPage):
+    page = open_palette(shown)
+    page.keyboard.type("s")
+    expect(page.get_by_role("option").filter(has_text="Search every")).to_be_visible()
+
+    assert find_accessibility_problems(page) == []

@@ -1,0 +1,422 @@
+"""The page of one session, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.support.claude import SESSION, ClaudeHome
+from tests.support.cli import LesliedRunner
+from tests.support.pages import write_sample_session
+from tests.support.reader_sessions import (
+    HOSTILE,
+    LONG,
+    RICH,
+    SECRET,
+    append_answer,
+    write_hostile_session,
+    write_long_session,
+    write_rich_session,
+)
+from tests.support.web import (
+    BrowserPage,
+    WebServer,
+    find_accessibility_problems,
+    open_browser_page,
+    serve_page,
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.heavy]
+
+SAMPLE_PAGE = f"/s/{SESSION}"
+RICH_PAGE = f"/s/{RICH}"
+
+
+@pytest.fixture
+def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
+    """The page of a home with the sample and the rich session."""
+    write_sample_session(claude)
+    write_rich_session(claude)
+    assert leslied("sync", "--stop-all").code == 0
+    with serve_page(leslied) as server:
+        yield server
+
+
+@pytest.fixture
+def shown(browser: Browser, server: WebServer) -> Iterator[BrowserPage]:
+    """A page that may use the clipboard; nothing may go wrong in it."""
+    permissions = ["clipboard-read", "clipboard-write"]
+    with open_browser_page(browser, server, permissions=permissions) as shown:
+        yield shown
+        assert shown.problems == []
+
+
+def open_session(shown: BrowserPage, path: str) -> Page:
+    """Open a session and wait until all of it is loaded."""
+    page = shown.open(path)
+    page.wait_for_selector(".message")
+    page.wait_for_function("() => !document.querySelector('.message-page.unloaded')")
+    return page
+
+
+def read_clipboard(page: Page) -> str:
+    page.wait_for_selector(".toast")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_a_unit_is_a_section_with_its_prompt_and_answers(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    assert page.locator(".unit").count() == 2
+    assert "loses the last line" in page.inner_text("#unit-1 .message.user")
+    assert page.inner_text("#unit-1 .prose h2") == "What was wrong"
+    assert page.inner_text("#unit-2 .message.assistant .prose") == "Gladly."
+
+
+def test_code_is_highlighted_on_the_server(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    assert page.locator(".prose .tok-keyword").first.inner_text() == "def"
+
+
+def test_calls_are_folded_to_a_line_with_their_outcome(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    failed = page.locator(".call.failed summary")
+
+    assert page.locator(".call[open]").count() == 0
+    assert "pytest -q" in failed.inner_text()
+    assert failed.locator(".mark").get_attribute("aria-label") == "failed"
+
+
+def test_an_edit_is_unfolded_as_a_diff(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    page.click(".call:has(b:text-is('Edit')) summary")
+
+    assert "return lines" in page.inner_text(".diff .added >> nth=1")
+    link = page.get_attribute(".edit a:text-is('Open in editor')", "href")
+    assert link == "vscode://file/home/dev/app/src/parser.py"
+
+
+def test_all_calls_are_unfolded_by_one_key(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    page.keyboard.press("O")
+    page.wait_for_selector(".call[open] .call-body")
+
+    assert page.locator(".call:not([open])").count() == 0
+
+
+def test_the_keyboard_moves_by_message_and_by_prompt(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.wait_for_selector(".message.current")
+    page.keyboard.press("J")
+    page.wait_for_function("() => document.activeElement.id === 'unit-2'")
+
+    assert second
+    assert "message" in (second.get_attribute("class") or "")
+    assert page.url.endswith("#unit-2")
+
+
+def test_one_key_unfolds_the_calls_of_the_current_message(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    page.evaluate(
+        "document.querySelector('.message.calls-only').classList.add('current')"
+    )
+
+    page.keyboard.press("o")
+
+    assert page.locator(".call[open]").count() == 1
+
+
+def test_the_rail_leads_to_a_prompt_and_marks_it(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+
+    page.click(".rail a[data-unit='2']")
+
+    page.wait_for_selector(".rail a[data-unit='2'][aria-current]")
+
+
+def test_the_rail_can_be_hidden_and_stays_hidden(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    page.keyboard.press("p")
+    page.wait_for_selector(".rail", state="hidden")
+    open_session(shown, SAMPLE_PAGE)
+
+    assert not page.is_visible(".rail")
+
+
+def test_thinking_can_be_hidden_and_stays_hidden(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    assert page.is_visible(".thinking")
+
+    page.keyboard.press("T")
+    page.wait_for_selector(".thinking", state="hidden")
+    open_session(shown, SAMPLE_PAGE)
+
+    assert not page.is_visible(".thinking")
+
+
+def test_subagents_open_at_any_depth(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+
+    page.click("[data-subagent='aaa1'] > summary")
+    page.click("[data-subagent='bbb2'] > summary")
+
+    page.wait_for_selector("[data-subagent='bbb2'] >> text=Answer of bbb2.")
+
+
+def test_parallel_calls_are_grouped(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+
+    group = page.locator(".parallel")
+    assert group.get_attribute("aria-label") == "2 parallel calls"
+    assert group.locator(".call").count() == 2
+
+
+def test_images_are_shown(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+
+    for image in page.locator(".images img").all():
+        image.scroll_into_view_if_needed()
+        page.wait_for_function(
+            "image => image.naturalWidth === 1", arg=image.element_handle()
+        )
+    assert page.locator(".images img").count() == 2
+
+
+def test_a_compaction_is_visible(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+
+    assert page.inner_text(".event.compacted") == "conversation compacted"
+    assert "compacted" in page.inner_text(".rail a[data-unit='1']")
+
+
+def test_a_long_prompt_is_clamped_until_asked_for(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+    prompt = page.locator("#unit-2 .prompt-text")
+    height = prompt.bounding_box()
+
+    page.click("text=Show all 200 lines")
+
+    whole = prompt.bounding_box()
+    assert height
+    assert whole
+    assert whole["height"] > 5 * height["height"]
+
+
+def test_a_long_output_is_loaded_on_request(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+    page.click(".call:has-text('b.py') summary")
+
+    page.click(".call-body .show-all")
+
+    page.wait_for_function(
+        "() => document.querySelector('.call[open] .output').textContent.split('\\n').length === 500"
+    )
+
+
+def test_the_link_to_an_entry_highlights_it(shown: BrowserPage, server: WebServer):
+    messages = server.get(f"/sessions/{RICH}/messages?subagent=bbb2")["messages"]
+    entry = messages[-1]["id"]
+
+    page = open_session(shown, f"{RICH_PAGE}#entry-{entry}")
+
+    target = page.wait_for_selector(".message.target")
+    assert target
+    assert target.get_attribute("id") == f"entry-{entry}"
+    assert "Answer of bbb2" in target.inner_text()
+
+
+def test_the_link_of_a_message_can_be_copied(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    message = page.locator("#unit-2 .message.assistant")
+    message.hover()
+    message.locator(".more").click()
+
+    page.click("role=menuitem[name='Copy link']")
+
+    assert read_clipboard(page).endswith(f"{SAMPLE_PAGE}#{message.get_attribute('id')}")
+
+
+def test_the_resume_command_can_be_copied(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    page.keyboard.press("c")
+
+    assert f"claude --resume {SESSION}" in read_clipboard(page)
+
+
+@pytest.mark.parametrize("name", ["Copy as Markdown", "Copy as Leslie text"])
+def test_a_unit_can_be_copied_as_text(shown: BrowserPage, name: str):
+    page = open_session(shown, SAMPLE_PAGE)
+    page.click("#unit-2 .unit-header .more")
+
+    page.click(f"role=menuitem[name='{name}']")
+
+    text = read_clipboard(page)
+    assert "Gladly." in text
+    assert "What was wrong" not in text
+
+
+def test_the_raw_json_of_a_message_is_shown(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    page.keyboard.press("j")
+
+    page.keyboard.press("r")
+    page.wait_for_selector("dialog.raw")
+
+    assert '"entry_id"' in page.inner_text("dialog.raw")
+    assert '"sessionId"' in page.inner_text("dialog.raw")
+
+
+@pytest.mark.threat("R1")
+def test_a_secret_is_shown_only_after_a_click(shown: BrowserPage):
+    page = open_session(shown, RICH_PAGE)
+    assert SECRET not in page.content()
+    message = page.locator(".message:has-text('The token is')")
+    message.hover()
+    message.locator(".more").click()
+
+    page.click("role=menuitem[name='Reveal secrets']")
+    page.wait_for_selector(".message.revealed")
+
+    assert SECRET in page.inner_text(".message.revealed")
+    open_session(shown, RICH_PAGE)
+    assert SECRET not in page.content()
+
+
+def test_brackets_open_the_neighbours_in_the_list(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    ids = [each["id"] for each in shown.server.get("/sessions")["sessions"]]
+    key = "]" if ids.index(SESSION) == 0 else "["
+
+    page.keyboard.press(key)
+
+    page.wait_for_url(f"**/s/{RICH}")
+
+
+def test_escape_leads_back_to_the_list(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+
+    page.keyboard.press("Escape")
+
+    page.wait_for_url(f"{shown.server.base}/")
+
+
+def test_an_unknown_session_says_what_to_do(shown: BrowserPage):
+    page = shown.open("/s/zzz")
+    page.wait_for_selector("[role=alert]")
+    # The browser logs the status of the answer.
+    shown.problems.clear()
+
+    assert "No session" in page.inner_text("[role=alert]")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_rich_session_is_accessible(shown: BrowserPage, scheme: str):
+    shown.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page = open_session(shown, RICH_PAGE)
+    page.click("[data-subagent='aaa1'] > summary")
+    page.keyboard.press("O")
+    page.wait_for_selector("[data-subagent='aaa1'] .message")
+
+    assert find_accessibility_problems(page) == []
+
+
+def test_a_phone_shows_prompts_in_a_sheet_and_nothing_overflows(shown: BrowserPage):
+    shown.page.set_viewport_size({"width": 390, "height": 800})
+    page = open_session(shown, RICH_PAGE)
+    page.keyboard.press("O")
+
+    page.click(".prompts-button")
+    page.click("dialog.rail-sheet a[data-unit='2']")
+    page.wait_for_function("() => document.activeElement.id === 'unit-2'")
+
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+
+
+@pytest.mark.threat("W5")
+def test_hostile_texts_are_inert(
+    browser: Browser, leslied: LesliedRunner, claude: ClaudeHome
+):
+    write_hostile_session(claude)
+    assert leslied("sync", "--stop-all").code == 0
+
+    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
+        page = open_session(shown, f"/s/{HOSTILE}")
+        page.keyboard.press("O")
+        page.wait_for_function(
+            "() => document.querySelectorAll('.call-body').length >= 50", timeout=60_000
+        )
+        problems = list(shown.problems)
+
+    assert problems == []
+
+
+def test_a_session_of_many_entries_is_loaded_while_it_is_read(
+    browser: Browser, leslied: LesliedRunner, claude: ClaudeHome
+):
+    write_long_session(claude, units=60, answers=50)
+    assert leslied("sync", "--stop-all").code == 0
+
+    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
+        page = shown.open(f"/s/{LONG}")
+        page.wait_for_selector("#unit-1 .message")
+        assert page.locator(".message-page.unloaded").count() > 0
+        page.keyboard.press("G")
+        page.wait_for_selector("text='Answer 60.50'")
+        page.wait_for_function(
+            "() => !document.querySelector('.message-page.unloaded')"
+        )
+
+        assert page.locator(".message").count() == 60 * 51
+        assert shown.problems == []
+
+
+@pytest.fixture
+def append(leslied: LesliedRunner, claude: ClaudeHome) -> Callable[[str, int], None]:
+    """Append an answer to the sample session, and read it."""
+
+    def append(text: str, number: int) -> None:
+        append_answer(claude, text, number)
+        assert leslied("sync").code == 0
+
+    return append
+
+
+def test_new_messages_appear_while_the_reader_is_at_the_end(
+    shown: BrowserPage, append: Callable[[str, int], None]
+):
+    page = open_session(shown, SAMPLE_PAGE)
+    page.keyboard.press("G")
+
+    append("Something new.", 1)
+
+    page.wait_for_selector("text=Something new.")
+    assert page.locator(".message:has-text('Something new.')").is_visible()
+
+
+def test_new_messages_do_not_move_the_reader(
+    shown: BrowserPage, append: Callable[[str, int], None]
+):
+    shown.page.set_viewport_size({"width": 1200, "height": 500})
+    page = open_session(shown, SAMPLE_PAGE)
+    page.click(".call.failed summary")
+    top = page.evaluate("scrollY")
+
+    append("Something new.", 1)
+    page.wait_for_selector(".new-messages:visible")
+
+    assert page.inner_text(".new-messages") == "1 new message ↓"
+    assert page.evaluate("scrollY") == top
+    assert page.locator(".call.failed[open]").count() == 1
+    page.click(".new-messages")
+    page.wait_for_selector(".new-messages", state="hidden")
