@@ -92,6 +92,7 @@ def serve_showcase(home: Path, showcase: Showcase, zone: str) -> Iterator[WebSer
     leslied.environ["TZ"] = zone
     assert leslied("sync", "--stop-all").code == 0
     write_fork(home, showcase.plan)
+    assert leslied("sync", "--stop-all").code == 0
     write_live_session(home, datetime.now(UTC).replace(tzinfo=None))
     daemon = Daemon(home)
     try:
