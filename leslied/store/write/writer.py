@@ -276,10 +276,8 @@ class Store:
         """Mark exactly these sessions of the agent as live: a process works on them."""
         if changed_rows := write.find_live_changes(self._db, agent, session_ids):
             with self._commits.transaction():
-                self._db.executemany(
-                    "UPDATE session SET is_live = NOT is_live WHERE id = ?",
-                    changed_rows,
-                )
+                sql = "UPDATE session SET is_live = NOT is_live WHERE id = ?"
+                self._db.executemany(sql, changed_rows)
 
     def mark_waiting(self, agent: str, activities: Mapping[str, Activity]) -> None:
         """Record which sessions of the agent wait for the user; see `decide_waiting`.
