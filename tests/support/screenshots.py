@@ -26,7 +26,6 @@ from tests.support.png import make_small_png
 from tests.support.showcase.feature import (
     find_thread_id,
     write_bug_fix,
-    write_fork,
     write_live_session,
     write_plan,
 )
@@ -86,12 +85,10 @@ def list_pictures(showcase: Showcase) -> list[Picture]:
 
 
 @contextmanager
-def serve_showcase(home: Path, showcase: Showcase, zone: str) -> Iterator[WebServer]:
+def serve_showcase(home: Path, zone: str) -> Iterator[WebServer]:
     """Serve the page of the sessions while a daemon reads them."""
     leslied = LesliedRunner(home)
     leslied.environ["TZ"] = zone
-    assert leslied("sync", "--stop-all").code == 0
-    write_fork(home, showcase.plan)
     assert leslied("sync", "--stop-all").code == 0
     write_live_session(home, datetime.now(UTC).replace(tzinfo=None))
     daemon = Daemon(home)
@@ -144,7 +141,7 @@ def take_pictures(folder: Path, names: list[str]) -> None:
             if not names or picture.name in names
         ]
         with (
-            serve_showcase(home, showcase, zone) as server,
+            serve_showcase(home, zone) as server,
             launch_browser() as browser,
         ):
             for picture in pictures:

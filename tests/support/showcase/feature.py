@@ -162,7 +162,7 @@ def find_thread_id(session: ClaudeSession) -> str:
 
 
 def write_plan(home: Path, started_at: datetime) -> ClaudeSession:
-    """Write a session whose thread has a plan."""
+    """Write a session whose thread has a plan, and a fork of it."""
     session = ClaudeSession(home, "offline", "atlas-web", started_at, OPUS)
     thread = f".leslie/threads/{find_thread_id(session)}"
     session.prompt("Plan offline charts: what is the smallest version that helps?")
@@ -170,6 +170,7 @@ def write_plan(home: Path, started_at: datetime) -> ClaudeSession:
     session.title("Plan offline charts")
     session.write(f"{thread}/plan.md", PLAN)
     session.answer("The plan has four steps; the first two are useful on their own.")
+    _write_fork(home, session)
     session.prompt("Start with the tiles, and keep the progress up to date.")
     session.bash("make tiles AREA=elbe", "elbe.pmtiles  38.2 MB", 41)
     session.write(f"{thread}/progress.md", PROGRESS)
@@ -177,8 +178,8 @@ def write_plan(home: Path, started_at: datetime) -> ClaudeSession:
     return session
 
 
-def write_fork(home: Path, plan: ClaudeSession) -> None:
-    """Write a fork of the session with the plan, which leslied must know already."""
+def _write_fork(home: Path, plan: ClaudeSession) -> None:
+    """Write a session that goes on differently, an hour later."""
     fork = plan.fork(home, "offline-fork", 4000)
     fork.title("Measure predictions on the device")
     fork.prompt("Try predictions on the device first: how large is the station data?")
