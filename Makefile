@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy security coverage check lint types imports scripts format fmt golden docs picture prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
+.PHONY: help setup run demo test test-heavy security coverage check lint types imports scripts format fmt golden docs picture screenshots prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -77,6 +77,9 @@ docs: setup ## regenerate tables and command pages of the docs, and JSON Schemas
 
 picture: setup ## redraw the README's picture
 	$(BIN)/python -m tests.support.picture docs/images/terminal.svg
+
+screenshots: setup ## take the pictures of the page again (needs Chromium)
+	$(BIN)/python -m tests.support.screenshots docs/images $(ARGS)
 
 prices: setup ## regenerate the price table from genai-prices
 	$(BIN)/python -m tests.support.prices

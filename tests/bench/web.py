@@ -28,7 +28,7 @@ from tests.support.web import launch_browser
 COMMON_WORD = "handler"
 APPENDS = 5
 RUNS = 3
-MAX_WAIT_SECONDS = 60
+MAX_WAIT_SECONDS = 30
 VIEWPORT = {"width": 1440, "height": 900}
 _MEASURE = """
 async () => {{

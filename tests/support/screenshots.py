@@ -24,11 +24,13 @@ from tests.support.cli import LesliedRunner
 from tests.support.daemon import Daemon
 from tests.support.png import make_small_png
 from tests.support.showcase.feature import (
+    find_thread_id,
     write_bug_fix,
     write_live_session,
     write_plan,
 )
 from tests.support.showcase.history import write_history
+from tests.support.showcase.logs import ClaudeSession
 from tests.support.web import WebServer, launch_browser, open_browser_page, serve_page
 
 DESKTOP = (1440, 900)
@@ -50,8 +52,8 @@ class Picture(NamedTuple):
 class Showcase(NamedTuple):
     """What the pictures open."""
 
-    session_id: str
-    thread_id: str
+    bug_fix: ClaudeSession
+    plan: ClaudeSession
 
 
 def write_home(home: Path, now: datetime, offset: timedelta) -> Showcase:
@@ -64,21 +66,20 @@ def write_home(home: Path, now: datetime, offset: timedelta) -> Showcase:
     settings.parent.mkdir(parents=True)
     settings.write_text('[output]\nbackfill = "project"\n')
     write_history(home, today)
-    thread_id = write_plan(home, today + timedelta(hours=10.5))
-    session = write_bug_fix(home, now - timedelta(minutes=52))
-    return Showcase(session.session_id, thread_id)
+    plan = write_plan(home, today + timedelta(hours=10.5))
+    return Showcase(write_bug_fix(home, now - timedelta(minutes=52)), plan)
 
 
 def list_pictures(showcase: Showcase) -> list[Picture]:
     """Return the pictures of all pages."""
-    reader = f"/s/{showcase.session_id}"
+    reader = f"/s/{showcase.bug_fix.session_id}"
     return [
         Picture("web-sessions", "/"),
         Picture("web-reader", reader),
         Picture("web-search", "/search?q=cache"),
         Picture("web-files", "/files"),
         Picture("web-stats", "/stats"),
-        Picture("web-threads", f"/threads?thread={showcase.thread_id}"),
+        Picture("web-threads", f"/threads?thread={find_thread_id(showcase.plan)}"),
         Picture("web-phone", reader, PHONE),
     ]
 
@@ -139,7 +140,10 @@ def take_pictures(folder: Path, names: list[str]) -> None:
             for picture in list_pictures(showcase)
             if not names or picture.name in names
         ]
-        with serve_showcase(home, zone) as server, launch_browser() as browser:
+        with (
+            serve_showcase(home, zone) as server,
+            launch_browser() as browser,
+        ):
             for picture in pictures:
                 for theme in THEMES:
                     path = folder / f"{picture.name}-{theme}.png"

@@ -57,7 +57,7 @@ class Showcase:
 def showcase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Showcase]:
     home = tmp_path_factory.mktemp("home")
     now = datetime.now(UTC).replace(tzinfo=None)
-    session_id = write_home(home, now, timedelta()).session_id
+    session_id = write_home(home, now, timedelta()).bug_fix.session_id
     leslied = LesliedRunner(home)
     assert leslied("sync", "--stop-all").code == 0
     with serve_page(leslied) as server:

@@ -156,26 +156,35 @@ def write_bug_fix(home: Path, started_at: datetime) -> ClaudeSession:
     return session
 
 
-def write_plan(home: Path, started_at: datetime) -> str:
-    """Write a session with a plan, and a fork of it; return the id of its thread."""
+def find_thread_id(session: ClaudeSession) -> str:
+    """Return the id that leslied gives to the session's thread."""
+    return propose_thread_id(SessionKey("claude-code", session.session_id))
+
+
+def write_plan(home: Path, started_at: datetime) -> ClaudeSession:
+    """Write a session whose thread has a plan, and a fork of it."""
     session = ClaudeSession(home, "offline", "atlas-web", started_at, OPUS)
-    thread_id = propose_thread_id(SessionKey("claude-code", session.session_id))
-    thread = f".leslie/threads/{thread_id}"
+    thread = f".leslie/threads/{find_thread_id(session)}"
     session.prompt("Plan offline charts: what is the smallest version that helps?")
     session.think("Tiles first; predictions offline need the station data.")
     session.title("Plan offline charts")
     session.write(f"{thread}/plan.md", PLAN)
     session.answer("The plan has four steps; the first two are useful on their own.")
+    _write_fork(home, session)
     session.prompt("Start with the tiles, and keep the progress up to date.")
     session.bash("make tiles AREA=elbe", "elbe.pmtiles  38.2 MB", 41)
     session.write(f"{thread}/progress.md", PROGRESS)
     session.answer("Steps 1 and 2 work. Next: downloads in the background.")
-    fork = session.fork(home, "offline-fork", 4000)
+    return session
+
+
+def _write_fork(home: Path, plan: ClaudeSession) -> None:
+    """Write a session that goes on differently, an hour later."""
+    fork = plan.fork(home, "offline-fork", 4000)
     fork.title("Measure predictions on the device")
     fork.prompt("Try predictions on the device first: how large is the station data?")
     fork.bash("du -h data/stations.parquet", "40M  data/stations.parquet")
     fork.answer("40 MB is too much for a phone. By area it is 0.3 to 2 MB.")
-    return thread_id
 
 
 def write_live_session(home: Path, now: datetime) -> None:
