@@ -218,7 +218,8 @@ def test_a_long_output_is_loaded_on_request(shown: BrowserPage):
     page.click(".call-body .show-all")
 
     page.wait_for_function(
-        "() => document.querySelector('.call[open] .output').textContent.split('\\n').length === 500"
+        "() => document.querySelector('.call[open] .output')"
+        ".textContent.split('\\n').length === 500"
     )
 
 
