@@ -99,6 +99,7 @@ ENDPOINTS = (
         path="/sessions/{id}/start",
         about="A session's header and its first messages, quickly.",
         answer=_load_start,
+        schema=make_object_schema(session="object", page="object|null"),
     ),
     Endpoint(
         path="/sessions/{id}/outline",
