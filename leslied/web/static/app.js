@@ -10,6 +10,8 @@ import { drawShell, PAGES } from "./ui/shell.js";
 import { changeTheme } from "./ui/theme.js";
 import * as toast from "./ui/toast.js";
 
+const PRELOAD_MILLISECONDS = 500;
+
 function addPages() {
   router.addRoute("/", async () => (await import("./pages/sessions.js")).showPage);
   router.addRoute("/s/:id", async () => (await import("./pages/reader.js")).showPage);
@@ -34,3 +36,6 @@ toast.start();
 keys.start();
 live.connect();
 router.start();
+
+// What is opened most is loaded before it is needed. It is loaded again if this fails.
+setTimeout(() => void import("./pages/reader.js").catch(() => {}), PRELOAD_MILLISECONDS);

@@ -288,7 +288,7 @@ def test_the_raw_json_of_a_message_is_shown(shown: BrowserPage):
     assert '"sessionId"' in page.inner_text("dialog.raw")
 
 
-@pytest.mark.threat("R1")
+@pytest.mark.threat("S1")
 def test_a_secret_is_shown_only_after_a_click(shown: BrowserPage):
     page = open_session(shown, RICH_PAGE)
     assert SECRET not in page.content()

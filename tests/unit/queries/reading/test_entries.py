@@ -44,7 +44,7 @@ def test_an_entry_has_its_whole_text_and_its_line(queries: QueryContext):
     assert entry["entry"]["type"] == "user_message"
 
 
-@pytest.mark.threat("R1")
+@pytest.mark.threat("S1")
 def test_the_line_of_an_entry_has_no_secrets(queries: QueryContext):
     _, prompt, *_ = queries.reader.reading.list_heads(KEY)
 

@@ -36,7 +36,7 @@ def test_a_page_has_the_messages_of_a_unit(queries: QueryContext):
     assert "<p>Done.</p>" in answer["html"]
 
 
-@pytest.mark.threat("R1")
+@pytest.mark.threat("S1")
 def test_secrets_are_redacted_and_marked(queries: QueryContext):
     page = load(queries, unit=1)
 
