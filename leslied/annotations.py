@@ -133,6 +133,12 @@ class Annotations:
             _delete(db, [name])
             if annotation != Annotation():
                 _insert(db, name, annotation)
+        # SQLite's counter counts changes by others only, so that the rest of the
+        # snapshot need not be read again.
+        by_session = {**self._snapshot.by_session, name: annotation}
+        if annotation == Annotation():
+            del by_session[name]
+        self._snapshot = Snapshot(by_session, self._snapshot.first_use_us)
         return annotation
 
     def delete(self, names: Iterable[SessionName]) -> None:
@@ -140,6 +146,7 @@ class Annotations:
         if self._has_file():
             with self._write(0) as db:
                 _delete(db, names)
+            self._version = None
 
     def forget_text(self, text: LiteralText) -> None:
         """Delete every note and tag that holds the text, also from the free space."""
@@ -150,6 +157,7 @@ class Annotations:
                 values = (annotation.note, *annotation.tags, *name)
                 if text.is_in_values(*values):
                     _delete(db, [name])
+        self._version = None
 
     def check(self) -> None:
         """Read the whole file; raise AnnotationsUnusable if it is damaged."""
@@ -204,8 +212,6 @@ class Annotations:
                 self._create()
             db = self._connect()
             db.execute("BEGIN IMMEDIATE")
-            # A commit of its own connection does not change SQLite's counter.
-            self._version = None
             with db:
                 _create_tables(db, now_us)
                 yield db

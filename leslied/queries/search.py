@@ -80,7 +80,7 @@ HIT_FIELDS = (
     Field("type", "the entry's type", lambda hit: hit.type),
     Field("tool_name", "the tool", lambda hit: hit.tool_name or None, TEXT_OR_NULL),
     Field("at", "the time in the log", lambda hit: hit.at, TIME_OR_NULL, encode_time),
-    Field("snippet", "the text around the first match", lambda hit: hit.snippet),
+    Field("snippet", "the text around the best match", lambda hit: hit.snippet),
     Field(
         "matches",
         "start and end of every match in the snippet, in characters",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     *("id", "agent", "title", "project", "model", "status", "started_ms", "ended_ms"),
-    *("units", "tool_calls", "tokens", "subagents", "hidden", "marks"),
+    *("units", "tool_calls", "tokens", "subagents", "hidden", "waiting_for", "marks"),
 )
 """Names of the values of each session, in their order."""
 _NO_MARKS = Marks()
@@ -57,6 +57,7 @@ class SessionIndex(Struct, frozen=True):
                 row.tokens,
                 row.subagents,
                 int(row.is_hidden),
+                row.waiting_for,
                 None if marks == _NO_MARKS else marks.to_dict(),
             ]
             for row, marks in zip(self.rows, self.marks, strict=True)

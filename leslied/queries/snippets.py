@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, partial
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.graphemes import take_characters
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 60, 140
 _MAX_FOLDED_CHARACTERS = 200_000
+_MAX_COMPARED_MATCHES = 30
+"""Matches whose surroundings are compared to choose the best snippet of a text."""
 _CJK = f"[{CJK_CHARACTERS}]"
 _WORD_CHARACTER = rf"[^\W_{CJK_CHARACTERS}]"
 """A letter or digit of a word; each CJK character is a word of its own."""
@@ -36,13 +38,13 @@ class Snippet(NamedTuple):
 def make_snippet(
     text: str, terms: Sequence[Term], *, is_substring: bool = False
 ) -> Snippet:
-    """Return the text around the first match of any term, as one line.
+    """Return the text around the first place with the most terms, as one line.
 
     Terms match whole words, or any characters with `is_substring`. If no term matches,
     return the beginning of the text.
     """
     pattern = _compile_terms(tuple(terms), is_substring=is_substring)
-    first = _find_first(fold_text(text), terms, pattern)
+    first = _find_place(fold_text(text), terms, pattern)
     start = len(take_characters(text, first - _CHARACTERS_BEFORE))
     end = len(take_characters(text, first + _CHARACTERS_AFTER))
     line = " ".join(text[start:end].split())
@@ -53,13 +55,21 @@ def make_snippet(
     return Snippet(snippet, matches)
 
 
-def _find_first(folded: str, terms: Sequence[Term], pattern: re.Pattern[str]) -> int:
-    """Return the position of the first match, or 0."""
-    if match := pattern.search(folded):
-        return match.start()
+def _find_place(folded: str, terms: Sequence[Term], pattern: re.Pattern[str]) -> int:
+    """Return the first position with the most different terms after it, or 0."""
+    limit = _MAX_COMPARED_MATCHES if len(terms) > 1 else 1
+    matches = list(islice(pattern.finditer(folded), limit))
+    if matches:
+        return max(matches, key=partial(_count_terms, matches)).start()
     # The index splits some texts into other words than the pattern does.
     positions = [folded.find(fold_text(term.text)) for term in terms]
     return min((position for position in positions if position >= 0), default=0)
+
+
+def _count_terms(matches: Sequence[re.Match[str]], first: re.Match[str]) -> int:
+    """Return the number of different texts in a snippet that begins with a match."""
+    start, end = first.start(), first.start() + _CHARACTERS_AFTER
+    return len({match[0] for match in matches if start <= match.start() < end})
 
 
 @lru_cache(maxsize=64)

@@ -119,10 +119,13 @@ class Application:
         if request.method == "HEAD":
             return Response()
         cookie = self._access.redeem(request.query_params.get("code", ""))
-        if cookie is None:
+        if cookie is None and request.state.cookie is None:
             return _send_refusal(request, _OLD_LINK)
         target = request.query_params.get("to", "/")
         response = RedirectResponse(target if _TARGET.fullmatch(target) else "/", 303)
+        if cookie is None:
+            # The browser has logged in before, and somebody used its link again.
+            return response
         response.set_cookie(
             self._cookie_name,
             cookie,

@@ -8,6 +8,7 @@ raw headers, before any routing, and refuses with a page that says why and what 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 LOGIN_PATH = "/login"
 IDENTITY_PATH = "/identity"
-_OPEN_PATHS = (LOGIN_PATH, IDENTITY_PATH)
-"""Paths that need no cookie; neither of them reveals anything."""
+_REFUSAL_STYLES = ("/static/css/tokens.css", "/static/css/refusal.css")
+OPEN_PATHS = (LOGIN_PATH, IDENTITY_PATH, *_REFUSAL_STYLES)
+"""Paths that need no cookie; none of them reveals anything."""
 _API_PREFIX = "/api/"
 FORM_TOKEN_HEADER = b"x-leslied-token"
 MAX_BODY_BYTES = 64 * 1024
@@ -62,12 +64,16 @@ class Refusal:
         return "text/html; charset=utf-8", self._render_page()
 
     def _render_page(self) -> bytes:
+        styles = "".join(
+            f'<link rel="stylesheet" href="{path}">' for path in _REFUSAL_STYLES
+        )
+        advice = re.sub("`(.*?)`", r"<code>\1</code>", escape(self.advice))
         page = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             '<meta name="color-scheme" content="light dark">'
-            f"<title>{self.status} · leslied</title></head>"
-            f"<body><main><h1>{escape(self.reason)}</h1><p>{escape(self.advice)}</p>"
+            f"<title>{self.status} · leslied</title>{styles}</head>"
+            f"<body><main><h1>{escape(self.reason)}</h1><p>{advice}</p>"
             "</main></body></html>"
         )
         return page.encode()
@@ -169,18 +175,18 @@ class Guard:
         method = scope["method"]
         if method not in (*_READING_METHODS, *_CHANGING_METHODS):
             return Refusal(405, f"Method {method} is not known.", "Use GET.")
-        if scope["path"] in _OPEN_PATHS and method in _READING_METHODS:
-            return None
         cookie = self._access.find_valid_cookie(
             iter_cookies(headers, self._cookie_name)
         )
+        scope.setdefault("state", {})["cookie"] = cookie
+        if scope["path"] in OPEN_PATHS and method in _READING_METHODS:
+            return None
         if cookie is None:
             return Refusal(
                 401,
                 "Please log in.",
                 "Run `leslied web` in a terminal, and open the link that it prints.",
             )
-        scope.setdefault("state", {})["cookie"] = cookie
         if method in _READING_METHODS:
             return None
         tokens = [t.decode("latin-1") for t in _find_all(headers, FORM_TOKEN_HEADER)]

@@ -59,6 +59,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
         ["li", "--all", "--substring", "--json"],
     ],
     "follow": [["--once"], ["--once", "--json"]],
+    "mark": [["{thread}"], ["{thread}", "--json"]],
     "diff": [["{thread}", "{other}"], ["{thread}", "{other}", "--full", "--json"]],
     "replay": [["{thread}", "--instant"], ["{thread}", "--instant", "--full"]],
     "stats": [

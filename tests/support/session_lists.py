@@ -53,7 +53,7 @@ def make_index(count: int) -> dict[str, Any]:
             "stopped",
             now_ms - number * 600_000 - 60_000,
             now_ms - number * 600_000,
-            *(1 + number % 7, number % 50, 1000 * number, 0, 0, None),
+            *(1 + number % 7, number % 50, 1000 * number, 0, 0, None, None),
         ]
         for number in range(count)
     ]

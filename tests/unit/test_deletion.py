@@ -7,8 +7,11 @@ import pytest
 from leslied import deletion
 from leslied.app import App
 from leslied.errors import AlreadyRunning
+from leslied.queries.annotations import MarksChange, change_marks
+from leslied.queries.operations.forget_plan import ForgetRequest
 from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
-from tests.support.claude import ClaudeHome
+from tests.support.claude import SESSION, ClaudeHome
+from tests.support.forget import NoProgress
 from tests.support.queries import make_home_with_session
 
 PRUNE_ALL = PruneRequest(policy=RetentionPolicy(keep_newest=0), include_failed=True)
@@ -37,6 +40,31 @@ def test_pruning_deletes_the_planned_sessions(app: App):
     assert answer.is_done
     assert answer.to_dict()["records_removed"] > 0
     assert count_sessions(app) == 0
+
+
+def annotate(app: App, note: str) -> None:
+    with app.open_queries() as queries:
+        change_marks(queries, SESSION, MarksChange(note=note))
+
+
+@pytest.mark.parametrize(
+    "request_", [ForgetRequest(id=SESSION), ForgetRequest(text="And now?")]
+)
+def test_forgetting_deletes_annotations(app: App, request_: ForgetRequest):
+    annotate(app, "I asked: And now?")
+
+    deletion.forget(app, request_, NoProgress())
+
+    assert app.open_annotations().load().by_session == {}
+    assert b"And now?" not in app.paths.annotations_file.read_bytes()
+
+
+def test_pruning_deletes_annotations(app: App):
+    annotate(app, "a note")
+
+    deletion.prune(app, PRUNE_ALL, iter)
+
+    assert app.open_annotations().load().by_session == {}
 
 
 def test_pruning_fails_while_somebody_writes(app: App):

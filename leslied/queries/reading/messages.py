@@ -5,12 +5,15 @@ Only the entries of one page are loaded, redacted and rendered.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from leslied.errors import UserError
+from leslied.model.field_tables import session_to_dict
+from leslied.model.session import Unit
 from leslied.queries.reading.encoding import MessageEncoder
 from leslied.queries.reading.pages import (
     PAGE_MESSAGES,
@@ -18,12 +21,14 @@ from leslied.queries.reading.pages import (
     make_shown_unit,
 )
 from leslied.queries.reading.session import open_session
+from leslied.queries.session_list import ListedSession
 from leslied.sessions.calls import link_results
+from leslied.sessions.status import compute_status
 from leslied.sessions.units import make_unit
 
 if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import SessionSummary, Unit
+    from leslied.model.session import SessionSummary
     from leslied.queries.context import QueryContext
     from leslied.queries.reading.pages import ShownUnit
     from leslied.queries.reading.session import ReadSession
@@ -33,6 +38,7 @@ _MAX_TEXT_CHARACTERS = 200_000
 
 Far less is shown, so a secret across the cut is not shown, either.
 """
+_MAX_INDEXES = 64
 _TEXTS = ("content", "spilled", "tool_input")
 
 
@@ -77,6 +83,32 @@ class MessagePage:
         }
 
 
+class PageIndex(NamedTuple):
+    """Which entries are on each page of a unit."""
+
+    pages: list[array[int]]
+    total: int
+    """Number of messages in the unit."""
+
+
+_indexes: dict[object, PageIndex] = {}
+"""Indexes of units that were read lately; of a long unit it takes a while to make."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """The header of a session, and its first messages."""
+
+    session: ListedSession
+    page: MessagePage | None
+    """None if the session has no entries."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        page = self.page.to_dict() if self.page else None
+        return {"session": session_to_dict(self.session), "page": page}
+
+
 @dataclass(frozen=True, slots=True)
 class EntryPosition:
     """Where an entry is in the reader."""
@@ -93,26 +125,75 @@ class EntryPosition:
 
 def load_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
     """Return a page of messages; raise UserError if there is none."""
-    session = open_session(context, address.session_id, with_costs=False)
+    session = open_session(context, address.session_id)
+    return _load_page(context, session, address)
+
+
+def load_start(context: QueryContext, session_id: str) -> SessionStart:
+    """Return a session's header and its first messages, before anything else."""
+    session = open_session(context, session_id)
+    summary = session.summary
+    page: MessagePage | None = None
+    for number in (0, 1):
+        count, _ = context.reader.reading.get_extent(summary.stream, number)
+        # What comes before the first prompt often shows nothing.
+        if count and not (page and page.shown.messages):
+            address = MessageAddress(session_id=summary.key.session_id, unit=number)
+            page = _load_page(context, session, address)
+    listed = ListedSession(
+        context.redact_summary(summary), compute_status(summary, context.now)
+    )
+    return SessionStart(listed, page)
+
+
+def _load_page(
+    context: QueryContext, session: ReadSession, address: MessageAddress
+) -> MessagePage:
     stream = session.get_stream(address.subagent)
-    unit = _load_heads(context, session, stream, address.unit)
-    heads = make_shown_unit(unit)
-    orders = list_page_entries(unit, heads.messages, address.page)
+    index = _load_index(context, stream, address.unit)
+    is_known = address.page < len(index.pages)
+    orders = index.pages[address.page] if is_known else array("q")
     entries = context.reader.reading.list_entries(orders)
     redacted = [context.redact_entry(_cut(placed)) for placed in entries]
-    spawned = _redact_subagents(context, unit.subagents)
-    shown = make_shown_unit(
-        structs.replace(unit, entries=tuple(link_results(redacted)), subagents=spawned)
+    spawned = session.list_spawned(stream.key, address.unit)
+    unit = Unit(
+        number=address.unit,
+        chat_id="",
+        summary=stream,
+        entries=tuple(link_results(redacted)),
+        prompt="",
+        stop_reason="unknown",
+        agent_mode="agent",
+        subagents=_redact_subagents(context, spawned),
     )
+    shown = make_shown_unit(unit)
     return MessagePage(
         context=context,
         address=address,
         shown=shown._replace(messages=shown.messages[:PAGE_MESSAGES]),
-        total=len(heads.messages),
-        pages=heads.pages,
+        total=index.total,
+        pages=max(len(index.pages), 1),
         cwd=context.redact(session.summary.cwd),
         secret_ids=_find_secrets(entries, redacted),
     )
+
+
+def _load_index(
+    context: QueryContext, stream: SessionSummary, number: int
+) -> PageIndex:
+    """Return which entries are on which page; raise UserError if there are none."""
+    unit_number = None if stream.is_subagent else number
+    extent = context.reader.reading.get_extent(stream.stream, unit_number)
+    key = (str(context.reader.path), stream.stream, unit_number, extent)
+    if index := _indexes.get(key):
+        return index
+    unit = _load_heads(context, stream, number)
+    shown = make_shown_unit(unit)
+    index = PageIndex(list_page_entries(unit, shown.messages), len(shown.messages))
+    while len(_indexes) >= _MAX_INDEXES:
+        _indexes.pop(next(iter(_indexes)), None)
+    _indexes[key] = index
+    return index
 
 
 def reveal_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
@@ -135,7 +216,7 @@ def find_position(context: QueryContext, session_id: str, entry: str) -> EntryPo
     is_main = key == session.summary.stream
     ancestors = [] if is_main else session.list_ancestors(key)
     stream = session.get_stream("" if is_main else key.subagent_id)
-    unit = _load_heads(context, session, stream, placed.unit)
+    unit = _load_heads(context, stream, placed.unit)
     page = make_shown_unit(unit).find_page(entry) or 0
     number = placed.unit if is_main else _find_main_unit(session, ancestors[0])
     return EntryPosition(number, page, ancestors)
@@ -145,10 +226,8 @@ def _find_main_unit(session: ReadSession, subagent_id: str) -> int:
     return session.parents[session.get_stream(subagent_id).key].unit
 
 
-def _load_heads(
-    context: QueryContext, session: ReadSession, stream: SessionSummary, number: int
-) -> Unit:
-    """Return the unit with light copies of its entries and its subagents."""
+def _load_heads(context: QueryContext, stream: SessionSummary, number: int) -> Unit:
+    """Return the unit with light copies of its entries."""
     # All entries of a subagent are one unit, whatever their numbers are.
     units = (0, None) if stream.is_subagent else (number, number)
     heads = context.reader.reading.list_heads(stream.stream, *units)
@@ -156,8 +235,7 @@ def _load_heads(
         raise UserError(
             f"The session has no unit {number}.", "Reload the page to see what it has."
         )
-    spawned = session.list_spawned(stream.key, number)
-    return make_unit(stream, number, tuple(heads), spawned)
+    return make_unit(stream, number, tuple(heads))
 
 
 def _redact_subagents(

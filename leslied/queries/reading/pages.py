@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.rendering.events import EventFinder
@@ -68,22 +70,21 @@ def _has_something_to_show(message: SpeakerMessage) -> bool:
     return message.speaker == "assistant" and bool(parts)
 
 
-def list_page_entries(
-    unit: Unit, messages: Sequence[ShownMessage], page: int
-) -> list[int]:
-    """Return the `read_order` of the entries on a page: calls with their results."""
-    starts = [shown.message.placed for shown in messages[::PAGE_MESSAGES]]
+def list_page_entries(unit: Unit, messages: Sequence[ShownMessage]) -> list[array[int]]:
+    """Return the `read_order` of the entries of each page: calls with their results."""
     positions = {placed.read_order: at for at, placed in enumerate(unit.entries)}
-    if page >= len(starts):
-        return []
-    start = positions[starts[page].read_order]
-    is_last = page + 1 == len(starts)
-    end = len(unit.entries) if is_last else positions[starts[page + 1].read_order]
+    starts = [
+        positions[shown.message.placed.read_order]
+        for shown in messages[::PAGE_MESSAGES]
+    ]
     calls = CallResults(unit.entries)
-    orders: list[int] = []
-    for placed in unit.entries[start:end]:
-        if not calls.is_joined(placed):
-            orders.append(placed.read_order)
-            if result := calls.find_result(placed):
-                orders.append(result.read_order)
-    return orders
+    pages: list[array[int]] = []
+    for start, end in pairwise([*starts, len(unit.entries)]):
+        orders = array("q")
+        for placed in unit.entries[start:end]:
+            if not calls.is_joined(placed):
+                orders.append(placed.read_order)
+                if result := calls.find_result(placed):
+                    orders.append(result.read_order)
+        pages.append(orders)
+    return pages

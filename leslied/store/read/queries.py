@@ -265,6 +265,9 @@ class ReadingProtocol(Protocol):
     ) -> list[PlacedRecord]:
         """List light copies of a stream's entries, in order, from a unit on."""
 
+    def get_extent(self, key: SessionKey, unit: int | None) -> tuple[int, int]:
+        """Return the number of entries of a unit or stream, and the newest of them."""
+
     def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
         """List the entries with these numbers in full, in order."""
 

@@ -85,6 +85,21 @@ class ReadingQueries:
         return [unpack_placed_record(row, 0) for row in rows.fetchall()]
 
     @translate_sqlite_errors
+    def get_extent(self, key: SessionKey, unit: int | None) -> tuple[int, int]:
+        """Return the number of entries of a unit or stream, and the newest of them.
+
+        Both stay the same unless the unit changes.
+        """
+        condition = "" if unit is None else f"AND unit = {unit:d}"
+        row = self._db.execute(
+            "SELECT count(*), ifnull(max(id), 0) FROM placement "
+            f"WHERE session = ? {condition}",
+            (find_stream(self._db, key),),
+        ).fetchone()
+        count, newest = row
+        return count, newest
+
+    @translate_sqlite_errors
     def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
         """List the entries with these numbers in full, in order."""
         rows = select_in_batches(

@@ -5,7 +5,7 @@ A summary of every session takes several times as long and as much memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from leslied.model.record import MAIN
 from leslied.sessions.titles import choose_title
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.record import Usage
-    from leslied.model.session import Status
+    from leslied.model.session import Status, WaitingFor
 
 _GROUPS = (
     f"(SELECT agent, session_id, max(CASE WHEN source = '{MAIN}' THEN id END) AS main, "
@@ -65,6 +65,8 @@ class SessionIndexRow(NamedTuple):
     subagents: int
     """Number of subagents that are not hidden."""
     is_hidden: bool
+    waiting_for: WaitingFor | None
+    """What it waits for; a stopped session waits for nothing."""
 
 
 class _Row(NamedTuple):
@@ -86,6 +88,7 @@ class _Row(NamedTuple):
     """Ids of the session's streams, joined by commas."""
     subagents: int
     is_hidden: int
+    waiting_for: WaitingFor | Literal[""]
 
 
 class SessionIndexQueries:
@@ -132,6 +135,7 @@ def _make_row(row: _Row, usage: Mapping[int, Usage]) -> SessionIndexRow:
         tokens=_sum_tokens(row.streams, usage),
         subagents=row.subagents,
         is_hidden=bool(row.is_hidden),
+        waiting_for=None if row.status == "stopped" else row.waiting_for or None,
     )
 
 

@@ -10,6 +10,7 @@ from leslied.queries.reading.messages import (
     MessageAddress,
     find_position,
     load_messages,
+    load_start,
     reveal_messages,
 )
 from leslied.queries.reading.outline import load_outline
@@ -42,6 +43,10 @@ _PAGE = (
 
 def _load_outline(queries: QueryContext, arguments: Arguments) -> Answer:
     return load_outline(queries, arguments["id"], arguments["first"]).to_dict()
+
+
+def _load_start(queries: QueryContext, arguments: Arguments) -> Answer:
+    return load_start(queries, arguments["id"]).to_dict()
 
 
 def _load_messages(queries: QueryContext, arguments: Arguments) -> Answer:
@@ -90,6 +95,12 @@ _MESSAGES_SCHEMA = make_object_schema(
     subagents="array",
 )
 ENDPOINTS = (
+    Endpoint(
+        path="/sessions/{id}/start",
+        about="A session's header and its first messages, quickly.",
+        answer=_load_start,
+        schema=make_object_schema(session="object", page="object|null"),
+    ),
     Endpoint(
         path="/sessions/{id}/outline",
         about="A session's header, and a line about each of its units.",

@@ -218,7 +218,8 @@ def test_a_long_output_is_loaded_on_request(shown: BrowserPage):
     page.click(".call-body .show-all")
 
     page.wait_for_function(
-        "() => document.querySelector('.call[open] .output').textContent.split('\\n').length === 500"
+        "() => document.querySelector('.call[open] .output')"
+        ".textContent.split('\\n').length === 500"
     )
 
 
@@ -243,6 +244,17 @@ def test_the_link_of_a_message_can_be_copied(shown: BrowserPage):
     page.click("role=menuitem[name='Copy link']")
 
     assert read_clipboard(page).endswith(f"{SAMPLE_PAGE}#{message.get_attribute('id')}")
+
+
+def test_escape_closes_a_menu_and_not_the_session(shown: BrowserPage):
+    page = open_session(shown, SAMPLE_PAGE)
+    page.click("#unit-2 .unit-header .more")
+    page.wait_for_selector(".menu")
+
+    page.keyboard.press("Escape")
+
+    page.wait_for_selector(".menu", state="detached")
+    assert page.url.startswith(shown.server.base + SAMPLE_PAGE)
 
 
 def test_the_resume_command_can_be_copied(shown: BrowserPage):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote_plus
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -49,7 +50,11 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
 def search(shown: BrowserPage, text: str) -> Page:
     """Type a query, and wait for its results."""
     page = shown.open("/search")
-    page.locator(BOX).press_sequentially(text)
+    with page.expect_response(
+        lambda response: f"q={quote_plus(text)}&" in response.url
+    ):
+        page.locator(BOX).press_sequentially(text)
+    expect(page.locator(".search-results[aria-busy]")).to_have_count(0)
     expect(page.locator(HITS).first).to_be_visible()
     return page
 

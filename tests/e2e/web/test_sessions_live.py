@@ -31,7 +31,7 @@ SCROLL_AND_LOOK = """async (positions) => {
   }
   return blank;
 }"""
-"""Scrolls to each position, and returns the places where no row is in the next frame."""
+"""Scrolls to each position; returns the places where no row is in the next frame."""
 
 
 @pytest.fixture
@@ -94,11 +94,11 @@ def test_a_session_that_goes_on_moves_up_and_is_live(
 def test_a_session_that_waits_for_the_user_says_so(
     shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
+    shown.page.route("**/api/sessions?ids=*", add_permission_dialogs)
+    page = open_list(shown)
     builder = write_session(claude, 101, "Asks for leave")
     write_lines(claude, builder, builder.prompt("Delete it"))
     assert leslied("sync").code == 0
-    shown.page.route("**/api/sessions?*", add_permission_dialogs)
-    page = open_list(shown)
 
     expect(page.locator(ROW).first.locator(".dot.waiting")).to_have_count(1)
     page.get_by_role("button", name="Waiting").click()

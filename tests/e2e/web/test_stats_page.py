@@ -110,6 +110,16 @@ def test_a_day_leads_to_its_sessions(shown: BrowserPage):
     get_panel(page, "Activity").locator("rect.heat-4").click()
 
     page.wait_for_url(re.compile(r"/\?since=(\d{4}-\d\d-\d\d)&until=\1$"))
+    expect(page.locator("main a[href^='/s/']").first).to_be_visible()
+
+
+def test_the_list_ends_with_the_last_day_of_a_link(shown: BrowserPage):
+    page = shown.open("/?since=2020-01-01&until=2020-01-31")
+
+    expect(page.get_by_role("combobox", name="Time")).to_contain_text(
+        "2020-01-01 to 2020-01-31"
+    )
+    expect(page.locator("main a[href^='/s/']")).to_have_count(0)
 
 
 def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):

@@ -71,6 +71,21 @@ def test_installing_twice_is_the_same_as_installing_once(text: str):
     assert all(COMMAND.is_current(command) for command in find_commands(once).values())
 
 
+@pytest.mark.parametrize("text", [*SETTINGS_EXAMPLES, None])
+def test_an_older_installation_gets_the_new_hooks(
+    text: str | None, monkeypatch: pytest.MonkeyPatch
+):
+    older_events = tuple(event for event in EVENTS if event != "Notification")
+    with monkeypatch.context() as patch:
+        patch.setattr("leslied.hooks.settings.EVENTS", older_events)
+        older = install(text, COMMAND)
+
+    newer = install(older, COMMAND)
+
+    assert set(find_commands(newer)) == set(EVENTS)
+    assert uninstall(newer) == text
+
+
 @pytest.mark.threat("X3")
 @pytest.mark.parametrize("text", [t for t in SETTINGS_EXAMPLES if "//" not in t])
 def test_existing_settings_keep_their_values(text: str):

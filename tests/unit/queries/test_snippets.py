@@ -41,6 +41,14 @@ def test_letters_that_become_longer_in_lower_case_do_not_shift_the_snippet():
     assert "needle" in snippet.text
 
 
+def test_a_snippet_shows_the_place_with_the_most_terms():
+    text = "needle " + "x " * 300 + "a needle in a haystack"
+
+    snippet = make_snippet(text, [Term("needle"), Term("haystack")])
+
+    assert "a needle in a haystack" in snippet.text
+
+
 def test_a_snippet_shows_a_whole_word_rather_than_a_part_of_another():
     snippet = make_snippet("import " + "x " * 300 + "the port", [Term("port")])
 

@@ -136,6 +136,15 @@ def test_a_link_that_does_not_work_says_what_to_do(application: Application):
     assert b"leslied web" in response.body
 
 
+def test_a_used_link_leads_a_browser_that_has_logged_in_to_the_page(
+    application: Application, login: Any
+):
+    response = get(application, "/login?code=1.2.3", login)
+
+    assert (response.status, response.headers["location"]) == (303, "/")
+    assert "set-cookie" not in response.headers
+
+
 def test_looking_at_a_link_does_not_use_it(application: Application, access: Access):
     path = f"/login?code={access.make_code()}"
 

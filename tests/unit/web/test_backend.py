@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from leslied.app import App
-from leslied.clock import SystemClock
 from leslied.errors import StoreUnusable, UserError
 from leslied.queries.context import QueryContext
 from leslied.store import StoreReader
+from leslied.web import backend as backend_module
 from leslied.web.backend import Backend, TookTooLong
 from tests.support.claude import ClaudeHome
+from tests.support.waiting import MAX_WAIT_SECONDS
 
 ENDLESS = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
@@ -101,7 +103,6 @@ def test_after_an_error_the_store_is_opened_again(backend: Backend):
 
 @pytest.mark.threat("W7")
 def test_an_endless_query_is_interrupted(app: App):
-    app.clock = SystemClock()
     backend = Backend(app, 1, max_seconds=0.05)
 
     def count_forever(context: QueryContext) -> Any:
@@ -114,6 +115,16 @@ def test_an_endless_query_is_interrupted(app: App):
     backend.close()
     assert caught.value.hint
     assert answer == 1
+
+
+def test_a_client_does_not_wait_forever(app: App, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(backend_module, "_MAX_WAIT_SECONDS", 0.05)
+    backend, is_over = Backend(app, 1), threading.Event()
+
+    with pytest.raises(TookTooLong):
+        ask(backend, lambda _: is_over.wait(MAX_WAIT_SECONDS))
+    is_over.set()
+    backend.close()
 
 
 def test_closing_interrupts_a_query(app: App):

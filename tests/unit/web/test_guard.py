@@ -12,6 +12,7 @@ from leslied.web.guard import (
     CONTENT_SECURITY_POLICY,
     MAX_BODY_BYTES,
     MAX_QUERY_BYTES,
+    OPEN_PATHS,
     Guard,
     iter_cookies,
 )
@@ -95,6 +96,18 @@ def test_without_a_cookie_a_page_says_what_to_do(guard: Guard):
     assert response.status == 401
     assert "leslied web" in response.body.decode()
     assert response.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.threat("W3")
+def test_the_paths_that_need_no_login_are_few(guard: Guard):
+    assert set(OPEN_PATHS) == {
+        "/login",
+        "/identity",
+        "/static/css/tokens.css",
+        "/static/css/refusal.css",
+    }
+    assert call(guard, make_scope(path="/static/css/refusal.css")).status == 200
+    assert call(guard, make_scope(path="/static/css/base.css")).status == 401
 
 
 @pytest.mark.threat("W3")

@@ -60,17 +60,31 @@ class Reader {
   }
 
   async open() {
+    this.page.append(this.header.element, this.rail.element, this.units, this.pill);
+    this.applyThinking();
+    if (!location.hash) await this.showStart();
     const outline = await this.fetchOutline(0);
     this.view.session = outline.session.id;
     this.view.project = outline.session.project;
-    this.page.append(this.header.element, this.rail.element, this.units, this.pill);
-    this.applyThinking();
     this.draw(outline);
     await this.goToStart(outline);
     if (this.signal.aborted) return;
     this.addShortcuts();
     this.listen();
     void this.view.loadInBackground([...this.sections.values()].map(({ list }) => list));
+  }
+
+  /** Show the first messages at once; the outline of a long session takes longer. */
+  async showStart() {
+    const { session, page } = await get(`/sessions/${encodeURIComponent(this.view.session)}/start`, {}, this.signal);
+    if (!page?.messages.length) return;
+    this.view.session = session.id;
+    this.view.project = session.project;
+    const unit = makeUnknownUnit(page);
+    this.draw({ session, resume_command: null, units: [unit], context: [], position: null });
+    this.sections.get(unit.number)?.list.drawPage(0, page);
+    this.root.replaceChildren(this.page);
+    this.rail.apply();
   }
 
   /** @param {number} first */
@@ -89,7 +103,7 @@ class Reader {
     const entry = /^#entry-([0-9a-f]+)$/.exec(location.hash)?.[1] ?? outline.position?.entry;
     const unit = /^#unit-(\d+)$/.exec(location.hash)?.[1] ?? outline.position?.unit;
     if (!entry && unit === undefined) await this.sections.values().next().value?.list.load(0);
-    this.root.replaceChildren(this.page);
+    if (!this.page.isConnected) this.root.replaceChildren(this.page);
     this.rail.apply();
     if (!outline.units.length) this.units.append(makeMessage("Nothing was said yet", "New messages appear here."));
     this.onScroll();
@@ -277,6 +291,21 @@ class Reader {
     this.pill.hidden = count === 0;
     this.pill.textContent = `${formatCount(count, "new message")} ↓`;
   }
+}
+
+/**
+ * Return a unit of which only the first messages are known.
+ *
+ * @param {{ unit: number } & import("../reader/types.js").MessagePage} page
+ * @returns {import("../reader/types.js").Unit}
+ */
+function makeUnknownUnit({ unit, pages, total, messages }) {
+  const prompt = messages.find(({ speaker }) => speaker === "user");
+  return {
+    number: unit, pages, messages: total, chat_id: "", title: prompt?.text?.split("\n")[0]?.slice(0, 160) ?? "",
+    started_at: prompt?.at ?? null, ended_at: null, stop_reason: "", rewound: false, entries: 0, tool_calls: 0,
+    failed_calls: 0, compactions: 0, subagents: 0, cost_usd: null,
+  };
 }
 
 /** @param {unknown} error */

@@ -157,7 +157,10 @@ class SearchPage {
     this.filters.replaceChildren(...drawFilters(data.filters));
     this.summary.replaceChildren(drawSummary(data, this.sort));
     this.facets.replaceChildren(drawFacets(data.facets, data.has_more));
+    const index = this.listLinks().findIndex((link) => link === document.activeElement);
     this.results.replaceChildren(...drawGroups(data), ...this.drawMore(data));
+    // The user may have moved on to the results while newer ones were on their way.
+    if (index >= 0) this.focusLink(index);
     if (!this.main.isConnected) this.body.replaceChildren(this.facets, this.main);
   }
 
@@ -229,12 +232,21 @@ class SearchPage {
    * @param {number} step
    */
   move(step) {
-    const links = [...this.results.querySelectorAll("a.hit")];
-    const current = links.findIndex((link) => link === document.activeElement);
-    const next = Math.min(current + step, links.length - 1);
-    const link = links[next];
-    if (next < 0) this.focusBox();
-    else if (link instanceof HTMLElement) link.focus();
+    const current = this.listLinks().findIndex((link) => link === document.activeElement);
+    this.focusLink(current + step);
+  }
+
+  /** @returns {HTMLAnchorElement[]} The results, from first to last. */
+  listLinks() {
+    return [...this.results.querySelectorAll("a")].filter((link) => link.classList.contains("hit"));
+  }
+
+  /** @param {number} index */
+  focusLink(index) {
+    const links = this.listLinks();
+    const link = links[Math.min(index, links.length - 1)];
+    if (link) link.focus();
+    else this.focusBox();
   }
 }
 

@@ -23,7 +23,8 @@ export function drawCalls(calls, view, place) {
   const drawn = calls.map((call) => drawCall(call, view, place));
   if (drawn.length < 2) return drawn;
   const name = formatCount(drawn.length, "parallel call");
-  return [h("div", { class: "parallel", role: "group", "aria-label": name }, h("p", { class: "parallel-name" }, name), drawn)];
+  const heading = drawn.length > 2 && h("p", { class: "parallel-name" }, name);
+  return [h("div", { class: "parallel", role: "group", "aria-label": name, title: name }, heading, drawn)];
 }
 
 /**

@@ -58,7 +58,13 @@ export function showActions(button, actions, label) {
 function moveInMenu(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const menu = event.currentTarget;
-  if (!step || !(menu instanceof HTMLElement)) return;
+  if (!(menu instanceof HTMLElement)) return;
+  if (event.key === "Escape") {
+    // Only the menu closes; the shortcut of the page would leave the session.
+    event.preventDefault();
+    menu.hidePopover();
+  }
+  if (!step) return;
   event.preventDefault();
   const items = [...menu.querySelectorAll("button")];
   const at = items.findIndex((item) => item === document.activeElement);

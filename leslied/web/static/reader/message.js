@@ -4,7 +4,7 @@ import { h } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
 import { drawCalls } from "./call.js";
 import { openMenu } from "./menu.js";
-import { drawHtml, drawImages, drawOutput, drawPrompt } from "./text.js";
+import { clamp, drawHtml, drawImages, drawOutput, drawPrompt } from "./text.js";
 
 const ORIGINS = { command: "Command", shell: "Shell command", queued: "Typed while the agent worked", task: "Task" };
 
@@ -55,7 +55,7 @@ function drawUser(message, _view, place) {
   const origin = ORIGINS[/** @type {keyof typeof ORIGINS} */ (message.origin ?? "")];
   return [
     origin && h("p", { class: "origin" }, origin),
-    message.html ? drawHtml(message.html) : drawPrompt(message.text ?? ""),
+    message.html ? clamp(drawHtml(message.html), message.text ?? "") : drawPrompt(message.text ?? ""),
     message.is_cut && h("p", { class: "faint small" }, "The rest is in the raw JSON."),
     drawImages(place.session, message.id, message.images ?? 0),
   ];

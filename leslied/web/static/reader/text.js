@@ -28,7 +28,16 @@ export function drawHtml(html, className = "") {
  * @param {string} text
  */
 export function drawPrompt(text) {
-  const body = h("div", { class: "prompt-text" }, text);
+  return clamp(h("div", { class: "prompt-text" }, text), text);
+}
+
+/**
+ * Show only the beginning of a long text until the reader asks for all of it.
+ *
+ * @param {HTMLElement} body
+ * @param {string} text What it shows.
+ */
+export function clamp(body, text) {
   const lines = text.split("\n").length;
   if (lines <= CLAMP_LINES && text.length <= CLAMP_CHARACTERS) return body;
   body.classList.add("clamped");

@@ -8,9 +8,10 @@ from leslied.app import App
 from leslied.archive import list_files
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.work_marker import WorkMarker
+from leslied.queries.annotations import MarksChange, change_marks
 from leslied.queries.context import QueryContext
 from leslied.queries.operations.health import CheckResult, HealthReport, check_health
-from tests.support.claude import ADAPTER, ClaudeHome
+from tests.support.claude import ADAPTER, SESSION, ClaudeHome
 from tests.support.prune import sync_and_archive
 from tests.support.queries import make_app, write_session
 
@@ -124,3 +125,15 @@ def test_work_that_got_leslied_killed_is_named(claude: ClaudeHome):
         "source /logs/a.jsonl: leslied was killed while it read this (2 times)"
     )
     assert "leslied sync" in warning.hint
+
+
+def test_annotations_are_counted_and_damage_is_reported(app: App):
+    with app.open_queries() as queries:
+        change_marks(queries, SESSION, MarksChange(is_starred=True))
+    counted = check(app)
+    app.paths.annotations_file.write_bytes(b"not a database" * 100)
+    damaged = check(app)
+
+    results = {finding.what for finding in counted.findings}
+    assert "stars, tags, notes and visits of 1 session" in results
+    assert "annotations.db cannot be used" in "".join(list_failures(damaged))

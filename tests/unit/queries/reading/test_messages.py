@@ -14,6 +14,7 @@ from leslied.queries.reading.messages import (
     MessageAddress,
     find_position,
     load_messages,
+    load_start,
     reveal_messages,
 )
 from leslied.queries.reading.pages import PAGE_MESSAGES
@@ -94,3 +95,22 @@ def test_a_unit_or_entry_that_does_not_exist_is_an_error(queries: QueryContext):
 
 def test_a_page_beyond_the_last_is_empty(queries: QueryContext):
     assert load(queries, unit=1, page=7)["messages"] == []
+
+
+def test_the_start_has_the_header_and_the_first_messages(queries: QueryContext):
+    start = load_start(queries, SESSION).to_dict()
+
+    assert start["session"]["id"] == SESSION
+    assert start["page"] == load(queries, unit=1)
+
+
+def test_a_page_shows_what_was_added_to_its_unit(
+    queries: QueryContext, claude: ClaudeHome
+):
+    assert load(queries, unit=2)["total"] == 2
+    builder = ClaudeLogBuilder()
+    builder._numbers = itertools.count(50)
+    claude.write(builder.answer("one more"))
+    claude.sync()
+
+    assert load(queries, unit=2)["total"] == 3

@@ -29,6 +29,7 @@ def make_row(session: SessionSummary, claude: ClaudeHome) -> SessionIndexRow:
         session.usage.total_tokens,
         session.subagents,
         session.is_hidden,
+        session.waiting_for,
     )
 
 

@@ -110,8 +110,8 @@ function placeBox(box, frame, element) {
   const center = mark.left + mark.width / 2 - outer.left;
   const left = Math.min(Math.max(center - box.offsetWidth / 2, 0), outer.width - box.offsetWidth);
   const above = mark.top - outer.top - box.offsetHeight - 8;
-  const isTall = mark.height > outer.height / 2;
+  const isHigh = mark.height > outer.height / 2;
   const side = center < outer.width / 2 ? mark.right - outer.left + 8 : mark.left - outer.left - box.offsetWidth - 8;
-  box.style.setProperty("left", `${Math.max(isTall ? side : left, 0)}px`);
-  box.style.setProperty("top", `${isTall ? 0 : above}px`);
+  box.style.setProperty("left", `${Math.max(isHigh ? side : left, 0)}px`);
+  box.style.setProperty("top", `${isHigh ? 0 : above}px`);
 }

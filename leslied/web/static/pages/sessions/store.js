@@ -159,14 +159,11 @@ async function loadIndex() {
     const session = readIndexed(data, values);
     const known = before.get(session.key);
     session.cost = costs.get(session.key) ?? known?.cost ?? null;
-    // The index does not say what a session waits for; `refreshOpen` asks.
-    if (session.status !== "stopped") session.waitingFor = known?.waitingFor ?? "";
     // A row is drawn again only if what it shows differs.
     sessions.set(session.key, known && isSame(known, session) ? known : session);
   }
   isComplete = true;
   notify(new Set());
-  refreshOpen();
 }
 
 async function loadCosts() {
@@ -289,7 +286,7 @@ function readSession(data) {
 function readIndexed(data, values) {
   const [
     id, agent, title, project, model, status, startedMs, endedMs,
-    units, toolCalls, tokens, subagents, isHidden, marks,
+    units, toolCalls, tokens, subagents, isHidden, waiting_for, marks,
   ] = values;
   return makeSession({
     id, title, status, startedMs, endedMs, units, toolCalls, tokens, subagents,
@@ -298,7 +295,7 @@ function readIndexed(data, values) {
     model: data.models[model],
     isHidden: Boolean(isHidden),
     cost: null,
-    ...readMarks(marks ?? {}),
+    ...readMarks({ ...marks, waiting_for }),
   });
 }
 

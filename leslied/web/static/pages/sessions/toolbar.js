@@ -106,8 +106,10 @@ export class Toolbar {
     for (const name of /** @type {FacetName[]} */ (Object.keys(FACET_LABELS))) {
       this.#fillFacet(name, facets[name], name === "project" ? shorten : name === "model" ? shortenModel : String);
     }
-    const times = view.since && !TIMES.some(([value]) => value === view.since) ? [...TIMES, [view.since, `Since ${view.since}`]] : TIMES;
-    this.#fill("since", view.since, [["", "Any time"], .../** @type {[string, string][]} */ (times)]);
+    const isListed = !view.until && (!view.since || TIMES.some(([value]) => value === view.since));
+    const times = isListed ? TIMES : [...TIMES.filter(([value]) => value !== view.since), [view.since, formatTimes(view)]];
+    const anyTime = isListed || view.since ? [["", "Any time"]] : [];
+    this.#fill("since", view.since, /** @type {[string, string][]} */ ([...anyTime, ...times]));
     this.#fill("group", getGroup(view), Object.entries(GROUPS).map(([value, label]) => [value, `Group: ${label.toLowerCase()}`]));
     this.#fill("sort", view.sort, Object.entries(SORTS).map(([value, label]) => [value, `Sort: ${label.toLowerCase()}`]));
     for (const [value, button] of this.#marks) button.setAttribute("aria-pressed", String(view.only === value));
@@ -180,7 +182,8 @@ export class Toolbar {
   #addSelect(name, label) {
     const select = h("select", {
       "aria-label": label,
-      onchange: () => this.#change({ ...this.#view, [name]: select.value }),
+      // Another time also replaces the last day, which a link of another page set.
+      onchange: () => this.#change({ ...this.#view, ...(name === "since" && { until: "" }), [name]: select.value }),
     });
     this.#selects.set(name, select);
   }
@@ -239,4 +242,11 @@ export class Toolbar {
     if (!this.#input.value) this.#input.blur();
     else this.#change({ ...this.#view, q: "" });
   }
+}
+
+/** @param {View} view */
+function formatTimes({ since, until }) {
+  if (!until) return `Since ${since}`;
+  if (since === until) return since;
+  return since ? `${since} to ${until}` : `Until ${until}`;
 }

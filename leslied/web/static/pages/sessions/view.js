@@ -10,6 +10,7 @@
  * @property {string} model
  * @property {string} status
  * @property {string} since Such as `today`, `7d` or `2026-01-31`.
+ * @property {string} until The last day, such as `2026-01-31`; links of other pages set it.
  * @property {string} tag
  * @property {string} only `starred`, `unread` or `waiting`.
  * @property {string} hidden Not empty to show sessions without a prompt or an answer, too.
@@ -41,11 +42,11 @@ export const GROUPS = { day: "Day", project: "Project", agent: "Agent", none: "N
 
 /** @type {View} */
 const DEFAULTS = {
-  q: "", agent: "", project: "", model: "", status: "", since: "", tag: "", only: "",
+  q: "", agent: "", project: "", model: "", status: "", since: "", until: "", tag: "", only: "",
   hidden: "", group: "day", sort: "recent",
 };
 /** @type {(keyof View)[]} */
-const FILTERS = ["q", "agent", "project", "model", "status", "since", "tag", "only"];
+const FILTERS = ["q", "agent", "project", "model", "status", "since", "until", "tag", "only"];
 const DAY_MS = 86_400_000;
 /** Shorter words would match ids by chance. */
 const MIN_ID_CHARACTERS = 4;
@@ -119,6 +120,16 @@ export function parseSince(text, now = new Date()) {
 }
 
 /**
+ * Return when the day that `until` names ends, in milliseconds; NaN if it names none.
+ *
+ * @param {string} text
+ */
+function parseUntil(text) {
+  const start = new Date(parseSince(text));
+  return start.setDate(start.getDate() + 1);
+}
+
+/**
  * Select the sessions of a view, and count the values that would select others. A count
  * is what the list shows if that value is chosen and everything else stays.
  *
@@ -133,11 +144,9 @@ export function select(sessions, view) {
   const others = makeOtherTests(view);
   const selected = shown.filter((session) => {
     if (!others.every((test) => test(session))) return false;
-    const failed = tests.flatMap((test, i) => test(session) ? [] : [FACETS[i]]);
+    const failed = FACETS.filter((_, i) => !tests[i]?.(session));
     if (failed.length > 1) return false;
-    for (const name of FACETS) {
-      if (!failed.length || failed[0] === name) countValues(facets[name], session, name);
-    }
+    for (const name of failed.length ? failed : FACETS) countValues(facets[name], session, name);
     return !failed.length;
   });
   return { selected, facets, total: shown.length, hidden: sessions.length - shown.length };
@@ -191,6 +200,8 @@ function makeOtherTests(view) {
   if (words.length) tests.push((session) => words.every((word) => hasWord(session, word)));
   const since = view.since ? parseSince(view.since) : NaN;
   if (!Number.isNaN(since)) tests.push((session) => getLastActive(session) >= since);
+  const until = view.until ? parseUntil(view.until) : NaN;
+  if (!Number.isNaN(until)) tests.push(({ startedMs, endedMs }) => (startedMs ?? endedMs ?? 0) < until);
   if (view.only === "starred") tests.push(({ isStarred }) => isStarred);
   if (view.only === "unread") tests.push(({ isUnread }) => isUnread);
   if (view.only === "waiting") tests.push(({ waitingFor }) => waitingFor !== "");
