@@ -45,9 +45,9 @@ COMMANDS = [
     *(("inbox",), ("init", "--yes"), ("hooks", "install"), ("hooks", "status")),
     *(("service", "status"), ("pause",), ("unpause",), ("demo", "--fast")),
     *(("status",), ("agents",), ("doctor",), ("secrets", "scan"), ("disk",)),
-    *(("secrets", "clean"), ("forget", "last")),
+    *(("secrets", "clean"), ("mark", "last", "--star"), ("forget", "last")),
     *(("prune", "--older-than", "1d"), ("rebuild",), ("config",)),
-    *(("completion", "bash"), ("help",), ("web", "--logout")),
+    *(("completion", "bash"), ("help",), ("web", "--logout"), ("files",)),
 ]
 """Every command but the daemon; of `leslied web`, what needs no server."""
 
