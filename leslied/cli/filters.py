@@ -9,29 +9,20 @@ import click
 from leslied.cli.completion import complete_agent, complete_project
 from leslied.errors import UserError
 from leslied.model.session import Status
-from leslied.queries.value_parsers import make_value_parsers
+from leslied.queries.value_parsers import SESSION_FILTER_KEYS, make_value_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from leslied.app import App
-    from leslied.model.query import Filter, FilterKey
+    from leslied.model.query import Filter
 
     F = TypeVar("F", bound=Callable[..., Any])
 
 NO_MATCH = "No session matches these filters."
 AGENT_PROJECT_NAMES = ("agent", "project")
 """Names of the options that `agent_project_options` adds."""
-_FILTER_KEYS: dict[str, FilterKey] = {
-    "agent": "agent",
-    "project": "project",
-    "model": "model",
-    "status": "status",
-    "since": "after",
-    "until": "before",
-}
-"""Filter key that each option sets."""
 _AGENT_PROJECT_OPTIONS = (
     click.option(
         "--agent",
@@ -85,7 +76,9 @@ def filter_options(command: F) -> F:
 
 
 def parse_filters(
-    app: App, options: Mapping[str, Any], names: Iterable[str] = tuple(_FILTER_KEYS)
+    app: App,
+    options: Mapping[str, Any],
+    names: Iterable[str] = tuple(SESSION_FILTER_KEYS),
 ) -> tuple[Filter, ...]:
     """Return the filters that the options in `names` set.
 
@@ -100,7 +93,7 @@ def parse_filters(
         if not text:
             raise UserError(f"--{name} needs a value.", "Give one, or omit the option.")
     return tuple(
-        make_filter(_FILTER_KEYS[name], text, value_parsers)
+        make_filter(SESSION_FILTER_KEYS[name], text, value_parsers)
         for name, text in values.items()
     )
 

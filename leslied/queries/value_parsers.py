@@ -1,4 +1,4 @@
-"""Parsers of the values of filters: times, and the names and folders of projects."""
+"""Filters of lists of sessions: their names, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
+
+    from leslied.model.query import FilterKey
+
+SESSION_FILTER_KEYS: dict[str, FilterKey] = {
+    "agent": "agent",
+    "project": "project",
+    "model": "model",
+    "status": "status",
+    "since": "after",
+    "until": "before",
+}
+"""Filter key by the name of an option or parameter."""
 
 
 def make_value_parsers(

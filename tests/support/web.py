@@ -15,10 +15,13 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.browser import find_browser
+from tests.support.claude import ClaudeHome
 from tests.support.cli import LesliedRunner
+from tests.support.pages import write_sample_session
 from tests.support.waiting import MAX_WAIT_SECONDS
 
 AXE = Path(__file__).parents[1] / "browser/node_modules/axe-core/axe.min.js"
@@ -102,6 +105,20 @@ class WebResponse:
     def read(cls, response: HTTPResponse) -> WebResponse:
         headers = {name.lower(): value for name, value in response.getheaders()}
         return cls(response.status, headers, response.read())
+
+
+@contextmanager
+def make_sample_home(folder: Path) -> Iterator[LesliedRunner]:
+    """Make a home with the sample session, for tests that only ask."""
+    home = folder / "home"
+    home.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        leslied = LesliedRunner(home)
+        claude = ClaudeHome(home, home / "unused.db", None)  # type: ignore[arg-type]
+        write_sample_session(claude)
+        assert leslied("sync", "--stop-all").code == 0
+        yield leslied
 
 
 @contextmanager

@@ -11,22 +11,13 @@ from leslied.queries.search_query import make_filter
 from leslied.queries.session_list import load_session_list, load_sessions_by_id
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
-from leslied.queries.value_parsers import make_value_parsers
+from leslied.queries.value_parsers import SESSION_FILTER_KEYS, make_value_parsers
 from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
 if TYPE_CHECKING:
-    from leslied.model.query import FilterKey
     from leslied.queries.context import QueryContext
     from leslied.web.endpoint import Answer, Arguments
 
-_FILTER_KEYS: dict[str, FilterKey] = {
-    "agent": "agent",
-    "project": "project",
-    "model": "model",
-    "status": "status",
-    "since": "after",
-    "until": "before",
-}
 _FILTERS = (
     Param(name="agent", about="Only sessions of this agent."),
     Param(name="project", about="Only sessions of this project."),
@@ -35,7 +26,6 @@ _FILTERS = (
     Param(name="since", about="Only sessions active since: 2026-01-31, today, 7d."),
     Param(name="until", about="Only sessions that started on or before."),
 )
-
 _MARK_FILTERS = (
     Param(name="tag", about="Only sessions with this tag."),
     Param(
@@ -51,7 +41,7 @@ def _list_sessions(queries: QueryContext, arguments: Arguments) -> Answer:
     selection = Selection(
         filters=tuple(
             make_filter(key, arguments[name], parsers)
-            for name, key in _FILTER_KEYS.items()
+            for name, key in SESSION_FILTER_KEYS.items()
             if arguments[name]
         ),
         order=arguments["sort"],

@@ -15,10 +15,9 @@ from jsonschema import Draft202012Validator
 
 from leslied.web.endpoint import Endpoint
 from leslied.web.routes import ENDPOINTS
-from tests.support.claude import SESSION, ClaudeHome
+from tests.support.claude import SESSION
 from tests.support.cli import LesliedRunner
-from tests.support.pages import write_sample_session
-from tests.support.web import WebServer, serve_page
+from tests.support.web import WebServer, make_sample_home, serve_page
 
 pytestmark = pytest.mark.e2e
 
@@ -34,14 +33,7 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LesliedRunner]:
     """One home for all tests of this module, which only ask."""
-    home = tmp_path_factory.mktemp("api") / "home"
-    home.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        leslied = LesliedRunner(home)
-        claude = ClaudeHome(home, home / "unused.db", None)  # type: ignore[arg-type]
-        write_sample_session(claude)
-        assert leslied("sync", "--stop-all").code == 0
+    with make_sample_home(tmp_path_factory.mktemp("api")) as leslied:
         yield leslied
 
 

@@ -15,11 +15,8 @@ import pytest
 from leslied.web.application import PAGES
 from leslied.web.guard import OPEN_PATHS
 from leslied.web.routes import ENDPOINTS
-from tests.support.claude import ClaudeHome
-from tests.support.cli import LesliedRunner
-from tests.support.pages import write_sample_session
 from tests.support.waiting import MAX_WAIT_SECONDS
-from tests.support.web import WebServer, serve_page
+from tests.support.web import WebServer, make_sample_home, serve_page
 from tests.support.web_thread import read_all
 
 pytestmark = pytest.mark.e2e
@@ -71,16 +68,11 @@ BAD_HOSTS = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
     """One server for all tests of this module, which only ask."""
-    home = tmp_path_factory.mktemp("guard") / "home"
-    home.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        leslied = LesliedRunner(home)
-        claude = ClaudeHome(home, home / "unused.db", None)  # type: ignore[arg-type]
-        write_sample_session(claude)
-        assert leslied("sync", "--stop-all").code == 0
-        with serve_page(leslied) as server:
-            yield server
+    with (
+        make_sample_home(tmp_path_factory.mktemp("guard")) as leslied,
+        serve_page(leslied) as server,
+    ):
+        yield server
 
 
 def read_status(answer: bytes) -> int:
