@@ -56,7 +56,7 @@ def shown(browser: Browser, server: WebServer) -> Iterator[BrowserPage]:
 def open_session(shown: BrowserPage, path: str) -> Page:
     """Open a session and wait until all of it is loaded."""
     page = shown.open(path)
-    page.wait_for_selector(".message")
+    page.wait_for_selector(".reader:not([aria-busy]) .message")
     page.wait_for_function("() => !document.querySelector('.message-page.unloaded')")
     return page
 
@@ -381,7 +381,7 @@ def test_a_session_of_many_entries_is_loaded_while_it_is_read(
 
     with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
         page = shown.open(f"/s/{LONG}")
-        page.wait_for_selector("#unit-1 .message")
+        page.wait_for_selector(".reader:not([aria-busy]) #unit-1 .message")
         assert page.locator(".message-page.unloaded").count() > 0
         page.keyboard.press("G")
         page.wait_for_selector("text='Answer 60.50'")

@@ -37,7 +37,7 @@ class Reader {
   constructor(root, session, signal) {
     this.root = root;
     this.signal = signal;
-    this.page = h("div", { class: "reader" });
+    this.page = h("div", { class: "reader", "aria-busy": "true" });
     this.view = new View(session, this.page, signal);
     this.header = new ReaderHeader(session, {
       toggleRail: () => this.rail.toggle(),
@@ -71,6 +71,7 @@ class Reader {
     if (this.signal.aborted) return;
     this.addShortcuts();
     this.listen();
+    this.page.removeAttribute("aria-busy");
     void this.view.loadInBackground([...this.sections.values()].map(({ list }) => list));
   }
 
