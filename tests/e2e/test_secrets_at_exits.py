@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import zipfile
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import click
 import pytest
@@ -22,6 +24,7 @@ import pytest
 from leslied.cli import leslied as root_command
 from leslied.sinks import load_sinks
 from leslied.store import VIEWS
+from leslied.web.routes import ENDPOINTS
 from tests.support.canaries import Canaries
 from tests.support.claude import (
     AFTER_STORE_CREATION,
@@ -32,6 +35,7 @@ from tests.support.cli import LesliedRunner
 from tests.support.clock import FakeClock
 from tests.support.secret_samples import SAMPLES
 from tests.support.waiting import wait_until
+from tests.support.web import serve_page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.threat("S1", "S2", "S3")]
 
@@ -57,6 +61,12 @@ INVOCATIONS: dict[str, list[list[str]]] = {
         ["Done", "-n", "1000"],
         ["Done", "--all", "--json"],
         ["li", "--all", "--substring", "--json"],
+    ],
+    "files": [
+        [],
+        ["--json"],
+        ["{project}", "--json"],
+        ["{project}/.leslie/threads/thread-00000000/plan.md"],
     ],
     "follow": [["--once"], ["--once", "--json"]],
     "mark": [["{thread}"], ["{thread}", "--json"]],
@@ -105,6 +115,7 @@ WITHOUT_SESSIONS = {
     "hooks uninstall": "prints paths of settings files",
     "hooks status": "prints paths of settings files",
     "run": "writes the log, which is tested below",
+    "web": "prints a link; what the page answers is tested below",
     "service install": "prints the path of the service's file",
     "service uninstall": "prints the path of the service's file",
     "service status": "prints the state of the service",
@@ -330,6 +341,23 @@ def iter_calls(name: str, threads: list[str], machine: Machine) -> Iterator[list
             yield [*name.split(), *(each.format(**fields) for each in arguments)]
 
 
+def iter_api_paths(ids: list[str]) -> Iterator[str]:
+    """Yield the paths of all questions that the page can ask about these sessions."""
+    required = {"q": "Done", "path": "plan.md", "entry": "0" * 32, "format": "leslie"}
+    for endpoint in ENDPOINTS:
+        if endpoint.method != "GET":
+            continue
+        values = {
+            param.name: required.get(param.name, "1")
+            for param in endpoint.params
+            if param.is_required or param.name == "q"
+        }
+        query = f"?{urlencode(values)}" if values else ""
+        for session_id in ids if "{id}" in endpoint.path else ids[:1]:
+            path = endpoint.path.replace("{id}", quote(session_id))
+            yield re.sub(r"\{\w+\}", "0", path) + query
+
+
 def iter_texts(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the name and text of a file, or those of the files in a bundle."""
     if path.suffix == ".zip":
@@ -374,6 +402,19 @@ def test_no_command_prints_a_secret(machine: Machine, name: str):
 
     assert not leaks
     assert not find_leaks_below(machine, machine.out / name, machine.out)
+
+
+@pytest.mark.heavy
+def test_no_answer_of_the_page_has_a_secret(machine: Machine):
+    leaks = []
+    with serve_page(machine.runner) as server:
+        sessions = server.get("/sessions?all=true")["sessions"]
+        for path in iter_api_paths([session["id"] for session in sessions]):
+            response = server.request("GET", f"/api{path}")
+            assert response.status in (200, 400), (path, response.body)
+            leaks += machine.find_leaks(path, response.body.decode())
+
+    assert not leaks
 
 
 def test_no_file_in_a_project_or_the_central_tree_has_a_secret(machine: Machine):

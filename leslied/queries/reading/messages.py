@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from leslied.errors import UserError
-from leslied.model.field_tables import session_to_dict
 from leslied.model.session import Unit
 from leslied.queries.reading.encoding import MessageEncoder
 from leslied.queries.reading.pages import (
@@ -21,9 +20,8 @@ from leslied.queries.reading.pages import (
     make_shown_unit,
 )
 from leslied.queries.reading.session import open_session
-from leslied.queries.session_list import ListedSession
+from leslied.queries.session_list import make_listed_sessions
 from leslied.sessions.calls import link_results
-from leslied.sessions.status import compute_status
 from leslied.sessions.units import make_unit
 
 if TYPE_CHECKING:
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
     from leslied.queries.reading.pages import ShownUnit
     from leslied.queries.reading.session import ReadSession
+    from leslied.queries.session_list import ListedSession
 
 _MAX_TEXT_CHARACTERS = 200_000
 """Texts are cut here before they are redacted, which takes a while.
@@ -106,7 +105,7 @@ class SessionStart:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         page = self.page.to_dict() if self.page else None
-        return {"session": session_to_dict(self.session), "page": page}
+        return {"session": self.session.to_dict(), "page": page}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +139,7 @@ def load_start(context: QueryContext, session_id: str) -> SessionStart:
         if count and not (page and page.shown.messages):
             address = MessageAddress(session_id=summary.key.session_id, unit=number)
             page = _load_page(context, session, address)
-    listed = ListedSession(
-        context.redact_summary(summary), compute_status(summary, context.now)
-    )
+    (listed,) = make_listed_sessions(context, [summary])
     return SessionStart(listed, page)
 
 

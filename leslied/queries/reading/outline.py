@@ -11,27 +11,26 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.model.codec import encode_time
-from leslied.model.field_tables import session_to_dict
 from leslied.model.stats import Cost
 from leslied.model.times import to_us
 from leslied.prices import load_prices
 from leslied.queries.reading.pages import make_shown_unit
 from leslied.queries.reading.session import open_session
-from leslied.queries.session_list import ListedSession
+from leslied.queries.session_list import make_listed_sessions
 from leslied.queries.units import format_resume_command
 from leslied.rendering.text import first_line
 from leslied.sessions.assemble import RecordStream, assemble
-from leslied.sessions.status import compute_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from leslied.model.record import Usage
-    from leslied.model.session import SessionSummary, Status, Unit
+    from leslied.model.session import Unit
     from leslied.prices import Tariff
     from leslied.queries.context import QueryContext
     from leslied.queries.reading.pages import ShownUnit
     from leslied.queries.reading.session import ReadSession
+    from leslied.queries.session_list import ListedSession
 
 _TITLE_CHARACTERS = 160
 
@@ -94,8 +93,7 @@ class OutlinedUnit:
 class Outline:
     """A session's header and units; the texts are redacted."""
 
-    summary: SessionSummary
-    status: Status
+    session: ListedSession
     resume_command: str
     units: tuple[OutlinedUnit, ...]
     usages: tuple[MessageUsage, ...]
@@ -104,10 +102,8 @@ class Outline:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        unpriced = {"unpriced_messages": self.summary.cost.unpriced}
-        listed = ListedSession(self.summary, self.status)
         return {
-            "session": session_to_dict(listed) | unpriced,
+            "session": self.session.to_dict(),
             "resume_command": self.resume_command or None,
             "units": [unit.to_dict() for unit in self.units],
             "context": [[usage.unit, usage.context] for usage in self.usages],
@@ -124,12 +120,11 @@ def load_outline(context: QueryContext, id_prefix: str, first_unit: int = 0) -> 
     heads = context.reader.reading.list_heads(session.summary.stream, first_unit)
     units = assemble(RecordStream(session.summary, heads), ())
     usages = tuple(_list_usages(units))
-    summary = context.redact_summary(session.summary)
+    (listed,) = make_listed_sessions(context, [session.summary])
     outlined = list(_outline_units(context, session, units, usages))
     return Outline(
-        summary=summary,
-        status=compute_status(session.summary, context.now),
-        resume_command=format_resume_command(summary),
+        session=listed,
+        resume_command=format_resume_command(listed.summary),
         units=tuple(unit for unit in outlined if _is_shown(unit)),
         usages=usages,
         position=_describe_position(session),

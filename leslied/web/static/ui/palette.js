@@ -46,6 +46,8 @@ class Palette {
     /** @type {Item[]} */
     this.sessionItems = [];
     this.active = 0;
+    /** Whether the user chose the active item; it then stays active when others arrive. */
+    this.isChosen = false;
     /** @type {AbortController | null} */
     this.request = null;
     this.list = h("ul", { id: LIST_ID, role: "listbox", "aria-label": "Commands" });
@@ -95,6 +97,7 @@ class Palette {
   update() {
     this.status.replaceChildren();
     this.active = 0;
+    this.isChosen = false;
     this.draw();
     void this.loadSessions();
   }
@@ -145,8 +148,10 @@ class Palette {
   }
 
   draw() {
+    const chosen = this.isChosen ? this.items[this.active] : undefined;
     this.items = this.listItems();
-    this.active = Math.min(this.active, Math.max(this.items.length - 1, 0));
+    const index = this.items.findIndex((item) => item.group === chosen?.group && item.label === chosen.label);
+    this.active = Math.max(index, 0);
     this.list.replaceChildren();
     let group = "";
     for (const [index, item] of this.items.entries()) {
@@ -180,6 +185,7 @@ class Palette {
   /** @param {number} index */
   setActive(index) {
     if (index === this.active) return;
+    this.isChosen = true;
     this.active = index;
     this.markActive();
   }
