@@ -62,12 +62,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
         ["Done", "--all", "--json"],
         ["li", "--all", "--substring", "--json"],
     ],
-    "files": [
-        [],
-        ["--json"],
-        ["{project}", "--json"],
-        ["{project}/.leslie/threads/thread-00000000/plan.md"],
-    ],
+    "files": [[], ["--json"], ["{project}", "--json"]],
     "follow": [["--once"], ["--once", "--json"]],
     "mark": [["{thread}"], ["{thread}", "--json"]],
     "diff": [["{thread}", "{other}"], ["{thread}", "{other}", "--full", "--json"]],
