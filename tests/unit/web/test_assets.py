@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 import pytest
@@ -67,3 +68,23 @@ def test_pages_do_not_restyle_shared_components():
     assert {name: _list_first_classes(name) & shared for name in pages} == {
         name: set() for name in pages
     }
+
+
+def find_imports(name: str, found: set[str]) -> set[str]:
+    """Add a script and all that it imports statically to `found`; return it."""
+    if name not in found:
+        found.add(name)
+        for path in re.findall(r'from "(\.[^"]+)"', TEXTS[name]):
+            target = posixpath.join(posixpath.dirname(name), path)
+            find_imports(posixpath.normpath(target), found)
+    return found
+
+
+def test_everything_that_the_list_of_sessions_imports_is_preloaded():
+    page = TEXTS["index.html"]
+    links = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
+    scripts = re.findall(r'<script type="module" src="/static/([^"]+)"', page)
+
+    imported = find_imports("app.js", set()) | find_imports("pages/sessions.js", set())
+    assert sorted(links) == links
+    assert {*links, *scripts} == imported
