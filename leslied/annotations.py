@@ -69,7 +69,7 @@ class Snapshot(Struct, frozen=True):
 
     by_session: Mapping[SessionName, Annotation]
     first_use_us: int | None = None
-    """When the first annotation was made; None if there is none yet."""
+    """When the first annotation was made; None before that."""
 
     def get(self, name: SessionName) -> Annotation:
         """Return the annotation of a session, an empty one if it has none."""

@@ -108,8 +108,8 @@ class Loop:
     def _run_once(self) -> bool:
         """Run the flow at a scan or after waiting for changes; only wait if paused.
 
-        Return whether nothing failed that no stage handled. Raise StoreLost if there
-        is no store to write to.
+        Return whether nothing failed that no stage handled. Raise StoreLost if the
+        store was removed.
         """
         if self.is_paused():
             self.watcher.wait(_TICK_SECONDS)

@@ -84,7 +84,7 @@ def find_sessions(
 def list_sessions_by_id(reader: Queries, ids: Iterable[str]) -> list[SessionSummary]:
     """Return the sessions with these ids and their costs, last active first.
 
-    Ids that no session has are ignored; a prefix is no id.
+    Ids that no session has are ignored, and so are prefixes of ids.
     """
     agents = reader.list_agent_names()
     groups = [SessionGroup(agent, id_) for id_ in set(ids) for agent in agents]

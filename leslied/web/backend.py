@@ -56,7 +56,7 @@ class Backend:
     async def ask(self, question: Callable[[QueryContext], _T]) -> _T:
         """Return the answer to a question, asked in one of the threads.
 
-        Raise TookTooLong if there is no answer in time.
+        Raise TookTooLong if the answer takes too long.
         """
         loop = asyncio.get_running_loop()
         answer = loop.run_in_executor(self._executor, self._ask, question)

@@ -107,6 +107,14 @@ class WebResponse:
         return cls(response.status, headers, response.read())
 
 
+def assert_refused_with_a_hint(response: WebResponse) -> None:
+    """Check that the API refused a request with a sentence and a next step."""
+    error = json.loads(response.body)["error"]
+    assert response.status == 400
+    assert error["message"]
+    assert error["hint"]
+
+
 @contextmanager
 def make_sample_home(folder: Path) -> Iterator[LesliedRunner]:
     """Make a home with the sample session, for tests that only ask."""

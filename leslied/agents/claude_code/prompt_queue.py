@@ -20,6 +20,8 @@ _MAX_QUEUED = 12
 _MAX_QUEUED_BYTES = 1600
 _MAX_TEXT_BYTES = _MAX_QUEUED_BYTES // 2
 _MAX_DELIVERED = 16
+_DELIVERED_KEY = "told"
+"""Key of the delivered prompts; it must stay, because stored states contain it."""
 
 
 def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
@@ -73,15 +75,14 @@ def mark_delivered(
     """
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
     other_kind = "attachment" if line_kind == "remove" else "remove"
-    # Stored states contain the prompts that were delivered under the key `told`.
-    delivered_marks = state.get("told", [])
+    delivered_marks = state.get(_DELIVERED_KEY, [])
     other_mark = f"{other_kind}:{digest}"
     if other_mark in delivered_marks:
         index = delivered_marks.index(other_mark)
         unpaired_marks = delivered_marks[:index] + delivered_marks[index + 1 :]
-        return False, {**state, "told": unpaired_marks}
+        return False, {**state, _DELIVERED_KEY: unpaired_marks}
     marks = [*delivered_marks, f"{line_kind}:{digest}"][-_MAX_DELIVERED:]
-    return True, {**state, "told": marks}
+    return True, {**state, _DELIVERED_KEY: marks}
 
 
 def _truncate(text: str, size: int) -> str:

@@ -54,7 +54,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     """Watch the agents' logs and store new entries, until stopped.
 
     This is the daemon. `leslied service install` runs it in the background; run it
-    yourself if there is no service manager, or to see its log.
+    yourself without a service manager, or to see its log.
 
     It stops within seconds on Ctrl-C or SIGTERM; unread entries are read at the next
     start. The config file is read again every 30 seconds and on SIGHUP. With the

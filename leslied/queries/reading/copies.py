@@ -21,7 +21,7 @@ def render_copy(
 ) -> str:
     """Return the session, or one unit of it, in a format, without secrets.
 
-    Raise UserError if there is no such session or unit.
+    Raise UserError if the session or unit does not exist.
     """
     resolved = resolve_id(context.reader, session_id, with_costs=True)
     if unit is not None:

@@ -63,7 +63,7 @@ class Image(NamedTuple):
 
 
 def load_entry(context: QueryContext, session_id: str, entry_id: str) -> LoadedEntry:
-    """Return an entry of a session; raise UserError if there is none."""
+    """Return an entry of a session; raise UserError if it does not exist."""
     placed = _get_entry(context, session_id, entry_id)
     line = context.redact_value(_cut_texts(load_raw_line(context, placed)))
     return LoadedEntry(context.redact_entry(placed), _shorten_texts(line))
@@ -72,7 +72,7 @@ def load_entry(context: QueryContext, session_id: str, entry_id: str) -> LoadedE
 def load_image(
     context: QueryContext, session_id: str, entry_id: str, number: int
 ) -> Image:
-    """Return an image of an entry, from 0; raise UserError if there is none."""
+    """Return an image of an entry, from 0; raise UserError if it does not exist."""
     placed = _get_entry(context, session_id, entry_id)
     line = load_raw_line(context, placed)
     images = list(iter_images(line, placed.record.tool_call_id))

@@ -123,7 +123,7 @@ class EntryPosition:
 
 
 def load_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
-    """Return a page of messages; raise UserError if there is none."""
+    """Return a page of messages; raise UserError if it does not exist."""
     session = open_session(context, address.session_id)
     return _load_page(context, session, address)
 

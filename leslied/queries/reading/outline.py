@@ -114,7 +114,7 @@ class Outline:
 def load_outline(context: QueryContext, id_prefix: str, first_unit: int = 0) -> Outline:
     """Return the outline of the session that an id names, from a unit on.
 
-    Raise UserError if there is none.
+    Raise UserError if it does not exist.
     """
     session = open_session(context, id_prefix, with_costs=True)
     heads = context.reader.reading.list_heads(session.summary.stream, first_unit)

@@ -75,7 +75,7 @@ class ReadSession:
 def open_session(
     context: QueryContext, id_prefix: str, *, with_costs: bool = False
 ) -> ReadSession:
-    """Return the session that an id names; raise UserError if there is none."""
+    """Return the session that an id names; raise UserError if it does not exist."""
     reader = context.reader
     resolved = resolve_id(reader, id_prefix, with_costs=with_costs)
     main = resolved.session

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Period = Literal["day", "week", "month"]
 Split = Literal["model", "project", "agent"]
 MAX_SERIES = 7
-"""Groups with a series of their own; more colours cannot be told apart."""
+"""Groups with a series of their own; more colours cannot be distinguished."""
 MAX_PERIODS = 400
 _MAX_DAYS_BY_DAY = 92
 _MAX_DAYS_BY_WEEK = 2 * 366

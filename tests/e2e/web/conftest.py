@@ -35,8 +35,13 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for the tests of one module.
+
+    Playwright keeps an event loop in this thread, with which tests of other modules
+    could not run their own.
+    """
     if not find_browser():
         pytest.skip("no Chromium; install one, or set LESLIED_BROWSER")
     with launch_browser() as browser:

@@ -16,6 +16,7 @@ from tests.support.queries import SECRET
 from tests.support.web import (
     BrowserPage,
     WebServer,
+    assert_refused_with_a_hint,
     find_accessibility_problems,
     open_browser_page,
     serve_page,
@@ -61,10 +62,7 @@ def test_the_api_lists_files_and_their_history(server: WebServer):
 def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, query: str):
     response = server.request("GET", f"/api/files{query}")
 
-    error = json.loads(response.body)["error"]
-    assert response.status == 400
-    assert error["message"]
-    assert error["hint"]
+    assert_refused_with_a_hint(response)
 
 
 @pytest.mark.heavy

@@ -16,6 +16,7 @@ from tests.support.thread_home import FORK, PLAN, PLAN_TEXT, THREAD, write_threa
 from tests.support.web import (
     BrowserPage,
     WebServer,
+    assert_refused_with_a_hint,
     find_accessibility_problems,
     open_browser_page,
     serve_page,
@@ -63,10 +64,7 @@ def test_the_api_shows_trees_threads_and_assets(server: WebServer):
 def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, path: str):
     response = server.request("GET", f"/api/threads{path}")
 
-    error = json.loads(response.body)["error"]
-    assert response.status == 400
-    assert error["message"]
-    assert error["hint"]
+    assert_refused_with_a_hint(response)
 
 
 @pytest.mark.heavy

@@ -166,7 +166,7 @@ def test_an_unknown_path_is_a_page_or_json(application: Application, login: Any)
     "name",
     ["../../access.py", "%2e%2e/access.py", "/etc/passwd", "", "index.html", "css"],
 )
-def test_a_path_that_is_no_file_of_the_page_is_not_found(
+def test_a_path_that_does_not_name_a_file_of_the_page_is_not_found(
     application: Application, login: Any, name: str
 ):
     assert get(application, f"/static/{name}", login).status == 404

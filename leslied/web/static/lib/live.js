@@ -23,7 +23,7 @@ const RETRY_MILLISECONDS = 3000;
 const SHARED_NAME = "leslied-live";
 const channel = new BroadcastChannel(SHARED_NAME);
 /**
- * What a new tab must be told: the last message about the connection and the daemon.
+ * What a new tab must receive: the last message about the connection and the daemon.
  *
  * @type {Map<string, Message>}
  */

@@ -99,7 +99,7 @@ def test_only_images_of_the_call_are_found():
         pytest.param({"media_type": ["x"], "data": 7}, id="no texts"),
     ],
 )
-def test_what_is_no_image_is_not_sent(block: Any):
+def test_only_images_are_sent(block: Any):
     assert list(iter_images(block, "")) == []
 
 

@@ -56,13 +56,13 @@ function drawRow(chart, row, index, width, maximum) {
   const y = index * ROW_HEIGHT;
   const length = (width * row.value) / maximum;
   const part = row.part && row.value ? (length * row.part) / row.value : 0;
-  const room = Math.max(Math.floor((width - (row.label.length + 2) * NAME_CHARACTER_WIDTH) / NAME_CHARACTER_WIDTH), 4);
+  const maxCharacters = Math.max(Math.floor((width - (row.label.length + 2) * NAME_CHARACTER_WIDTH) / NAME_CHARACTER_WIDTH), 4);
   const bar = { y: y + 20, height: BAR_HEIGHT };
   return svg(
     "g",
     { "data-mark": "", class: row.href ? "bar link" : "bar" },
     svg("rect", { class: "hit", x: 0, y, width, height: ROW_HEIGHT }),
-    svg("text", { class: "bar-name", x: 0, y: y + 14 }, shorten(row.name, room)),
+    svg("text", { class: "bar-name", x: 0, y: y + 14 }, shorten(row.name, maxCharacters)),
     svg("text", { class: "bar-value", x: width, y: y + 14, "text-anchor": "end" }, row.label),
     svg("rect", { class: "track", x: 0, width, ...bar }),
     length > 0 && svg("rect", { class: chart.color, x: 0, width: Math.max(length, 1), ...bar }),

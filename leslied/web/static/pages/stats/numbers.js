@@ -24,7 +24,7 @@ export function formatMeasure(measure, value) {
 }
 
 /**
- * Format a number of an axis, which has no room for a unit.
+ * Format a number of an axis, without its unit.
  *
  * @param {import("./state.js").Measure} measure
  * @param {number} value
