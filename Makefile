@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy security coverage check lint types imports scripts format fmt golden docs picture screenshots prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs wheel wheel-test reproducible hooks lock audit clean
+.PHONY: help setup run demo test test-heavy security reliability coverage check lint types imports scripts format fmt golden docs picture screenshots prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs soak mutants wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ test-heavy: setup scripts ## run the heavy tests: kill loop, browser, generated 
 
 security: setup ## run the tests of the threat table and write docs/security.md
 	$(BIN)/python -m tests.support.threats -n auto
+
+reliability: setup ## run the tests of the fault table and write docs/reliability.md
+	$(BIN)/python -m tests.support.reliability -n auto
 
 coverage: setup ## run all tests and fail if coverage is too low
 	$(BIN)/coverage erase
@@ -102,6 +105,11 @@ bench-spoofs: setup ## try to imitate the structure of transcripts, 100,000 time
 bench-redact: setup ## measure recall, false redactions and speed of redaction
 	$(BIN)/python tests/bench/redact.py
 
+mutants: setup ## plant bugs in a copy of leslied and count how many the tests catch
+	$(BIN)/python -m tests.mutants $(ARGS)
+soak: setup ## run leslied under kills, faults, load and fuzz for hours
+	$(BIN)/python -m tests.soak $(ARGS)
+
 wheel: setup ## build dist/leslied-*.whl
 	rm -rf dist
 	$(BIN)/hatchling build -t wheel
@@ -134,4 +142,4 @@ audit: .audit/.ready ## look for known vulnerabilities of the locked packages (n
 	@$(PYTHON) -m tests.support.audit .audit/bin/pip-audit requirements.lock
 
 clean: ## remove everything that make created
-	rm -rf .venv .bench .wheel-test .audit dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv .bench .soak .wheel-test .audit dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

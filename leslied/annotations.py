@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from leslied.errors import AnnotationsUnusable
+from leslied.errors import AnnotationsUnusable, LesliedError, describe_cause
 from leslied.fs import make_private_dir
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Annotations:
             if self._has_file():
                 (result,) = self._connect().execute("PRAGMA quick_check(1)").fetchone()
                 if result != "ok":
-                    raise sqlite3.DatabaseError(result)
+                    raise self._make_error("it is damaged")
 
     def _has_file(self) -> bool:
         """Return whether the file exists; close it if it was replaced."""
@@ -175,7 +175,7 @@ class Annotations:
             self.close()
             return False
         except OSError as error:
-            raise self._make_error(error) from error
+            raise self._make_error(describe_cause(error)) from error
         if self._file != (status.st_dev, status.st_ino):
             self.close()
             self._file = status.st_dev, status.st_ino
@@ -221,16 +221,20 @@ class Annotations:
         """Raise AnnotationsUnusable instead of the errors of SQLite and the disk."""
         try:
             yield
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, _NewerFileError) as error:
             self.close()
-            raise self._make_error(error) from error
+            raise self._make_error(describe_cause(error)) from error
 
-    def _make_error(self, error: Exception) -> AnnotationsUnusable:
+    def _make_error(self, cause: str) -> AnnotationsUnusable:
         return AnnotationsUnusable(
-            f"The stars, tags and notes in {self.path} cannot be used: {error}.",
+            f"The stars, tags and notes in {self.path} cannot be used: {cause}.",
             "Check the file and the space on the disk. To start without them, move "
             "the file away.",
         )
+
+
+class _NewerFileError(LesliedError):
+    """A newer leslied wrote the file."""
 
 
 def _create_tables(db: sqlite3.Connection, now_us: int) -> None:
@@ -243,10 +247,10 @@ def _create_tables(db: sqlite3.Connection, now_us: int) -> None:
 
 
 def _get_schema_version(db: sqlite3.Connection) -> int:
-    """Return the version, 0 for an empty file; raise sqlite3.Error for a newer one."""
+    """Return the version, 0 for an empty file; raise an error for a newer one."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > _SCHEMA_VERSION:
-        raise sqlite3.DatabaseError("a newer leslied wrote it")
+        raise _NewerFileError("a newer leslied wrote it")
     return int(version)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import Clock, SystemClock
-from leslied.errors import SchemaMismatch, StoreLost
+from leslied.errors import LesliedError, SchemaMismatch, StoreLost
 from leslied.folders import trust_folder
 from leslied.paths import (
     PLATFORM,
@@ -19,17 +19,19 @@ from leslied.paths import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import click
 
     from leslied.agents import AgentAdapter
     from leslied.annotations import Annotations
     from leslied.config import Settings
+    from leslied.model.format_sample import SampledSource
     from leslied.model.session import ProcessRegistry
     from leslied.model.source import Environment, Root
     from leslied.pipeline import Flow
     from leslied.pipeline.failures import Failures
+    from leslied.pipeline.maintenance.log_proof import LogProof
     from leslied.pipeline.maintenance.rebuild import Rebuild
     from leslied.pipeline.progress import ProgressCallback
     from leslied.queries.context import QueryContext
@@ -58,7 +60,12 @@ class App:
     def _environment(self) -> Environment:
         from leslied.model.source import Environment  # noqa: PLC0415
 
-        return Environment(home=self.home, environ=self.environ, platform=PLATFORM)
+        return Environment(
+            home=self.home,
+            environ=self.environ,
+            platform=PLATFORM,
+            imports=self.paths.imports_dir,
+        )
 
     def load_redactor(self) -> Redactor:
         """Return the redactor of the settings; its key is created on first use.
@@ -94,6 +101,8 @@ class App:
         """
         from leslied.queries.context import QueryContext  # noqa: PLC0415
 
+        # Answers also say what the tools did that only one agent has.
+        self.load_adapters()
         return QueryContext(
             open_reader=self.open_reader,
             clock=self.clock,
@@ -166,6 +175,58 @@ class App:
             on_progress=on_progress,
         )
 
+    def make_log_proof(
+        self,
+        reader: StoreReader,
+        on_progress: ProgressCallback,
+        agent: str = "",
+        *,
+        is_daemon_running: bool,
+    ) -> LogProof:
+        """Build the comparison of all logs, or those of one agent, with the store."""
+        from leslied.model.times import to_us  # noqa: PLC0415
+        from leslied.pipeline.ingest.exclude import make_exclude_predicate  # noqa: PLC0415
+        from leslied.pipeline.maintenance.log_proof import LogProof  # noqa: PLC0415
+
+        settings, redactor = self.load_settings(), self.load_redactor()
+        agents = [
+            (adapter, roots)
+            for adapter, roots in self.iter_agent_roots(settings)
+            if agent in ("", adapter.name)
+        ]
+        return LogProof(
+            reader=reader,
+            agents=agents,
+            excludes={
+                adapter.name: make_exclude_predicate(settings, adapter.name)
+                for adapter, _ in agents
+            },
+            now_ns=1000 * to_us(self.clock.now()),
+            is_daemon_running=is_daemon_running,
+            mask=redactor.mask if settings.redact.store else None,
+            on_progress=on_progress,
+        )
+
+    def sample_logs(
+        self, paths: Iterable[Path], *, only_unknown: bool
+    ) -> list[SampledSource]:
+        """Return the structure of entries of these logs, one of each kind.
+
+        Raise SourceError if one of the files cannot be read at all.
+        """
+        from leslied.pipeline.maintenance import format_sample  # noqa: PLC0415
+        from leslied.redact.skeleton import Skeleton  # noqa: PLC0415
+
+        agents = list(self.iter_agent_roots(self.load_settings()))
+        skeleton = Skeleton()
+        samplers = (
+            format_sample.LogSampler(
+                *format_sample.find_log(agents, path), skeleton, only_unknown
+            )
+            for path in paths
+        )
+        return [sampler.run() for sampler in samplers]
+
     def load_settings(self) -> Settings:
         """Load and validate the user's settings."""
         from leslied.config import load_settings  # noqa: PLC0415
@@ -187,7 +248,12 @@ class App:
         environment = self._environment
         for name, adapter in self.load_adapters().items():
             configured_roots = _list_configured_roots(settings, name)
-            roots = list(adapter.roots(environment, configured_roots))
+            roots = [
+                root
+                for root in adapter.roots(environment, configured_roots)
+                # Without imported files, there is no folder that could be missing.
+                if root.path.parent != self.paths.imports_dir or root.path.is_dir()
+            ]
             paths = {root.path for root in roots}
             learned_roots = self._list_learned_roots(name)
             roots += [
@@ -195,7 +261,26 @@ class App:
                 for root in adapter.roots(environment, learned_roots)
                 if learned_roots and root.path not in paths
             ]
+            if adapter.project_log and settings.agent(name).enabled:
+                projects = self._list_projects_with(adapter.project_log, paths)
+                roots += adapter.roots(environment, projects) if projects else ()
             yield adapter, roots
+
+    def _list_projects_with(self, log_name: str, known: set[Path]) -> list[Path]:
+        """Return other projects of sessions in the store that contain such a log."""
+        from leslied.pipeline.root_learning import find_project_logs  # noqa: PLC0415
+
+        if not self.paths.store_file.exists():
+            return []
+        try:
+            with self.open_reader() as reader:
+                folders = reader.projects.list_project_folders()
+        except LesliedError:
+            # A rebuild begins with a store that cannot be read.
+            return []
+        paths = (path for folder in folders for path in folder.log_folders)
+        projects = find_project_logs(paths, log_name)
+        return [project for project in projects if project not in known]
 
     def _list_learned_roots(self, agent: str) -> list[Path]:
         """Return the folders that hook events of this agent named."""

@@ -1,8 +1,9 @@
-"""The hierarchy of errors that leslied raises on purpose.
+"""The hierarchy of errors that leslied raises on purpose, and how to describe others.
 
 LesliedError
   UserError            an invalid argument or setting: a message, no traceback, exit 2
     ConfigError        an invalid config file: exit 78, systemd does not restart
+    EmptyStore         nothing has been read yet
   SourceError          a source cannot be read now: counted, shown, retried
     DecodeError        one entry cannot be decoded: rejected, reading continues
   SinkError            one output cannot be written now: retried
@@ -15,10 +16,37 @@ LesliedError
                        exit 3
   AlreadyRunning       another process writes to the store: exit 4
 
-Code that cannot handle an error raises it and does not log it.
+Code that cannot handle an error raises it and does not log it. The message of an error
+of Python or SQLite may quote a session's text: only `describe_cause` may put it into
+another message, the log or the store.
 """
 
 from __future__ import annotations
+
+import re
+
+_SQLITE_TEXTS = {
+    1: "SQL logic error",
+    3: "access permission denied",
+    5: "database is locked",
+    6: "database table is locked",
+    7: "out of memory",
+    8: "attempt to write a readonly database",
+    9: "interrupted",
+    10: "disk I/O error",
+    11: "database disk image is malformed",
+    13: "database or disk is full",
+    14: "unable to open database file",
+    15: "locking protocol",
+    17: "database schema has changed",
+    18: "string or blob too big",
+    19: "constraint failed",
+    20: "datatype mismatch",
+    26: "file is not a database",
+}
+"""SQLite's own texts by primary error code. Its messages may name more than that."""
+_MISSING_NAME = re.compile(r"no such (table|column): [\w.]{1,64}\Z")
+"""Message of SQLite about a name in a query, not about stored text."""
 
 
 class LesliedError(Exception):
@@ -42,6 +70,13 @@ class ConfigError(UserError):
     """An invalid config file."""
 
     exit_code = 78
+
+
+class EmptyStore(UserError):  # noqa: N818 - a state, not a failure
+    """Nothing has been read yet, so that there is no store, or an empty one."""
+
+    def __init__(self) -> None:
+        super().__init__("Nothing has been read yet.", "Run: leslied sync")
 
 
 class SourceError(LesliedError):
@@ -88,3 +123,21 @@ class AlreadyRunning(LesliedError):  # noqa: N818 - a state, not a failure
     """Another process writes to this store."""
 
     exit_code = 4
+
+
+def describe_cause(error: BaseException) -> str:
+    """Return what an error means, without text that its message may quote.
+
+    That is the message of a LesliedError, the system's text for an OSError, SQLite's
+    text for its error code, and the type of any other error.
+    """
+    if isinstance(error, LesliedError):
+        return error.message
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if code := int(getattr(error, "sqlite_errorcode", 0)):
+        if _MISSING_NAME.match(str(error)):
+            return str(error)
+        # The primary code is the low byte of the extended one.
+        return _SQLITE_TEXTS.get(code & 0xFF, f"SQLite error {code}")
+    return type(error).__name__

@@ -112,3 +112,7 @@ def _send(values: Iterable[T], sender: Connection) -> None:
             sender.send((None, error))
     except BrokenPipeError:
         pass
+    except Exception:  # noqa: BLE001 - reported here
+        # multiprocessing would print the message, which may quote a session's text.
+        sys.excepthook(*sys.exc_info())
+        raise SystemExit(1) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leslied.errors import AlreadyRunning
@@ -17,19 +18,22 @@ from leslied.model.source import SourceProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from leslied.app import App
     from leslied.model.output import Artifact
     from leslied.model.source import Root
-    from leslied.pipeline import FlowReport, Stage
+    from leslied.pipeline import Budget, FlowReport, Stage
     from leslied.pipeline.maintenance.rebuild import RebuildReport
     from leslied.pipeline.progress import StageProgress
     from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store
-    from leslied.tail.watch import Watcher
+    from leslied.tail.watch import Watcher, WatchProblem
 
     Batches = list[list[PruneCandidate]]
+
+_MAX_REASON_CHARS = 500
 
 
 class SyncReport(NamedTuple):
@@ -46,36 +50,28 @@ class SyncReport(NamedTuple):
     """Whether a stage failed."""
 
 
-def sync(app: App, progress: StageProgress, *, stop_all: bool) -> SyncReport:
+def sync(
+    app: App,
+    progress: StageProgress,
+    *,
+    stop_all: bool,
+    changed_paths: list[Path] | None = None,
+) -> SyncReport:
     """Run all stages once; with `stop_all`, treat all sessions as stopped.
+
+    If there are `changed_paths`, read only these files.
 
     Raise AlreadyRunning if somebody else writes to the store.
     """
-    from leslied.pipeline import Budget, Ingest, IngestReport  # noqa: PLC0415
-
-    def show_stage(stage: Stage) -> None:
-        progress.start(stage.activity, in_bytes=isinstance(stage, Ingest))
+    from leslied.pipeline import Budget, IngestReport  # noqa: PLC0415
 
     started_at = app.clock.monotonic()
     warnings: list[str] = []
-    with (
-        app.open_store(warnings.append, progress.update) as store,
-        app.open_reader() as reader,
-    ):
-        flow = app.make_flow(
-            store, reader, is_final=stop_all, on_progress=progress.update
-        )
-        # Sessions that ended before the store was created are many, and their
-        # transcripts are rarely needed.
-        report = flow.run(Budget(includes_backlog=stop_all), show_stage)
-        if any(each.needs_reload for each in report.reports):
-            new_flow = app.make_flow(
-                store, reader, is_final=stop_all, on_progress=progress.update
-            )
-            new_flow.adopt(flow)
-            again = new_flow.run(Budget(includes_backlog=stop_all), show_stage)
-            report.reports += again.reports
-            report.failures |= again.failures
+    # Sessions that ended before the store was created are many, and their transcripts
+    # are rarely needed.
+    budget = Budget(includes_backlog=stop_all, changed_paths=changed_paths)
+    with app.open_store(warnings.append, progress.update) as store:
+        report = _run_flow(app, store, progress, budget, is_final=stop_all)
     ingest = report.sum_up(IngestReport)
     reasons = ingest.unreadable | ingest.waiting | ingest.failures
     return SyncReport(
@@ -85,6 +81,34 @@ def sync(app: App, progress: StageProgress, *, stop_all: bool) -> SyncReport:
         errors=report.format_errors(),
         is_failed=bool(report.failures),
     )
+
+
+def _run_flow(
+    app: App, store: Store, progress: StageProgress, budget: Budget, *, is_final: bool
+) -> FlowReport:
+    """Run all stages, and again if new folders were learned meanwhile."""
+    from leslied.pipeline import Ingest  # noqa: PLC0415
+
+    def show_stage(stage: Stage) -> None:
+        progress.start(stage.activity, in_bytes=isinstance(stage, Ingest))
+
+    with app.open_reader() as reader:
+        make_flow = partial(
+            app.make_flow,
+            store,
+            reader,
+            is_final=is_final,
+            on_progress=progress.update,
+        )
+        flow = make_flow()
+        report = flow.run(budget, show_stage)
+        if any(each.needs_reload for each in report.reports):
+            new_flow = make_flow()
+            new_flow.adopt(flow)
+            again = new_flow.run(budget, show_stage)
+            report.reports += again.reports
+            report.failures |= again.failures
+    return report
 
 
 def _make_sync_result(report: FlowReport, seconds: float) -> SyncResult:
@@ -203,16 +227,6 @@ def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
         flow.run(Budget())
 
 
-def repair_modes(app: App) -> int:
-    """Make leslied's files private again; return how many were not."""
-    from leslied.queries.operations.own_files import (  # noqa: PLC0415
-        iter_exposed_files,
-    )
-
-    with app.open_queries() as queries:
-        return sum(1 for _ in iter_exposed_files(queries, is_repairing=True))
-
-
 def link_project(app: App, old: str, new: str) -> ProjectLinkResult:
     """Link a project to another; raise UserError if that is not possible."""
     from leslied.projects import links as links_file  # noqa: PLC0415
@@ -269,10 +283,29 @@ def unpause(app: App) -> PauseState:
     return PauseState(paused=False)
 
 
-def write_lock_info(app: App, store: Store) -> None:
-    """Write pid and start time into the store's lock, for `leslied status`."""
-    now = app.clock.now().isoformat(timespec="seconds")
-    store.write_lock_info(json.dumps({"pid": os.getpid(), "since": now}))
+def write_lock_info(
+    app: App,
+    store: Store,
+    since: datetime | None = None,
+    problem: WatchProblem | None = None,
+    scanned_at: datetime | None = None,
+) -> None:
+    """Write the daemon's state into the store's lock, for `leslied status`.
+
+    `since` is when the daemon started, by default now. `problem` is why file events
+    are missing, and `scanned_at` when the last complete scan started.
+    """
+    info: dict[str, Any] = {
+        "pid": os.getpid(),
+        "since": (since or app.clock.now()).isoformat(timespec="seconds"),
+    }
+    if scanned_at:
+        info["scanned_at"] = scanned_at.isoformat(timespec="milliseconds")
+    if problem:
+        # The path of a folder may be longer than what is read of the lock.
+        reason = problem.reason[:_MAX_REASON_CHARS]
+        info["watch_problem"] = {"reason": reason, "hint": problem.hint}
+    store.write_lock_info(json.dumps(info))
 
 
 def make_watcher(app: App, roots: Sequence[Root]) -> Watcher:

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
 def make_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package, which imports a name when it is used.
 
-    `modules` maps each name to the module of the package that defines it. The package
-    also imports the names under TYPE_CHECKING. No name may be that of its module,
-    because the import of a module binds its name in the package.
+    `modules` maps each name to the module that defines it: one of the package, or the
+    full name of another, which begins with `leslied.`. The package also imports the
+    names under TYPE_CHECKING. No name may be that of its module, because the import of
+    a module binds its name in the package.
     """
 
     def get_attribute(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        module = modules[name]
+        is_absolute = module.startswith("leslied.")
+        path = module if is_absolute else f"{package}.{module}"
+        value = getattr(import_module(path), name)
         # The next use finds the name in the package itself.
         setattr(sys.modules[package], name, value)
         return value

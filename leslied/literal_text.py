@@ -34,6 +34,10 @@ class LiteralText:
             return False
         return self._pattern.search(data) is not None
 
+    def erase(self, data: bytes) -> bytes:
+        """Return the data with asterisks for the text; lines keep their lengths."""
+        return self._pattern.sub(lambda m: re.sub(rb"[^\n]", b"*", m[0]), data)
+
     def is_in_values(self, *values: object) -> bool:
         """Return whether any of the values, texts or bytes, contains the text."""
         return any(

@@ -1,5 +1,7 @@
 """Logging to standard error: one line per event, without content of agents' logs.
 
+Messages of unexpected exceptions may quote that content, and are left out.
+
 File names, ids and reasons come from agents' logs, too. Everything that is logged
 therefore passes one processor, which replaces secrets and control characters.
 """
@@ -13,14 +15,19 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from leslied.control_characters import escape_control_characters
+from leslied.errors import describe_cause
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from structlog.typing import EventDict, FilteringBoundLogger
+    from structlog.typing import EventDict, ExcInfo, FilteringBoundLogger
 
     Redact = Callable[[str], str]
+
+_TRACEBACK_TITLE = "Traceback (most recent call last):"
+_SAFE_ERRORS = (OSError, AttributeError, ImportError, NameError)
+"""Errors whose messages name only files and names in code."""
 
 
 def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogger:
@@ -43,7 +50,7 @@ def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogge
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.ExceptionRenderer(),
+            structlog.processors.ExceptionRenderer(_format_exc_info),
             make_inert,
             renderer,
         ],
@@ -73,6 +80,37 @@ def _to_line(text: str) -> str:
     return escape_control_characters(text.replace("\n", "\\n"))
 
 
+def _format_exc_info(exc_info: ExcInfo) -> str:
+    _, error, _ = exc_info
+    return format_exception(error)
+
+
+def format_exception(error: BaseException) -> str:
+    """Format an exception and its causes with their places, but without content.
+
+    Only those messages are shown that cannot quote the text of a session.
+    """
+    parts: list[str] = []
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        places = "".join(traceback.format_tb(current.__traceback__))
+        message = _get_safe_message(current)
+        parts.append(f"{_TRACEBACK_TITLE}\n{places}{type(current).__name__}{message}")
+        hidden = current.__suppress_context__
+        current = current.__cause__ or (None if hidden else current.__context__)
+    return "\n\nAfter that:\n\n".join(reversed(parts))
+
+
+def _get_safe_message(error: BaseException) -> str:
+    """Return the message to show after the type of an exception, or ""."""
+    if isinstance(error, _SAFE_ERRORS):
+        return f": {error}"
+    cause = describe_cause(error)
+    return f": {cause}" if cause != type(error).__name__ else ""
+
+
 def report_crashes(load_redact: Callable[[], Redact]) -> None:
     """Print unexpected errors and Python's warnings without secrets from now on.
 
@@ -82,8 +120,8 @@ def report_crashes(load_redact: Callable[[], Redact]) -> None:
     def report(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        lines = traceback.format_exception(kind, error, trace)
-        _print_crash("".join(lines), kind.__name__, load_redact)
+        text = format_exception(error.with_traceback(trace))
+        _print_crash(text, kind.__name__, load_redact)
 
     def report_thread(crash: threading.ExceptHookArgs) -> None:
         if crash.exc_value is not None:

@@ -41,6 +41,11 @@ class AppPaths(NamedTuple):
         return self.data_dir / "central"
 
     @property
+    def imports_dir(self) -> Path:
+        """Copies of the files that the user imported, in a folder for each agent."""
+        return self.data_dir / "imports"
+
+    @property
     def key_file(self) -> Path:
         """The key of the hashes in redaction markers; each machine has its own."""
         return self.data_dir / "redact.key"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -18,6 +20,10 @@ settings.register_profile(
     "leslied", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("leslied")
+
+# Some agents write times without a zone, which are in that of the machine.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from leslied.model.source import Root
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from leslied.model.imports import ImportedFile, ImportFile
     from leslied.model.record import DecodeResult, Record
     from leslied.model.session import LiveProcess, ProcessRegistry
-    from leslied.model.source import Environment, RawEntry, Root, SourceRef
+    from leslied.model.source import Environment, Pattern, RawEntry, SourceRef
     from leslied.sessions.tools import ToolKind
 
 Capability = Literal[
@@ -57,6 +60,13 @@ class AgentAdapter(Protocol):
         """
 
     @property
+    def verified(self) -> str:
+        """Newest version whose real logs were read, and when: `2.1.325, 2026-11`.
+
+        Empty if the adapter was written from documents or source code alone.
+        """
+
+    @property
     def capabilities(self) -> frozenset[Capability]:
         """What the agent's files contain."""
 
@@ -72,6 +82,13 @@ class AgentAdapter(Protocol):
     def has_mutable_entries(self) -> bool:
         """True if an entry may appear again, changed, under the same id."""
 
+    @property
+    def project_log(self) -> str:
+        """Name of the log that the agent keeps in every project; empty if in none.
+
+        The project of any agent's session that has such a log is a root, too.
+        """
+
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return the directories that the agent writes to.
 
@@ -83,6 +100,19 @@ class AgentAdapter(Protocol):
 
         `state` is what the source's previous entry returned. Its `cwd` is the session's
         working directory; for an excluded project, only `cwd` is stored.
+        """
+
+    def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
+        """Return what to keep of a file that a user imports, as sources of this agent.
+
+        Return nothing if the file is not in a format of this agent.
+        """
+
+    def erase_sessions(self, data: bytes, session_ids: Collection[str]) -> bytes:
+        """Return an imported document without these sessions.
+
+        Return no bytes if nothing else in it can be kept. The entries of its other
+        sessions must keep their ids.
         """
 
     def live_registries(
@@ -131,11 +161,23 @@ class AgentAdapter(Protocol):
 class BaseAdapter:
     """Defaults for an agent whose logs are its only files."""
 
+    verified = ""
     env_vars: tuple[str, ...] = ()
     tools: Mapping[str, ToolKind] = MappingProxyType({})
     has_mutable_entries = False
     registered_entrypoints: frozenset[str] = frozenset()
     reports_activity = False
+    project_log = ""
+
+    def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
+        """Return nothing: only the agent's own folders are read."""
+        del file
+        return ()
+
+    def erase_sessions(self, data: bytes, session_ids: Collection[str]) -> bytes:
+        """Return no bytes: a document has one session."""
+        del data, session_ids
+        return b""
 
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
@@ -168,3 +210,21 @@ class BaseAdapter:
         """Return no command: sessions cannot be resumed."""
         del session_id
         return ""
+
+
+class ImportedAdapter(BaseAdapter):
+    """Defaults for sessions that are read if users import them or configure a folder.
+
+    No folder is read by default.
+    """
+
+    name: str
+    patterns: tuple[Pattern, ...]
+    # A later export of a session has more messages, and may have changed ones.
+    has_mutable_entries = True
+
+    def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
+        """Return the configured directories, and the one of the imported files."""
+        imports = [env.imports / self.name] if env.imports else []
+        for path in (*configured, *imports):
+            yield Root(path=path, patterns=self.patterns)

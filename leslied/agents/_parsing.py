@@ -22,6 +22,8 @@ _LARGE_INTEGER = re.compile(rb"[0-9]{19}")
 _OBJECT_DECODER = msgspec.json.Decoder(dict[str, Any])
 _MIN_EPOCH_MILLISECONDS = 100_000_000_000
 """A larger number is milliseconds; as seconds, it would be after the year 5000."""
+_PERCENT_CODE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_DRIVE = re.compile(r"/[A-Za-z]:(/|\Z)")
 _FAILED_EXIT_LINE = re.compile(
     r"\nExit Code: (-?[1-9]\d{0,8})"
     r"(?=(?:\n(?:Signal|Background PIDs|Process Group PGID): [^\n]*)*\s*\Z)"
@@ -65,6 +67,29 @@ def parse_object(data: bytes) -> dict[str, Any]:
     raise DecodeError(f"JSON, but {type(value).__name__} instead of an object")
 
 
+def parse_document(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of a whole file of any size, or raise DecodeError."""
+    value = parse_value(data)
+    if not isinstance(value, dict):
+        raise DecodeError(f"JSON, but {type(value).__name__} instead of an object")
+    return value
+
+
+def parse_value(data: bytes) -> Any:
+    """Return the JSON value of a whole file, which may be a list, or raise DecodeError.
+
+    A file that is too large for lenient parsing must be valid.
+    """
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    if len(text) <= _MAX_LENIENT_BYTES // 2:
+        return parse_object(b'{"document":%b}' % text)["document"]
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = f"damaged and too large to repair: {len(data)} bytes"
+        raise DecodeError(reason) from error
+
+
 def to_json(value: object) -> str:
     """Return a plain value as compact JSON."""
     return msgspec.json.encode(value).decode()
@@ -88,6 +113,34 @@ def parse_time(value: object) -> datetime | None:
     except (ValueError, OverflowError):
         pass
     return None
+
+
+def parse_local_time(value: object) -> datetime | None:
+    """Return a time with a zone; text without one is in the machine's time zone.
+
+    Return None if the value is not a valid time.
+    """
+    time = parse_time(value)
+    try:
+        if time and isinstance(value, str) and not datetime.fromisoformat(value).tzinfo:
+            return time.replace(tzinfo=None).astimezone()
+    except (ValueError, OverflowError, OSError):
+        pass
+    return time
+
+
+def parse_file_uri(uri: object) -> str:
+    """Return the path that a `file://` address names, or "" for anything else."""
+    if not isinstance(uri, str) or not uri.startswith("file:///"):
+        return ""
+    path = uri.removeprefix("file://").partition("?")[0].partition("#")[0]
+    data = _PERCENT_CODE.sub(
+        lambda code: bytes.fromhex(code[1].decode()),
+        path.encode(errors="replace"),
+    )
+    text = data.decode(errors="replace")
+    # Windows: the drive has a slash before it.
+    return text[1:] if _DRIVE.match(text) else text
 
 
 def printable_name(name: str) -> str:

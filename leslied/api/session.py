@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from leslied.api.entries import Entries
 from leslied.api.types import make_unit_view
+from leslied.model.session import find_waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from leslied.api.types import UnitView
     from leslied.model.record import Usage
-    from leslied.model.session import SessionSummary, Status
+    from leslied.model.session import SessionSummary, Status, WaitingFor
     from leslied.queries.scripts import ScriptQueries
 
 
@@ -32,6 +33,8 @@ class SessionView:
     description: str | None
     """Task of a subagent."""
     status: Status
+    waiting_for: WaitingFor | None
+    """What the agent waits for: `permission`, `question` or `prompt`; else None."""
     started_at: datetime | None
     ended_at: datetime | None
     model: str | None
@@ -77,6 +80,7 @@ def make_session_view(summary: SessionSummary, queries: ScriptQueries) -> Sessio
         title=shown.title or None,
         description=shown.description or None,
         status=listed.status,
+        waiting_for=find_waiting_for(listed),
         started_at=shown.started_at,
         ended_at=shown.ended_at,
         model=shown.model or None,

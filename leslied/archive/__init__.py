@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ArchiveFrame,
         ArchiveVersionError,
         FrameKind,
+        SourceChangedError,
     )
     from leslied.archive.manifest import (
         Manifest,
@@ -32,18 +33,21 @@ if TYPE_CHECKING:
         save_manifest,
     )
     from leslied.archive.reader import ArchiveReader, list_files
+    from leslied.archive.repair import ArchiveRepair
     from leslied.archive.writer import ArchiveWriter, FrameSpec, make_file_name
 
 __all__ = [
     "ArchiveError",
     "ArchiveFrame",
     "ArchiveReader",
+    "ArchiveRepair",
     "ArchiveVersionError",
     "ArchiveWriter",
     "FrameKind",
     "FrameSpec",
     "Line",
     "Manifest",
+    "SourceChangedError",
     "erase_lines",
     "find_lines",
     "has_manifest",
@@ -61,12 +65,14 @@ __getattr__ = make_getattr(
         "ArchiveError": "format",
         "ArchiveFrame": "format",
         "ArchiveReader": "reader",
+        "ArchiveRepair": "repair",
         "ArchiveVersionError": "format",
         "ArchiveWriter": "writer",
         "FrameKind": "format",
         "FrameSpec": "writer",
         "Line": "erase",
         "Manifest": "manifest",
+        "SourceChangedError": "format",
         "erase_lines": "erase",
         "find_lines": "erase",
         "has_manifest": "manifest",

@@ -32,6 +32,10 @@ class ArchiveError(LesliedError):
     """Damaged or unusable archive file; the message names the file and position."""
 
 
+class SourceChangedError(ArchiveError):
+    """The bytes of a source are not those that a frame must contain."""
+
+
 class ArchiveVersionError(ArchiveError):
     """Archive file or manifest written by a newer version of leslied."""
 
@@ -146,7 +150,7 @@ def read_header(fd: int, at: int, file_name: str) -> ArchiveFrame | None:
     data = os.pread(fd, HEADER_BYTES, at)
     # The version, two bytes after the magic, is checked before the checksum, because
     # the rest of a newer header may differ.
-    if data[:4] == MAGIC and len(data) >= 6:
+    if data[:4] == MAGIC and len(data) >= 6 and not _has_damaged_version(data):
         _check_version(int.from_bytes(data[4:6], "big"), file_name)
     if not _is_valid_header(data):
         return None
@@ -175,6 +179,16 @@ def _is_valid_header(data: bytes) -> bool:
     """Return whether these bytes are a header with a valid checksum."""
     has_magic = len(data) == HEADER_BYTES and data[:4] == MAGIC
     return has_magic and _CRC.unpack(data[-4:])[0] == zlib.crc32(data[:-4])
+
+
+def _has_damaged_version(data: bytes) -> bool:
+    """Return whether only the version of a header with this format was changed.
+
+    Then the checksum is right for this format's version; a newer leslied writes another
+    checksum.
+    """
+    version = FORMAT_VERSION.to_bytes(2, "big")
+    return data[4:6] != version and _is_valid_header(data[:4] + version + data[6:])
 
 
 def has_zero_tail(fd: int, frame: ArchiveFrame) -> bool:

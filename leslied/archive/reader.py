@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zlib
-from typing import TYPE_CHECKING, Self
+from bisect import bisect
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from leslied.archive.format import (
     ArchiveError,
@@ -26,8 +27,18 @@ def list_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*/??/*.zst"))
 
 
+class FilePart(NamedTuple):
+    """A frame, or a region without a valid header, in an archive file."""
+
+    start: int
+    end: int
+    frame: ArchiveFrame | None
+    damage: str
+    """What is wrong with the part; "" if it is undamaged."""
+
+
 class ArchiveReader:
-    """Reader of one source's archive file. Use it as a context manager."""
+    """Reader of one source's archive file. Use it as a context manager, or close it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,11 +50,15 @@ class ArchiveReader:
             ) from error
         try:
             scan = scan_frames(self._fd, str(path))
-        except BaseException:
+        except BaseException as error:
             os.close(self._fd)
+            if isinstance(error, OSError):
+                raise _make_read_error(path, error) from error
             raise
         self.frames = scan.frames
         self.damaged_offsets = scan.damaged_offsets
+        self.mtime_ns = os.fstat(self._fd).st_mtime_ns
+        """Modification time of the file."""
         self.size = scan.end
         """Size of the file without an unfinished frame at its end."""
         # A last frame that is damaged and ends in zeros did not reach the disk.
@@ -56,6 +71,10 @@ class ArchiveReader:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         os.close(self._fd)
 
     def list_frames_by_generation(self) -> dict[int, list[ArchiveFrame]]:
@@ -84,21 +103,63 @@ class ArchiveReader:
 
     def find_damage(self) -> list[str]:
         """Verify the whole file; return a message for each damaged frame or region."""
-        messages = [
-            f"{self.path}: there is no valid frame at byte {at}"
+        return [part.damage for part in self.list_parts() if part.damage]
+
+    def list_parts(self) -> list[FilePart]:
+        """Verify the whole file; return its frames and damaged regions in order."""
+        starts = [*(frame.file_offset for frame in self.frames), self.size]
+        regions = [
+            FilePart(at, starts[bisect(starts, at)], None, self._describe(at))
             for at in self.damaged_offsets
         ]
+        frames = [
+            FilePart(frame.file_offset, frame.end, frame, self._find_damage(frame))
+            for frame in self.frames
+        ]
+        return sorted([*regions, *frames], key=lambda part: part.start)
+
+    def iter_verified_bytes(self) -> Iterator[int]:
+        """Read the frames; yield the number of bytes after each piece.
+
+        Raise ArchiveError for the first damage.
+        """
+        if self.damaged_offsets:
+            raise ArchiveError(self._describe(self.damaged_offsets[0]) + ".")
         for frame in self.frames:
-            reason = find_frame_damage(self._fd, frame)
-            if reason:
-                messages.append(f"{self._describe_frame(frame)} is damaged: {reason}")
-        return messages
+            yield from map(len, self.read_frame(frame))
+
+    def read_part(self, part: FilePart) -> Iterator[bytes]:
+        """Yield the bytes of a part as they are; raise ArchiveError for a bad disk."""
+        at = part.start
+        while at < part.end:
+            try:
+                data = os.pread(self._fd, min(_CHUNK_BYTES, part.end - at), at)
+            except OSError as error:
+                raise _make_read_error(self.path, error) from error
+            if not data:
+                return
+            yield data
+            at += len(data)
+
+    def _find_damage(self, frame: ArchiveFrame) -> str:
+        reason = find_frame_damage(self._fd, frame)
+        return f"{self._describe_frame(frame)} is damaged: {reason}" if reason else ""
+
+    def _describe(self, at: int) -> str:
+        return f"{self.path}: there is no valid frame at byte {at}"
 
     def _describe_frame(self, frame: ArchiveFrame) -> str:
         return (
             f"{self.path}: the frame at byte {frame.file_offset} (generation "
             f"{frame.generation}, bytes {frame.offset} to {frame.source_end})"
         )
+
+
+def _make_read_error(path: Path, error: OSError) -> ArchiveError:
+    return ArchiveError(
+        f"The archive file {path} cannot be read: {error.strerror}.",
+        "Check the disk.",
+    )
 
 
 def find_frame_damage(fd: int, frame: ArchiveFrame) -> str:
@@ -124,6 +185,9 @@ def _read_body(fd: int, frame: ArchiveFrame) -> Iterator[bytes]:
                 yield data
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from error
+    except OSError as error:
+        # A disk that cannot read a block any more damages a file like a changed bit.
+        raise ValueError(f"cannot be read: {error.strerror}") from error
     if (crc, length) != (frame.crc, frame.length) or not body.has_valid_checksum():
         raise ValueError("the checksum does not match")
 

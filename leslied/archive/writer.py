@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +16,7 @@ from leslied.archive.format import (
     ArchiveError,
     ArchiveFrame,
     FrameKind,
+    SourceChangedError,
     has_zero_tail,
     pack_header,
     scan_frames,
@@ -26,6 +27,8 @@ from leslied.fs import make_private_dir
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from leslied.archive.reader import FilePart
 
     Mask = Callable[[bytes], bytes]
     _Chunk = tuple[bytes, bytes]
@@ -65,6 +68,7 @@ class ArchiveWriter:
         self.path = path
         self.frames: list[ArchiveFrame] = []
         self._end = 0
+        self._synced_end = 0
         try:
             make_private_dir(path.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -88,6 +92,11 @@ class ArchiveWriter:
         """Size of the file in bytes."""
         return self._end
 
+    @property
+    def mtime_ns(self) -> int:
+        """Modification time of the file."""
+        return os.fstat(self._fd).st_mtime_ns
+
     def find_last_frame(
         self, *kinds: FrameKind, generation: int | None = None
     ) -> ArchiveFrame | None:
@@ -103,8 +112,8 @@ class ArchiveWriter:
         """Append the bytes as one frame; on error, leave the file unchanged.
 
         With a mask, each line, or the whole document, is replaced by what the mask
-        returns: as many bytes. Raise ArchiveError if the bytes, before that, do not
-        have the expected length and checksum.
+        returns: as many bytes. Raise SourceChangedError if the bytes, before that, do
+        not have the expected length and checksum.
         """
         try:
             frame = self._append(spec, _mask_chunks(spec, data, mask))
@@ -117,11 +126,39 @@ class ArchiveWriter:
         self._end = frame.end
         return frame
 
+    def copy_part(self, part: FilePart, data: Iterable[bytes]) -> None:
+        """Append a part of another archive file as it is, whole or damaged.
+
+        Bytes without a valid header are skipped by readers, which look for the next
+        frame.
+        """
+        at = self._end
+        try:
+            for chunk in data:
+                at += self._write(chunk, at)
+        except OSError as error:
+            raise _make_write_error(self.path, error) from error
+        if part.frame:
+            shift = self._end - part.start
+            frame = replace(
+                part.frame,
+                file_offset=self._end,
+                body_offset=part.frame.body_offset + shift,
+            )
+            self.frames.append(frame)
+        self._end = at
+
     def sync(self) -> None:
-        """Flush the file to disk. The name of a new file needs `sync_folder`."""
+        """Flush the file to disk. The name of a new file needs `sync_folder`.
+
+        On error, remove the frames that this writer appended; it must not be used
+        afterwards. They may not be on the disk, and flushing them again could succeed
+        although the system has given up on them.
+        """
         try:
             os.fsync(self._fd)
         except OSError as error:
+            os.ftruncate(self._fd, self._synced_end)
             raise _make_write_error(self.path, error) from error
 
     def _load_frames(self) -> None:
@@ -134,6 +171,7 @@ class ArchiveWriter:
             if has_zero_tail(self._fd, last) and find_frame_damage(self._fd, last):
                 self._end = self.frames.pop().file_offset
         os.ftruncate(self._fd, self._end)
+        self._synced_end = self._end
 
     def _append(self, spec: FrameSpec, data: Iterable[_Chunk]) -> ArchiveFrame:
         """Write the body, then its header over zeros; do not undo it on an error."""
@@ -143,7 +181,7 @@ class ArchiveWriter:
         frame = self._write_body(spec, data, body_offset)
         has_other_crc = spec.crc_after not in (None, frame.running_crc)
         if frame.length != spec.length or has_other_crc:
-            raise ArchiveError("The source changed while it was being read.")
+            raise SourceChangedError("The source changed while it was being read.")
         self._write(pack_header(frame, metadata), self._end)
         return frame
 

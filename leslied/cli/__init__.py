@@ -43,8 +43,9 @@ SECTIONS = {
         "sql": "Run a read-only SQL query on the store.",
         "statusline": "Print one line for Claude Code's status line.",
     },
-    "Export": {
+    "Export and import": {
         "export": "Export sessions as Markdown, HTML, JSON and other formats.",
+        "import": "Import sessions from exports of other programs.",
         "bundle": "Collect data for a bug report in one file, without secrets.",
     },
     "Threads": {
@@ -97,7 +98,9 @@ class _LazyGroup(LesliedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"leslied.cli.commands.{cmd_name}")
+        # A module cannot have the name of a keyword.
+        name = "import_" if cmd_name == "import" else cmd_name
+        module = importlib.import_module(f"leslied.cli.commands.{name}")
         command: click.Command = module.command
         return command
 
@@ -202,9 +205,17 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _discard_stdout() -> None:
-    """Redirect stdout to /dev/null, so that flushing it at exit cannot fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def _discard_output(fd: int) -> None:
+    """Redirect stdout or stderr to /dev/null, so that flushing it cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
+
+
+def _flush_log() -> None:
+    """Flush stderr; discard what cannot be written, for which Python would exit 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard_output(2)
 
 
 def main() -> None:
@@ -230,11 +241,12 @@ def main() -> None:
         code = 130
     except BrokenPipeError:
         # Nobody reads our output any more, for example after `| head`.
-        _discard_stdout()
+        _discard_output(1)
         code = 0
     except OSError as error:
         # The error may come from writing to stdout, so report it on stderr only.
-        _discard_stdout()
+        _discard_output(1)
         code = report_error(f"The command failed: {error}.", "", 1, as_json=False)
+    _flush_log()
     gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
     from leslied.daemon.notify import Notifier
     from leslied.pipeline import Flow
-    from leslied.tail.watch import Watcher
+    from leslied.tail.watch import Watcher, WatchProblem
 
 SCAN_INTERVAL_SECONDS = 30.0
 """Seconds between two scans of all sources while file events arrive."""
@@ -49,10 +49,14 @@ _BUDGET = Budget(
     max_archived_sources=200,
     max_redecoded_bytes=2 * 1024 * 1024,
     max_checked_threads=500,
+    max_verified_bytes=32 * 1024 * 1024,
 )
 """Work of one iteration: reading must not wait long for writing."""
 _RETRY_SECONDS = 5.0
 """Pause after an error that no stage handled."""
+_MAX_GAP_SECONDS = 2.0
+"""A wait that takes so much longer than it should means that the process was frozen or
+the machine slept; file events may be lost then."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,6 +72,9 @@ class Loop:
     notifier: Notifier
     is_paused: Callable[[], bool] = lambda: False
     """Returns whether the user paused the daemon."""
+    publish: Callable[[WatchProblem | None, datetime | None], None] = lambda *_: None
+    """Shows other processes that the daemon runs, why file events are missing, and when
+    the last complete scan started."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
     has_ended: bool = False
@@ -78,8 +85,10 @@ class Loop:
     """Monotonic time of the last change of a file."""
     _next_due_at: datetime | None = None
     """When the next work becomes due that no file event will announce."""
-    _watch_error: str = ""
-    """Why no file events arrive, as it was logged last."""
+    _watch_problem: WatchProblem | None = None
+    """Why file events are missing, as it was logged last."""
+    _clock_offset: float | None = None
+    """Difference of both clocks in seconds; it changes while the machine sleeps."""
     _logged: dict[tuple[str, str], object] = field(default_factory=dict)
     """The last logged warning about everything that is wrong."""
 
@@ -90,6 +99,7 @@ class Loop:
 
     def run(self) -> None:
         """Run the flow at every change and every scan until `stopping` is set."""
+        self.publish(None, None)
         self.watcher.start()
         self.log.info("daemon.start", folders=len(self.flow.watched_roots))
         self.notifier.ready()
@@ -133,7 +143,7 @@ class Loop:
 
     def _scan(self) -> None:
         """Reload settings and check everything for changes."""
-        started_at = self.clock.monotonic()
+        started_at, scanned_at = self.clock.monotonic(), self.clock.now()
         # Set before the scan: meanwhile, another one may be requested.
         self._next_scan = started_at + SCAN_INTERVAL_SECONDS
         self.flow.store.files.check()
@@ -142,6 +152,7 @@ class Loop:
         self._run_flow(_BUDGET)
         if self.watcher.mode != "events":
             self._next_scan = min(self._next_scan, started_at + POLL_INTERVAL_SECONDS)
+        self.publish(self._watch_problem, scanned_at)
 
     def _handle_changes(self) -> None:
         """Wait for file events, at most one tick, and handle the changed files."""
@@ -165,12 +176,26 @@ class Loop:
             waits.append((self._next_due_at - self.clock.now()).total_seconds())
         if self.flow.has_urgent_work:
             waits.append(0.0)
-        changes = self.watcher.wait(max(min(waits), 0.0))
+        seconds = max(min(waits), 0.0)
+        started_at = self.clock.monotonic()
+        changes = self.watcher.wait(seconds)
         changed_paths.update(changes.paths)
         if changes.paths:
             self._last_change = self.clock.monotonic()
-        if changes.needs_scan:
+        was_frozen = self.clock.monotonic() - started_at > seconds + _MAX_GAP_SECONDS
+        if changes.needs_scan or was_frozen or self._has_clock_jumped():
             self._next_scan = 0.0
+
+    def _has_clock_jumped(self) -> bool:
+        """Return whether only one of both clocks went on, as while the machine slept.
+
+        Each call compares with the previous one.
+        """
+        previous = self._clock_offset
+        self._clock_offset = self.clock.now().timestamp() - self.clock.monotonic()
+        if previous is None:
+            return False
+        return abs(self._clock_offset - previous) > _MAX_GAP_SECONDS
 
     def _get_tick(self) -> float:
         """Return the longest wait for events; each tick costs about a millisecond."""
@@ -191,12 +216,19 @@ class Loop:
         self.watcher.set_roots(flow.watched_roots)
 
     def _refresh_watcher(self) -> None:
-        """Watch the folders that exist now; log when events stop or arrive again."""
+        """Watch the folders that exist now; report when events stop or arrive again."""
         self.watcher.refresh()
-        if self.watcher.error != self._watch_error:
-            self._watch_error = self.watcher.error
-            reason = self._watch_error or "file events arrive again"
-            self.log.warning("watch.refresh", reason=reason)
+        problem, previous = self.watcher.find_problem(), self._watch_problem
+        if problem:
+            seconds = f"{POLL_INTERVAL_SECONDS:.0f} seconds"
+            reason = f"{problem.reason}; changes are seen every {seconds}"
+            problem = problem._replace(reason=reason)
+        self._watch_problem = problem
+        if previous and not problem:
+            self.log.warning("watch.refresh", reason="file events arrive again")
+        # The number of folders may change at every scan; it is logged only once.
+        if problem and (previous is None or previous.hint != problem.hint):
+            self.log.warning("watch.refresh", **problem._asdict())
 
     def _run_flow(self, budget: Budget) -> None:
         """Run the stages and log what they did."""

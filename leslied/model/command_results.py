@@ -39,6 +39,19 @@ class SyncResult(CommandResult, frozen=True, kw_only=True):
     index_files_written: int
 
 
+class ImportResult(CommandResult, frozen=True, kw_only=True):
+    """What an import kept and read."""
+
+    sources: dict[str, int]
+    """Number of imported files by agent; a file with many sessions counts for each."""
+    sources_changed: int
+    """Number of those that are new, or newer than an earlier import."""
+    records_added: int
+    rejected: int
+    left_to_daemon: bool
+    """Whether the daemon is running and reads the new files."""
+
+
 class PauseState(CommandResult, frozen=True, kw_only=True):
     """Whether the daemon is paused."""
 
@@ -102,6 +115,18 @@ class BundleResult(WrittenFile, frozen=True, kw_only=True):
 
     files: tuple[str, ...]
     """Names of the files in it."""
+
+
+class FormatSampleResult(BundleResult, frozen=True, kw_only=True):
+    """The zip file with the structure of some entries."""
+
+    entries: int
+    kinds: int
+    unknown_kinds: tuple[str, ...]
+    agents: tuple[str, ...]
+    """Agents with their versions, if their logs say so."""
+    rejected: int
+    """Number of reasons why entries cannot be decoded."""
 
 
 class InstalledCompletion(CommandResult, frozen=True, kw_only=True):

@@ -16,6 +16,11 @@ class ProjectFolder(Struct, frozen=True):
     project: str = ""
     """What lists and filters group by: the repository, or what it is linked to."""
 
+    @property
+    def log_folders(self) -> tuple[str, ...]:
+        """Folders in which an agent that works here may keep its log."""
+        return (self.worktree, self.path) if self.worktree else (self.path,)
+
 
 class Repository(Struct, frozen=True, kw_only=True):
     """A Git repository, and what identifies it after it was moved."""

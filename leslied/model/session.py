@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from leslied.layout import transcripts_folder
 from leslied.model.record import MAIN, SessionKey, Usage
 from leslied.model.stats import Cost
+from leslied.model.times import EPOCH
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -170,6 +171,11 @@ class Unit(Struct, frozen=True, kw_only=True):
     def started_at(self) -> datetime | None:
         """The time of its first own entry that has one."""
         return next(iter(_list_times(self.own_entries)), None)
+
+    @property
+    def dated_at(self) -> datetime:
+        """Its start; if the log has no times, the start of its session, or 1970."""
+        return self.started_at or self.summary.started_at or EPOCH
 
     @property
     def ended_at(self) -> datetime | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 WAITING = "waiting: "
 """Prefix of the reason why a source is waiting, as opposed to unreadable."""
+EXCLUDED = "excluded"
+"""Kind of noise for an entry of an excluded project."""
 
 
 class SourceProblem(NamedTuple):
@@ -36,6 +38,8 @@ class Environment(Struct, frozen=True, kw_only=True):
     home: Path
     environ: Mapping[str, str]
     platform: str
+    imports: Path | None = None
+    """The folder of imported files, with a folder for each agent."""
 
 
 class Shape(StrEnum):
@@ -51,6 +55,10 @@ class Shape(StrEnum):
     """The agent's own SQLite database; each row that a feed returns is an entry."""
     JSON_TREE = "tree"
     """A session's file, with directories of small files below it."""
+    EVENT_TREE = "event-tree"
+    """A session's state, with directories of events and subagents next to it."""
+    CHECKPOINT_STORE = "checkpoint-store"
+    """A journal, parts of which the agent replaces with checkpoints."""
 
 
 class Feed(Struct, frozen=True, kw_only=True):
@@ -87,11 +95,19 @@ class Pattern(Struct, frozen=True, kw_only=True):
     """The queries to run on a database."""
     child_folders: tuple[str, ...] = ()
     """For a tree: the directories of messages and of their parts, relative to the
-    source's directory; `{}` is the stem of the file one level above.
+    source's directory; `{}` is the stem of the file one level above. For an event tree:
+    the directories of events and of subagents.
+    """
+    members: str = ""
+    """A glob of the other files that make up the source, relative to its directory;
+    a change of one of them is a change of the source.
     """
     side_file: str = ""
-    """A small file that the first entries need, relative to the source's directory.
-    When a source is read from its beginning, the state has the file's text as `beside`.
+    """A file whose beginning the first entries need, relative to the source's
+    directory; `{}` is the source's name up to the first dot. In `*/NAME/{folder}/`, `*`
+    is any directory, and `{folder}` the name of the source's directory. When a source
+    is read from its beginning, the state has the file's text as `beside`. With `#TEXT`
+    after the file's name, that is the part of the file that begins with this text.
     """
 
 
@@ -113,6 +129,9 @@ class Root(Struct, frozen=True, kw_only=True):
     watch: WatchDepth = WatchDepth.DEEP
     is_learned: bool = False
     """Whether a hook event named it; it is neither a default nor configured."""
+    is_project: bool = False
+    """Whether it is a project of the user, of which only the sources are the agent's.
+    """
 
 
 class FileStamp(NamedTuple):

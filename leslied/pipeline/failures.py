@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied.clock import SystemClock
-from leslied.errors import LesliedError, StoreUnusable
+from leslied.errors import LesliedError, StoreUnusable, describe_cause
 from leslied.model.failure import Failure
 
 if TYPE_CHECKING:
@@ -153,8 +153,9 @@ def describe_error(error: Exception) -> str:
     """
     if isinstance(error, LesliedError):
         return error.message
-    detail = f" ({error.strerror})" if isinstance(error, OSError) else ""
-    return f"unexpected {type(error).__name__}{detail}{_format_place(error)}"
+    kind, cause = type(error).__name__, describe_cause(error)
+    detail = f" ({cause})" if cause != kind else ""
+    return f"unexpected {kind}{detail}{_format_place(error)}"
 
 
 def _format_place(error: Exception) -> str:

@@ -14,6 +14,7 @@
 9. The asset index lists what threads consist of, transcripts included.
 10. Exports are written for stopped sessions that have all their transcripts.
 11. The archive copies logs of sessions that need nothing else.
+12. The archive check verifies files of the archive and repairs damaged ones.
 
 A new stage is a module in `stages`, and a line in `make_stages` with its import.
 """
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, TypeVar
 from leslied.pipeline.ingest.stage import Ingest
 from leslied.pipeline.stage import Report, Stage, Timing
 from leslied.pipeline.stages.archive import Archiver
+from leslied.pipeline.stages.archive_check import ArchiveCheck
 from leslied.pipeline.stages.asset_index import AssetIndex
 from leslied.pipeline.stages.exports import Exports
 from leslied.pipeline.stages.hook_events import HookEvents
@@ -59,6 +61,7 @@ def make_stages(context: StageContext) -> list[Stage]:
     ingests = [Ingest.make(context, *agent) for agent in context.agents]
     stop_detection = StopDetection.make(context)
     hook_events = HookEvents.make(context, ingests, stop_detection)
+    archiver = Archiver.make(context)
     return [
         *ingests,
         RedecodeStage.make(context, ingests),
@@ -70,7 +73,8 @@ def make_stages(context: StageContext) -> list[Stage]:
         MovedThreads.make(context),
         AssetIndex.make(context),
         Exports.make(context),
-        Archiver.make(context),
+        archiver,
+        ArchiveCheck(archiver=archiver),
     ]
 
 

@@ -1,8 +1,8 @@
-"""Learn where an agent keeps its logs from the log that a hook event names.
+"""Learn where an agent keeps its logs: from hook events, and from other sessions.
 
 An event is untrusted: anybody who can write to the spool could name any file. So a
 folder is learned only if it, and everything between it and the log, belongs to the user
-and looks like a folder of the agent.
+and looks like a folder of the agent. The folders that logs name are untrusted, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leslied import tail
 from leslied.hooks import learned_roots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from leslied.model.source import Root
 
@@ -62,6 +62,26 @@ class RootLearner:
         return stat.S_ISREG(log.stat().st_mode) and all(
             _is_own(path) for path in (log, *(folder / each for each in parents))
         )
+
+
+def find_project_logs(folders: Iterable[str], name: str) -> list[Path]:
+    """Return the folders that contain a log of this name, written by the user.
+
+    A folder that is gone or cannot be read contains none.
+    """
+    return [
+        Path(folder)
+        for folder in dict.fromkeys(folders)
+        if folder.startswith("/") and _has_own_file(Path(folder, name))
+    ]
+
+
+def _has_own_file(path: Path) -> bool:
+    """Return whether the path is a file, not a link, that only the user writes."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode) and _is_own(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _is_own(path: Path) -> bool:

@@ -95,6 +95,8 @@ class Budget:
     """Recent threads that a full scan checks for changed assets."""
     max_checked_old_threads: int = 100
     """Other threads that a full scan checks, in turn."""
+    max_verified_bytes: int = 1 << 62
+    """Uncompressed bytes of the archive that are verified."""
     includes_backlog: bool = True
     """Whether to do what nobody waits for: transcripts of sessions that are older than
     the store, and the archive."""

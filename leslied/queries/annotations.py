@@ -101,7 +101,7 @@ class MarksChange(Struct, frozen=True, kw_only=True):
 
     def _change_tags(self, present: Iterable[str]) -> tuple[str, ...]:
         if self.tags is not None:
-            present = map(check_tag, self.tags.replace(",", " ").split())
+            present = map(check_tag, split_tags(self.tags))
         tags = {*present, *map(check_tag, self.added_tags)}
         tags -= set(map(check_tag, self.removed_tags))
         if len(tags) > MAX_TAGS:
@@ -109,6 +109,11 @@ class MarksChange(Struct, frozen=True, kw_only=True):
                 f"A session may have at most {MAX_TAGS} tags.", "Remove some of them."
             )
         return tuple(sorted(tags))
+
+
+def split_tags(text: str) -> tuple[str, ...]:
+    """Return the tags in a text, which are separated by spaces or commas."""
+    return tuple(text.replace(",", " ").split())
 
 
 def check_tag(text: str) -> str:

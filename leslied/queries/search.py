@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from leslied.store import Match, Queries
     from leslied.store.read.queries import SearchProtocol
 
+SUBSTRING_ADVICE = "search for any characters"
+"""How notes suggest the mode `substring`; who shows them adds how to choose it."""
 _INDEX_IS_INCOMPLETE = (
     "The first sync is not finished: entries are missing. Search again after it, or "
-    "use --substring."
+    f"{SUBSTRING_ADVICE}."
 )
 _CUT_CHARACTERS = 64 * 1024
 """End of a cut text that is left out, because a secret may be cut there."""
@@ -196,8 +198,7 @@ def _describe_unsearchable_terms(query: Query, mode: SearchMode) -> list[str]:
     if mode == "substring":
         return []
     return [
-        f"{term.text!r} has no letter or digit. To search for any characters, "
-        "use --substring."
+        f"{term.text!r} has no letter or digit. To find it, {SUBSTRING_ADVICE}."
         for term in query.terms
         if not compile_fts_query(term)
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leslied.annotations import SessionName
 from leslied.model.field_tables import session_to_dict
 from leslied.queries.annotations import Marks, load_annotations, make_marks
 from leslied.queries.sessions import list_sessions, list_sessions_by_id
@@ -84,6 +85,21 @@ def load_session_list(
     if not selection.with_hidden:
         hidden = context.reader.count_hidden_sessions(selection)
     return SessionList(sessions, len(summaries) > len(sessions), hidden)
+
+
+def select_waiting(context: QueryContext) -> tuple[SessionName, ...]:
+    """Return agent and id of the sessions that wait for the user, without stopped ones.
+
+    Such a session has asked for a permission, an answer or the next prompt.
+    """
+    reader, now = context.reader, context.now
+    keys = (key for key, _ in reader.change_feed.list_waiting())
+    summaries = (reader.find_session(key) for key in keys)
+    return tuple(
+        SessionName(*summary.key[:2])
+        for summary in summaries
+        if summary and compute_status(summary, now) != "stopped"
+    )
 
 
 def load_sessions_by_id(context: QueryContext, ids: Iterable[str]) -> SessionList:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from leslied.queries.resolve import resolve_id
 from leslied.queries.session_list import make_listed_sessions
 from leslied.queries.sessions import add_costs
-from leslied.sessions.subagents import find_parents
+from leslied.sessions.subagents import add_spawn_calls, find_parents
 
 if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
@@ -53,6 +53,7 @@ def load_subagents(context: QueryContext, id_prefix: str) -> SubagentList:
     main = resolve_id(reader, id_prefix).session
     children = [child for child in reader.list_children(main) if not child.is_hidden]
     lookup = reader.reading.get_spawn_lookup(main)
+    children = add_spawn_calls(children, lookup)
     parents = find_parents(main.key, children, lookup)
     sessions = make_listed_sessions(context, add_costs(reader, children))
     return SubagentList(

@@ -71,9 +71,9 @@ def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
 
 def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the (old, new) text of each replacement in an edit call."""
-    edits = arguments.get("edits")
-    if not isinstance(edits, list):
-        edits = [arguments]
+    # Mistral Vibe puts the edits into `content`.
+    lists = [arguments.get(name) for name in ("edits", "content")]
+    edits = next((each for each in lists if isinstance(each, list)), [arguments])
     return [pair for edit in edits if (pair := _find_replacement(edit))]
 
 

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from leslied.sessions.tools import (
     COMMAND_ARGUMENTS,
+    EDITOR_COMMANDS,
     PATH_ARGUMENTS,
+    SCRIPTS_ARGUMENT,
+    TODO_ARGUMENTS,
+    TODO_TEXTS,
     find_shell_command,
+    find_text,
 )
 
 if TYPE_CHECKING:
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 
 LABEL_ARGUMENTS = (
     *COMMAND_ARGUMENTS,
+    SCRIPTS_ARGUMENT,
     "pattern",
     *PATH_ARGUMENTS,
     "url",
@@ -22,9 +28,13 @@ LABEL_ARGUMENTS = (
     "subject",
     "description",
     "prompt",
+    "instructions",
+    "goal",
+    "task",
     "message",
 )
 """Arguments that summarize a call, the most informative first."""
+_TODO_MARKS = {"completed": "x", "done": "x", "in_progress": ">"}
 
 
 def find_label(
@@ -32,13 +42,21 @@ def find_label(
 ) -> tuple[str, str]:
     """Return name and text of the argument that summarizes a call; both may be empty.
 
-    A command may be a list of words.
+    A command may be a list of words. The file says more than the command of an editor,
+    the items of a list say more than anything else. Text is a label in any argument if
+    there is no other argument.
     """
+    if items := _format_items(arguments):
+        return "", items
+    if arguments.get("command") in EDITOR_COMMANDS:
+        names = (*PATH_ARGUMENTS, *names)
     for name in names:
-        text = _format_argument(arguments.get(name))
+        separator = "; " if name == SCRIPTS_ARGUMENT else " "
+        text = _format_argument(arguments.get(name), separator)
         if text.strip():
             return name, text
-    return "", ""
+    only = next(iter(arguments.values())) if len(arguments) == 1 else ""
+    return "", only if isinstance(only, str) else ""
 
 
 def is_path(name: str) -> bool:
@@ -46,9 +64,25 @@ def is_path(name: str) -> bool:
     return name in PATH_ARGUMENTS
 
 
-def _format_argument(value: Any) -> str:
-    """Return the argument if it is a text or a list of words, else ""."""
+def _format_argument(value: Any, separator: str) -> str:
+    """Return the argument if it is a text or a list of words or commands, else ""."""
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         command = find_shell_command(value)
-        return " ".join(value) if command is None else command
+        return separator.join(value) if command is None else command
     return value if isinstance(value, str) else ""
+
+
+def _format_items(arguments: Mapping[str, Any]) -> str:
+    """Return the items of a to-do list or a plan on one line; "" without a list."""
+    lists = (arguments.get(name) for name in (*TODO_ARGUMENTS, "plan"))
+    items = next((each for each in lists if isinstance(each, list)), [])
+    return " · ".join(filter(None, map(_format_item, items)))
+
+
+def _format_item(item: Any) -> str:
+    """Return the item with a box as in Markdown, `[>]` if it is in progress."""
+    if not isinstance(item, dict):
+        return ""
+    text = find_text(item, TODO_TEXTS).strip()
+    mark = _TODO_MARKS.get(str(item.get("status")), " ")
+    return f"[{mark}] {text}" if text else ""

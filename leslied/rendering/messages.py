@@ -160,6 +160,23 @@ def get_report_or_text(record: Record) -> str:
     return str(record.metadata.get("report") or get_full_text(record))
 
 
+def find_export_origin(placed: PlacedRecord, unit: Unit) -> str:
+    """Return the origin of a user message for a format that has units only by prompts.
+
+    It is empty for a plain prompt, and for what is not a user message. A message that
+    does not start its unit is `queued`, whatever it is, so that a reader of the format
+    finds the same units.
+    """
+    origin = str(placed.record.metadata.get("origin", ""))
+    if not origin:
+        return ""
+    messages = (p for p in unit.entries if p.record.type == "user_message")
+    first = next(messages, placed)
+    if first.entry_id != placed.entry_id:
+        return "queued"
+    return "" if origin in ("prompt", "task") else origin
+
+
 def parse_input(record: Record) -> dict[str, Any]:
     """Return the call's arguments by name.
 

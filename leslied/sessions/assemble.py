@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leslied.sessions.calls import CallResults, link_results
-from leslied.sessions.subagents import find_parents
+from leslied.sessions.subagents import MainCall, add_spawn_calls, find_parents
 from leslied.sessions.units import find_user_message, make_unit, mark_rewound
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class _SubagentTree:
     def __init__(self, main: RecordStream, subagents: Sequence[RecordStream]) -> None:
         lookup = _StreamLookup([main, *subagents])
         summaries = [child.summary for child in subagents]
+        summaries = add_spawn_calls(summaries, lookup)
+        self._summaries = {summary.key: summary for summary in summaries}
         self._parents = find_parents(main.summary.key, summaries, lookup)
         self._subagents = subagents
 
@@ -71,8 +73,9 @@ class _SubagentTree:
 
     def _build_unit(self, child: RecordStream) -> Unit:
         """Return all entries of a subagent as one unit, with its own subagents."""
-        children = self.build_children(child.summary.key, 0)
-        return make_unit(child.summary, 0, tuple(child.entries), children)
+        summary = self._summaries[child.summary.key]
+        children = self.build_children(summary.key, 0)
+        return make_unit(summary, 0, tuple(child.entries), children)
 
 
 class _StreamLookup:
@@ -95,11 +98,12 @@ class _StreamLookup:
         message = find_user_message(self._streams[child.key].entries)
         return message.record.content if message else ""
 
-    def iter_main_calls(self) -> Iterator[tuple[int, str]]:
-        """Yield the unit and the arguments of the main session's calls, in order."""
+    def iter_main_calls(self) -> Iterator[MainCall]:
+        """Yield the main session's calls, in order."""
         for placed in self._main.entries:
-            if placed.record.type == "tool_use":
-                yield placed.unit, placed.record.tool_input
+            record = placed.record
+            if record.type == "tool_use":
+                yield MainCall(placed.unit, record.tool_call_id, record.tool_input)
 
     def find_unit_at(self, time: datetime | None) -> int:
         """Return the main session's last unit with an entry at or before this time."""

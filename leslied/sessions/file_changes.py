@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from leslied.model.file_change import FileChange
 from leslied.sessions.calls import CallResults
 from leslied.sessions.path_changes import has_succeeded, iter_path_changes
-from leslied.sessions.tools import find_tool_kind, parse_arguments
+from leslied.sessions.tools import (
+    TODO_ARGUMENTS,
+    TODO_TEXTS,
+    find_tool_kind,
+    parse_arguments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +37,8 @@ PLAN_AND_TODO_KINDS: tuple[ToolKind, ...] = (
 )
 """Kinds of tools that maintain a plan or a to-do list outside of files."""
 _TASK_CREATED = re.compile(r"[Tt]ask #(\w+) created")
+_CHECK_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(\S.*)$", re.MULTILINE)
+"""An item of a to-do list in Markdown."""
 _MAX_BODY_CHARACTERS = 200_000
 
 
@@ -125,8 +132,14 @@ class _CallChanges:
         self, arguments: dict[str, Any], kind: Literal["steps", "todos"]
     ) -> list[FileChange]:
         """Return the to-do list in one form; its path is `plan` if it lists a plan."""
-        items = arguments.get("plan" if kind == "steps" else "todos")
-        if not isinstance(items, list):
+        if arguments.get("command") == "view":
+            return []
+        names = ("plan",) if kind == "steps" else TODO_ARGUMENTS
+        lists = (arguments.get(name) for name in names)
+        items = next((each for each in lists if isinstance(each, list)), None)
+        if items is None:
+            items = _parse_check_boxes(arguments)
+        if items is None:
             return []
         steps = [step for item in items if (step := _parse_step(item))]
         body = {"steps": steps, "words": arguments.get("explanation") or ""}
@@ -148,11 +161,22 @@ class _CallChanges:
         ]
 
 
+def _parse_check_boxes(arguments: dict[str, Any]) -> list[dict[str, str]] | None:
+    """Return the items of a to-do list in Markdown; None if no argument has any."""
+    items = [
+        {"content": text, "status": "pending" if mark == " " else "completed"}
+        for argument in arguments.values()
+        if isinstance(argument, str)
+        for mark, text in _CHECK_BOX.findall(argument)
+    ]
+    return items or None
+
+
 def _parse_step(item: Any) -> dict[str, str] | None:
     """Return text and status of an item of any agent's list; None if it has no text."""
     if not isinstance(item, dict):
         return None
-    text = item.get("content") or item.get("step") or item.get("description")
+    text = next(filter(None, map(item.get, TODO_TEXTS)), None)
     if not isinstance(text, str) or not text.strip():
         return None
     return {"text": text.strip(), "status": str(item.get("status") or "pending")}

@@ -18,6 +18,7 @@ from leslied.sessions.tools import (
     COMMAND_ARGUMENTS,
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
+    SCRIPTS_ARGUMENT,
     find_shell_command,
     find_text,
     find_tool_kind,
@@ -111,7 +112,10 @@ def iter_path_changes(
             yield from _make_change(path, "edit", folder)
         case "patch":
             patches = (arguments.get(name) for name in PATCH_ARGUMENTS)
-            yield from _iter_patch_changes(next(filter(None, patches), None), folder)
+            patch = next(filter(None, patches), None)
+            # Hermes has one tool that applies a patch or replaces a text in a file.
+            yield from _make_change("" if patch else path, "edit", folder)
+            yield from _iter_patch_changes(patch, folder)
         case "shell":
             yield from _iter_shell_changes(arguments, folder)
 
@@ -137,6 +141,7 @@ class _PathArguments(Struct):
     notebook_path: Any = None
     path: Any = None
     absolute_path: Any = None
+    filepath: Any = None
 
 
 _path_decoder = Decoder(_PathArguments)
@@ -196,10 +201,17 @@ def _iter_shell_changes(
         if len(command) == 2 and command[0] == "apply_patch":
             yield from _iter_patch_changes(command[1], folder)
         command = find_shell_command(command)
-    if not isinstance(command, str):
-        return
-    for simple_command, writes in iter_commands(command):
-        yield from _iter_command_changes(simple_command, writes, folder)
+    scripts = [command, *_list_scripts(arguments)]
+    for script in scripts:
+        if isinstance(script, str):
+            for simple_command, writes in iter_commands(script):
+                yield from _iter_command_changes(simple_command, writes, folder)
+
+
+def _list_scripts(arguments: Mapping[str, Any]) -> list[Any]:
+    """Return the commands of a call that runs several."""
+    scripts = arguments.get(SCRIPTS_ARGUMENT)
+    return scripts if isinstance(scripts, list) else []
 
 
 def _iter_command_changes(

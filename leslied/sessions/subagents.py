@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from msgspec.structs import replace
+
+from leslied.model.times import EPOCH
+from leslied.sessions.tools import parse_arguments
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
@@ -24,6 +29,15 @@ class ParentUnit(NamedTuple):
     """0 if the parent is itself a subagent, because all its entries are one unit."""
 
 
+class MainCall(NamedTuple):
+    """A tool call of the main session."""
+
+    unit: int
+    call_id: str
+    arguments: str
+    """The arguments as JSON text."""
+
+
 class SpawnLookup(Protocol):
     """The facts about a session and its subagents that decide who spawned whom."""
 
@@ -33,8 +47,8 @@ class SpawnLookup(Protocol):
     def find_prompt(self, child: SessionSummary) -> str:
         """Return the text of the subagent's first user message, or ""."""
 
-    def iter_main_calls(self) -> Iterable[tuple[int, str]]:
-        """Yield the unit and the arguments of the main session's calls, in order."""
+    def iter_main_calls(self) -> Iterable[MainCall]:
+        """Yield the main session's calls, in order."""
 
     def find_unit_at(self, time: datetime | None) -> int:
         """Return the main session's last unit with an entry at or before this time.
@@ -52,12 +66,59 @@ def find_parents(
     log names, or made a call that contains the subagent's prompt. Otherwise the start
     of the subagent decides.
     """
+    children = add_spawn_calls(children, lookup)
     finder = _ParentFinder(main, children, lookup)
     parents = {child.key: finder.find_parent(child) for child in children}
     for child in children:
         if _is_own_ancestor(child.key, parents):
             parents[child.key] = finder.find_main_unit(child)
     return parents
+
+
+def add_spawn_calls(
+    children: Sequence[SessionSummary], lookup: SpawnLookup
+) -> list[SessionSummary]:
+    """Return the subagents in the same order, each with the call that spawned it.
+
+    If the subagent's log does not name the call, it is the first call of the main
+    session that has the subagent's prompt as an argument and spawned no other one.
+    """
+    unlinked = [
+        child for child in children if not (child.spawn_call_id or child.parent_agent)
+    ]
+    taken = {child.spawn_call_id for child in children}
+    calls: dict[SessionKey, str] = {}
+    for child in sorted(unlinked, key=lambda each: each.started_at or EPOCH):
+        call_id = _find_call_with(lookup.find_prompt(child), taken, lookup)
+        taken.add(call_id)
+        calls[child.key] = call_id
+    return [
+        replace(child, spawn_call_id=calls[child.key])
+        if calls.get(child.key)
+        else child
+        for child in children
+    ]
+
+
+def _find_call_with(prompt: str, taken: set[str], lookup: SpawnLookup) -> str:
+    """Return the id of the first other call with this argument, or ""."""
+    prompt = prompt.strip()
+    if not prompt:
+        return ""
+    for call in lookup.iter_main_calls():
+        is_candidate = call.call_id and call.call_id not in taken
+        if is_candidate and prompt in _list_texts(call.arguments, prompt):
+            return call.call_id
+    return ""
+
+
+def _list_texts(arguments: str, prompt: str) -> list[str]:
+    """Return the arguments that are text, if the prompt may be one of them."""
+    # Parsing the arguments of all calls takes much longer than this search.
+    if prompt[:_SEARCHED_PROMPT_CHARACTERS] not in _unescape(arguments):
+        return []
+    values = parse_arguments(arguments).values()
+    return [value.strip() for value in values if isinstance(value, str)]
 
 
 def get_main_unit(
@@ -114,9 +175,9 @@ class _ParentFinder:
         # Old logs name neither the call nor the parent, but the call has the prompt.
         prompt = self.lookup.find_prompt(child)[:_SEARCHED_PROMPT_CHARACTERS]
         if prompt:
-            for unit, arguments in self.lookup.iter_main_calls():
-                if prompt in _unescape(arguments):
-                    return ParentUnit(self.main, unit)
+            for call in self.lookup.iter_main_calls():
+                if prompt in _unescape(call.arguments):
+                    return ParentUnit(self.main, call.unit)
         return ParentUnit(self.main, self.lookup.find_unit_at(child.started_at))
 
 

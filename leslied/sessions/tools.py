@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from leslied.model.session import WaitingFor
 
@@ -34,13 +34,42 @@ has commands that are named like other tools. `patch` applies a patch in Codex's
 to-do list. `new_task` adds a task to a list, and `task` changes one.
 """
 
-PATH_ARGUMENTS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
+PATH_ARGUMENTS = (
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "path",
+    "absolute_path",
+    "filepath",
+)
 """Names that agents use for the argument with a file's path."""
-OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText")
-NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
-CONTENT_ARGUMENTS = ("content", "file_text", "new_source")
+OLD_TEXT_ARGUMENTS = (
+    "old_string",
+    "oldString",
+    "old_str",
+    "oldText",
+    "old_text",
+    "before",
+)
+NEW_TEXT_ARGUMENTS = (
+    "new_string",
+    "newString",
+    "new_str",
+    "newText",
+    "new_text",
+    "after",
+)
+CONTENT_ARGUMENTS = ("content", "contents", "file_text", "new_source")
 PATCH_ARGUMENTS = ("input", "patchText", "patch")
 COMMAND_ARGUMENTS = ("command", "cmd")
+SCRIPTS_ARGUMENT = "commands"
+"""Name of the argument with several commands that run one after the other."""
+EDITOR_COMMANDS = ("create", "str_replace", "insert", "view", "undo_edit")
+"""Commands of a tool of the kind `editor`."""
+TODO_ARGUMENTS = ("todos", "task_list")
+"""Names that agents use for the argument with the items of a to-do list."""
+TODO_TEXTS = ("content", "step", "description", "title")
+"""Names that agents use for the text of such an item."""
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _SHELL_OPTIONS = ("-c", "-lc", "-ic")
 
@@ -87,6 +116,8 @@ _KINDS: dict[str, ToolKind] = {
     "TaskUpdate": "task",
 }
 _KINDS_BY_LOWER_NAME = {name.lower(): kind for name, kind in _KINDS.items()}
+_pending_loaders: dict[Callable[[], Iterable[Mapping[str, ToolKind]]], None] = {}
+"""Functions that return tools which are not in the table yet, in order."""
 
 
 def add_tools(kinds: Mapping[str, ToolKind]) -> None:
@@ -96,16 +127,37 @@ def add_tools(kinds: Mapping[str, ToolKind]) -> None:
         _KINDS_BY_LOWER_NAME.setdefault(name.lower(), kind)
 
 
+def add_tools_on_first_use(
+    load: Callable[[], Iterable[Mapping[str, ToolKind]]],
+) -> None:
+    """Add the tools that `load` returns, as soon as somebody asks for any tool."""
+    _pending_loaders[load] = None
+
+
+def _load_pending_tools() -> None:
+    for load in tuple(_pending_loaders):
+        for kinds in load():
+            add_tools(kinds)
+        # Removed last, so that no other thread asks for a tool before it is added.
+        _pending_loaders.pop(load, None)
+
+
 def find_tool_kind(name: str) -> ToolKind | None:
     """Return what a tool does, or None if it is not in the table.
 
     Agents spell the same name differently, and some put a namespace before it.
     """
-    return _KINDS_BY_LOWER_NAME.get(name.rpartition(".")[2].lower())
+    if _pending_loaders:
+        _load_pending_tools()
+    whole = name.lower()
+    kind = _KINDS_BY_LOWER_NAME.get(whole)
+    return kind or _KINDS_BY_LOWER_NAME.get(whole.rpartition(".")[2])
 
 
 def list_tool_names(kinds: Collection[ToolKind]) -> tuple[str, ...]:
     """List the tools of these kinds, each as its agent spells it."""
+    if _pending_loaders:
+        _load_pending_tools()
     return tuple(name for name, kind in _KINDS.items() if kind in kinds)
 
 

@@ -17,6 +17,7 @@ TURN_TYPES = AGENT_OUTPUT_TYPES | {"user_message", "tool_result"}
 _LAST_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens", "unknown")
 _TURN_STARTING_ORIGINS = ("prompt", "queued", "task")
 _COMMAND_ORIGINS = ("command", "shell")
+_CONTINUING_NOTES = ("stop_blocked", "request_retried")
 
 
 def is_command(record: Record) -> bool:
@@ -69,8 +70,11 @@ def _is_about_session(record: Record) -> bool:
 
 
 def is_stop_refused(record: Record) -> bool:
-    """Return whether a hook of the user's refused the end of a turn: it continues."""
-    return record.metadata.get("note") == "stop_blocked"
+    """Return whether a turn continues after its end.
+
+    A hook of the user's refused the end, or the client repeats a failed request.
+    """
+    return record.metadata.get("note") in _CONTINUING_NOTES
 
 
 def ends_turn(record: Record) -> bool:

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 
 from leslied.folders import MAX_READ_BYTES, open_output
 from leslied.sinks._contract import Sink
-from leslied.sinks._policy import OutputPolicy, OutputRoot, find_project
+from leslied.sinks._policy import (
+    OutputPolicy,
+    OutputRoot,
+    find_agent_folder,
+    find_project,
+)
 from leslied.sinks._writer import (
     exclude_from_git,
     has_entry,
@@ -37,6 +42,7 @@ __all__ = [
     "OutputRoot",
     "Sink",
     "exclude_from_git",
+    "find_agent_folder",
     "find_project",
     "has_entry",
     "list_files",

@@ -26,6 +26,8 @@ _SYSTEM_FOLDERS = re.compile(
     re.DOTALL,
 )
 """Folders that never contain a project, except below the user's home folder."""
+_SHARED_FOLDERS = frozenset({"share", "state", ".config", "Application Support"})
+"""Names of folders in which every program has a folder of its own."""
 
 
 class OutputRoot(Struct, frozen=True):
@@ -94,6 +96,17 @@ class OutputPolicy(Struct, frozen=True, kw_only=True):
         fault = find_fault(os.fstat(project.fd), self.user)
         is_writable = os.access(".", os.W_OK | os.X_OK, dir_fd=project.fd)
         return fault or ("" if is_writable else "read-only")
+
+
+def find_agent_folder(root: Path, home: Path) -> Path:
+    """Return the folder of an agent that writes sessions to `root`.
+
+    That is the folder above, where the agent keeps its other files, unless other
+    programs and people use that, too.
+    """
+    parent = root.parent
+    is_shared = home.is_relative_to(parent) or parent.name in _SHARED_FOLDERS
+    return root if is_shared else parent
 
 
 def find_project(cwd: str) -> Path | None:

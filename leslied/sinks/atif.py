@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.rendering.messages import (
+    find_export_origin,
     find_version,
     make_unit_messages,
     parse_input,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Session, SessionSummary, Unit
     from leslied.rendering.messages import SpeakerMessage, ToolInvocation
 
-VERSION = "ATIF-v1.7"
+VERSION = "ATIF-v1.8"
 _SOURCES = {"user": "user", "assistant": "agent"}
 _MODEL_EVENTS = ("context", "compacted")
 """Kinds of events whose text the model saw; the others are bookkeeping."""
@@ -74,6 +75,7 @@ class _Trajectory:
         extra = {
             "agent_type": summary.agent_type or None,
             "description": summary.description or None,
+            "spawn_call_id": summary.spawn_call_id or None,
             "cwd": summary.cwd or None,
         }
         return {
@@ -104,7 +106,11 @@ class _Trajectory:
             "observation": self._observation_to_dict(message),
             "metrics": _usage_to_dict(message.usage) if message.usage else None,
             "extra": _drop_none(
-                {"chat_id": unit.chat_id, "kind": message.event_kind or None}
+                {
+                    "chat_id": unit.chat_id,
+                    "kind": message.event_kind or None,
+                    "origin": find_export_origin(message.placed, unit) or None,
+                }
             ),
         }
         # In this format, only steps of the agent may have these fields.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from leslied.model.output import Artifact
-from leslied.rendering.messages import get_full_text
+from leslied.rendering.messages import find_export_origin, get_full_text
 from leslied.rendering.text import replace_controls
 from leslied.sinks._contract import Sink
 from leslied.sinks._names import make_safe_name, make_session_name
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from leslied.model.record import PlacedRecord
-    from leslied.model.session import Session, Unit
+    from leslied.model.session import Session, SessionSummary, Unit
 
 _SPEAKER_LINE = re.compile(r"^(\\*\[(?:USER|ASSISTANT)\]:)", re.MULTILINE)
 
@@ -30,23 +30,31 @@ _SPEAKER_LINE = re.compile(r"^(\\*\[(?:USER|ASSISTANT)\]:)", re.MULTILINE)
 def render(session: Session) -> tuple[Artifact, ...]:
     """Render the files of every context."""
     name = f"{session.summary.key.agent}-{make_session_name(session.summary)}"
-    return tuple(_ContextRenderer(name, "user").render(session.units))
+    return tuple(_ContextRenderer(name, "user", name).render(session.units))
 
 
 class _ContextRenderer:
     """Renderer of one session or subagent as a context.
 
     `name` is the context's name. `partner` is who sends it prompts: `user`, or the
-    context of the session that started the subagent.
+    context of the session that started the subagent. `root` is the session's context.
     """
 
-    def __init__(self, name: str, partner: str) -> None:
-        self._name, self._partner = name, partner
+    def __init__(self, name: str, partner: str, root: str) -> None:
+        self._name, self._partner, self._root = name, partner, root
+        self._origins: dict[str, str] = {}
 
     def render(self, units: Sequence[Unit]) -> Iterator[Artifact]:
         """Yield the files of this context, then those of its subagents' contexts."""
         records = [placed for unit in units for placed in unit.entries]
+        self._origins = {
+            placed.entry_id: find_export_origin(placed, unit)
+            for unit in units
+            for placed in unit.entries
+        }
         entries = self._make_entries(records)
+        if self._partner != "user" and units:
+            self._mark_subagent(entries, units[0].summary)
         compactions = [
             position
             for position, entry in enumerate(entries)
@@ -70,7 +78,23 @@ class _ContextRenderer:
         for unit in units:
             for child in unit.subagents:
                 name = f"{self._name}-{make_safe_name(child.summary.subagent_id)}"
-                yield from _ContextRenderer(name, self._name).render([child])
+                renderer = _ContextRenderer(name, self._name, self._root)
+                yield from renderer.render([child])
+
+    def _mark_subagent(
+        self, entries: Sequence[dict[str, Any]], summary: SessionSummary
+    ) -> None:
+        """Add to each entry whose it is, and to the first one which call it follows."""
+        for number, entry in enumerate(entries):
+            metadata = entry.setdefault("metadata", {})
+            metadata["root_context"] = self._root
+            metadata["subagent_id"] = summary.subagent_id
+            if not number:
+                facts = {
+                    "spawn_call_id": summary.spawn_call_id,
+                    "parent_agent": summary.parent_agent,
+                }
+                metadata.update({k: v for k, v in facts.items() if v})
 
     def _make_entries(self, records: Sequence[PlacedRecord]) -> list[dict[str, Any]]:
         """Return the entries in order; of adjacent compactions, only the last."""
@@ -120,7 +144,13 @@ class _ContextRenderer:
             "content": content,
             "entry_type": entry_type,
         }
-        metadata = {"model": record.model, "tool_call_id": record.tool_call_id}
+        metadata: dict[str, Any] = {
+            "model": record.model,
+            "tool_call_id": record.tool_call_id,
+            "is_error": record.metadata.get("is_error"),
+            "is_between_turns": record.metadata.get("is_between_turns"),
+            "origin": self._origins.get(placed.entry_id),
+        }
         if entry_type == "compaction":
             metadata["summary"] = record.content
         metadata = {name: value for name, value in metadata.items() if value}
@@ -152,7 +182,9 @@ def _render_transcript(records: Sequence[PlacedRecord]) -> bytes:
 
 
 def _make_inbox_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    return {name: entry[name] for name in ("id", "timestamp", "from", "to", "content")}
+    names = ("id", "timestamp", "from", "to", "content")
+    owner = {name: entry["metadata"][name] for name in ("root_context", "subagent_id")}
+    return {**{name: entry[name] for name in names}, "metadata": owner}
 
 
 SINK = Sink(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leslied.model.codec import encode_time
 from leslied.model.output import Artifact
 from leslied.rendering.messages import (
+    find_export_origin,
     find_version,
     iter_units,
     make_unit_messages,
@@ -54,10 +55,14 @@ def render(session: Session) -> tuple[Artifact, ...]:
 def _render_run(
     session: Session, units: Sequence[Unit], run_id: str, parent_run_id: str
 ) -> Iterator[Artifact]:
-    messages = [
-        message for group in make_unit_messages(units) for message in group.messages
+    groups = make_unit_messages(units)
+    messages = [message for group in groups for message in group.messages]
+    turn_dicts = [
+        fields
+        for group in groups
+        for message in group.messages
+        if (fields := _turn_to_dict(message, group.unit))
     ]
-    turn_dicts = [fields for message in messages if (fields := _turn_to_dict(message))]
     for number, fields in enumerate(turn_dicts, 1):
         fields["id"] = number
     metadata = _metadata_to_dict(session, units, messages, parent_run_id)
@@ -121,6 +126,7 @@ def _metadata_to_dict(
 def _input_to_dict(
     session: Session, units: Sequence[Unit], parent_run_id: str, *, is_cost_known: bool
 ) -> dict[str, Any]:
+    summary = units[0].summary if parent_run_id and units else session.summary
     fields = {
         "prompt": next((unit.prompt for unit in units if unit.prompt), ""),
         "agent": session.summary.key.agent,
@@ -129,6 +135,8 @@ def _input_to_dict(
         "sessionId": session.summary.key.session_id,
         "project": session.summary.cwd,
         "parentRunId": parent_run_id,
+        "parentAgent": summary.parent_agent if parent_run_id else "",
+        "toolCallId": summary.spawn_call_id if parent_run_id else "",
         "costIsKnown": is_cost_known,
     }
     return {k: v for k, v in fields.items() if v or isinstance(v, bool)}
@@ -141,7 +149,7 @@ def _find_status(session: Session, units: Sequence[Unit]) -> str:
     return _STATUSES.get(units[-1].stop_reason if units else "", "completed")
 
 
-def _turn_to_dict(message: SpeakerMessage) -> dict[str, Any] | None:
+def _turn_to_dict(message: SpeakerMessage, unit: Unit) -> dict[str, Any] | None:
     """Return the message as a devflow turn, or None if devflow has no role for it."""
     role = _find_role(message)
     if not role:
@@ -156,6 +164,7 @@ def _turn_to_dict(message: SpeakerMessage) -> dict[str, Any] | None:
         "timestamp": encode_time(message.time),
         "toolCalls": [_call_to_dict(call) for call in message.calls],
         "thinking": message.thinking,
+        "origin": find_export_origin(message.placed, unit),
     }
     required = ("id", "role", "content", "timestamp")
     return {k: v for k, v in fields.items() if v or k in required}
@@ -183,7 +192,8 @@ def _call_to_dict(call: ToolInvocation) -> dict[str, Any]:
         "input": parse_input(call.placed.record),
         "error" if call.is_error else "output": call.output,
     }
-    return {k: v for k, v in fields.items() if v or k in ("name", "input")}
+    required = ("name", "input", "output" if call.result else "")
+    return {k: v for k, v in fields.items() if v or k in required}
 
 
 def _count_input_tokens(usage: Usage) -> int:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from leslied.errors import (
     AlreadyRunning,
+    EmptyStore,
     LesliedError,
     NewerStore,
     StoreUnusable,
-    UserError,
+    describe_cause,
 )
 from leslied.failpoints import failpoint
 from leslied.fs import make_private_dir
+from leslied.machine import claim_folder
 from leslied.store.migrate import check_schema_version, migrate
 from leslied.store.schema import MIGRATIONS
 
@@ -93,9 +95,9 @@ def _record_index_limit(connection: sqlite3.Connection) -> None:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Open the store read-only; raise UserError if it is missing or empty."""
+    """Open the store read-only; raise EmptyStore if it is missing or empty."""
     if not path.exists():
-        raise _make_empty_store_error()
+        raise EmptyStore
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
@@ -115,10 +117,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise UserError for an empty store, StoreUnusable for another schema version."""
+    """Raise EmptyStore for an empty store, StoreUnusable for another schema version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0:
-        raise _make_empty_store_error()
+        raise EmptyStore
     written_by = f"The store at {path} was written by"
     if version > len(MIGRATIONS):
         raise NewerStore(f"{written_by} a newer leslied.", "Update leslied.")
@@ -126,17 +128,15 @@ def _check_schema_is_current(connection: sqlite3.Connection, path: Path) -> None
         raise StoreUnusable(f"{written_by} an older leslied.", "Run: leslied sync")
 
 
-def _make_empty_store_error() -> UserError:
-    return UserError("Nothing has been read yet.", "Run: leslied sync")
-
-
 def lock_store(path: Path, clock: Clock) -> int:
     """Take the writer lock and return its descriptor; closing it releases the lock.
 
-    Raise AlreadyRunning if another process holds the lock.
+    Raise AlreadyRunning if another process holds the lock, and UserError if the folder
+    belongs to another machine.
     """
     lock_path = path.with_name("writer.lock")
     try:
+        claim_folder(path.parent)
         make_private_dir(path.parent)
         fd = os.open(lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -154,6 +154,8 @@ def lock_store(path: Path, clock: Clock) -> int:
                 "Stop it before other work on the store."
             )
         raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
+    # A daemon may have left its state behind, which is not that of this process.
+    os.ftruncate(fd, 0)
     return fd
 
 
@@ -175,9 +177,11 @@ def _acquire_lock(fd: int, clock: Clock) -> None:
 
 
 def write_lock_info(fd: int, text: str) -> None:
-    """Write into the lock file who holds the lock."""
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, text.encode(), 0)
+    """Write into the lock file who holds the lock; `text` is one line."""
+    line = text.encode() + b"\n"
+    # What remains of a longer text is cut off afterwards: readers always find a line.
+    os.pwrite(fd, line, 0)
+    os.ftruncate(fd, len(line))
 
 
 def read_lock_info(path: Path) -> str | None:
@@ -189,7 +193,8 @@ def read_lock_info(path: Path) -> str | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return os.pread(fd, _MAX_LOCK_INFO_BYTES, 0).decode(errors="replace")
+        info, _, _ = os.pread(fd, _MAX_LOCK_INFO_BYTES, 0).partition(b"\n")
+        return info.decode(errors="replace")
     finally:
         os.close(fd)
     return None
@@ -258,11 +263,17 @@ def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
     """Return the error for a store that cannot be opened, read or written."""
     hint = "Check the folder, its permissions and the space on the disk."
     code = get_primary_code(error)
-    if code == sqlite3.SQLITE_CORRUPT:
+    # Python's module raises an error without a code for a text that is not UTF-8.
+    is_damaged_text = isinstance(error, sqlite3.OperationalError) and not code
+    if code == sqlite3.SQLITE_CORRUPT or is_damaged_text:
         hint = "See what is damaged: leslied doctor. Repair it: leslied rebuild"
     if code == sqlite3.SQLITE_NOTADB:
         hint = "Rebuild it from the archive and the logs: leslied rebuild"
-    return StoreUnusable(f"The store at {path} cannot be used: {error}.", hint)
+    cause = "a text is damaged" if is_damaged_text else describe_cause(error)
+    if isinstance(error, sqlite3.ProgrammingError):
+        # It says how the caller misused the connection, and quotes no text.
+        cause = str(error)
+    return StoreUnusable(f"The store at {path} cannot be used: {cause}.", hint)
 
 
 def get_primary_code(error: Exception) -> int:

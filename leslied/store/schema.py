@@ -253,6 +253,22 @@ def _add_waiting(connection: sqlite3.Connection) -> None:
     )
 
 
+def _add_archive_checks(connection: sqlite3.Connection) -> None:
+    """Add columns for when an archive file was written and when it was verified."""
+    for column in ("mtime_ns", "verified_us"):
+        connection.execute(
+            f"ALTER TABLE archived ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0"
+        )
+
+
+def _add_unknown_index(connection: sqlite3.Connection) -> None:
+    """Add an index of records of unknown kinds, which `status` counts."""
+    connection.execute(
+        "CREATE INDEX record_unknown ON record (entry) "
+        "WHERE type = 'unknown' AND is_current"
+    )
+
+
 MIGRATIONS: list[tuple[str, Migration]] = [
     ("create", _create),
     ("archive", _add_archive),
@@ -270,5 +286,7 @@ MIGRATIONS: list[tuple[str, Migration]] = [
     ("forks", _add_forks),
     ("rejected times", _add_rejected_times),
     ("waiting", _add_waiting),
+    ("archive checks", _add_archive_checks),
+    ("unknown records", _add_unknown_index),
 ]
 """All migrations, oldest first. A released migration is never changed."""

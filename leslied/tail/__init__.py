@@ -61,6 +61,8 @@ _READERS = {
     Shape.COMPRESSED_LOG: "compressed_log",
     Shape.SQLITE: "sqlite_source",
     Shape.JSON_TREE: "json_tree",
+    Shape.EVENT_TREE: "event_tree",
+    Shape.CHECKPOINT_STORE: "checkpoint_store",
 }
 """Modules that read sources of a shape, of which most users have only one."""
 

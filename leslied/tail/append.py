@@ -78,6 +78,15 @@ def verify_cursor(
     return Cursor(generation=cursor.generation + 1), bytes_read
 
 
+def has_same_bytes(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> bool:
+    """Return whether all bytes before the cursor are those that were read."""
+    with open_regular(source.path, source.root) as fd:
+        size = os.fstat(fd).st_size
+        if size < cursor.offset:
+            return False
+        return _compute_crc(fd, cursor.offset, limits) == cursor.crc
+
+
 def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
     """Return whether all bytes before the cursor must be verified, not only the anchor.
 

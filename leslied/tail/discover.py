@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 12
 """Levels of folders below a root that are searched."""
-_STAMPED_WITH_OTHERS = (Shape.SQLITE, Shape.JSON_TREE)
+_STAMPED_WITH_OTHERS = (
+    Shape.SQLITE,
+    Shape.JSON_TREE,
+    Shape.EVENT_TREE,
+    Shape.CHECKPOINT_STORE,
+)
 """Shapes of sources that are more than one file."""
 
 
@@ -80,7 +85,10 @@ def discover(
 
 
 def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
-    """Return the source at a path (for a database's WAL, the database), or None."""
+    """Return the source that a path is, or is a part of, or None.
+
+    A database's WAL is a part of the database.
+    """
     # Every changed file is looked for in the roots of every agent.
     text = str(path)
     for root in roots:
@@ -92,6 +100,8 @@ def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | No
         if pattern is None and name.endswith(WAL):
             path, name = path.with_name(path.name.removesuffix(WAL)), name[: -len(WAL)]
             pattern = match_source(root, name)
+        if pattern is None and (name := _find_main_file(root, name)):
+            path, pattern = root.path / name, match_source(root, name)
         if pattern is None:
             continue
         try:
@@ -114,6 +124,18 @@ def match_source(root: Root, name: str) -> Pattern | None:
     return next((p for p in root.patterns if _compile_glob(p.glob)(name)), None)
 
 
+def _find_main_file(root: Root, name: str) -> str:
+    """Return the name of the source that a file is a member of, or ""."""
+    for pattern in root.patterns:
+        if pattern.members:
+            folder_glob, _, main_name = pattern.glob.rpartition("/")
+            depth = folder_glob.count("/") + 1
+            folders, member = name.split("/")[:depth], name.split("/", depth)[depth:]
+            if member and _compile_glob(pattern.members)(member[0]):
+                return "/".join([*folders, main_name])
+    return ""
+
+
 def _stamp_source(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
     """Return the stamp of all files that make up the source."""
     if pattern.shape is Shape.SQLITE:
@@ -124,6 +146,14 @@ def _stamp_source(pattern: Pattern, path: Path, stamp: FileStamp) -> FileStamp:
         from leslied.tail.json_tree import stamp_tree  # noqa: PLC0415
 
         return stamp_tree(path, pattern.child_folders, stamp)
+    if pattern.shape is Shape.EVENT_TREE:
+        from leslied.tail import event_tree  # noqa: PLC0415
+
+        return event_tree.stamp_tree(path, pattern.child_folders, stamp)
+    if pattern.shape is Shape.CHECKPOINT_STORE:
+        from leslied.tail.checkpoint_store import stamp_store  # noqa: PLC0415
+
+        return stamp_store(path, stamp)
     return stamp
 
 

@@ -1,7 +1,7 @@
-"""Find out how new an agent's logs are, without walking all folders.
+"""Find out how new an agent's logs are, and whether the newest changes were read.
 
-Known files cost one `stat` each, and a folder is listed only if something was created
-in it since the last scan.
+No log is opened, and not all folders are walked: known files cost one `stat` each, and
+a folder is listed only if something was created in it since the last scan.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from leslied.model.source import Shape
 from leslied.tail.discover import discover, match_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from leslied.model.source import Root
@@ -30,43 +31,59 @@ _MTIME_TOLERANCE_NS = 2_000_000_000
 
 @dataclass(slots=True)
 class Freshness:
-    """Number and newest change of an agent's sources."""
+    """Number and newest change of an agent's sources, and what was not read of them."""
 
     newest_ns: int | None = None
+    unread: int = 0
+    """Number of sources that changed since they were read, or never were."""
+    oldest_unread_ns: int | None = None
+    """The earliest of the last changes of these sources."""
     count: int = 0
     missing_roots: list[Path] = field(default_factory=list)
     """Roots that do not exist (yet)."""
     unreadable: list[Path] = field(default_factory=list)
 
-    def add_mtime(self, mtime_ns: int) -> None:
-        """Update the newest change with the mtime of a source; do not count it."""
+    def add(self, mtime_ns: int, *, is_read: bool) -> None:
+        """Add the last change of a source; do not count the source."""
         self.newest_ns = max(self.newest_ns or 0, mtime_ns)
+        if not is_read:
+            self.unread += 1
+            self.oldest_unread_ns = min(self.oldest_unread_ns or mtime_ns, mtime_ns)
 
 
 def check_freshness(
-    agent: str, roots: Sequence[Root], known_paths: Sequence[bytes], scanned_ns: int
+    agent: str,
+    roots: Sequence[Root],
+    read_times: Mapping[bytes, int | None],
+    scanned_ns: int,
 ) -> Freshness:
     """Return the freshness of the known sources and of any new ones.
 
-    `known_paths` is sorted by time, the newest first. `scanned_ns` is the time of the
-    last full scan; 0 means never and causes a full walk.
+    `read_times` has the mtime of each known source when it was read, the newest first;
+    None means that it is not known, so that the source does not count as unread.
+    `scanned_ns` is the time of the last full scan; 0 means never and causes a full
+    walk.
     """
     shapes = {pattern.shape for root in roots for pattern in root.patterns}
     if not scanned_ns or not shapes.issubset(_SINGLE_FILE_SHAPES):
-        return _scan_all(agent, roots)
-    freshness = Freshness(count=len(known_paths))
-    for path in known_paths[:MAX_CHECKED_LOGS]:
-        freshness.add_mtime(_read_mtime_ns(path))
-    seen_paths = set(known_paths)
-    folders = _list_parents(known_paths)
+        return _scan_all(agent, roots, read_times)
+    freshness = Freshness(count=len(read_times))
+    for path, read_ns in islice(read_times.items(), MAX_CHECKED_LOGS):
+        if mtime_ns := _read_mtime_ns(path):
+            freshness.add(mtime_ns, is_read=read_ns in (None, mtime_ns))
+    seen_paths = set(read_times)
+    folders = _list_parents(read_times)
     for root in roots:
         if not root.path.is_dir():
             freshness.missing_roots.append(root.path)
             continue
         for folder in _list_folders_below(root, folders):
             if _read_mtime_ns(folder) > scanned_ns - _MTIME_TOLERANCE_NS:
-                for mtime_ns in _find_new_mtimes(root, folder, seen_paths, scanned_ns):
-                    freshness.add_mtime(mtime_ns)
+                for status in _find_new_files(root, folder, seen_paths, scanned_ns):
+                    # An empty file has nothing to read, and of several links to a
+                    # file, only one is read.
+                    is_read = not status.st_size or status.st_nlink > 1
+                    freshness.add(status.st_mtime_ns, is_read=is_read)
                     freshness.count += 1
     return freshness
 
@@ -80,15 +97,23 @@ def _list_folders_below(root: Root, source_folders: set[bytes]) -> set[bytes]:
     return folders | {top}
 
 
-def _scan_all(agent: str, roots: Iterable[Root]) -> Freshness:
+def _scan_all(
+    agent: str, roots: Iterable[Root], read_times: Mapping[bytes, int | None]
+) -> Freshness:
     """Return the freshness that a walk of all folders finds."""
     discovery = discover(agent, roots)
-    return Freshness(
-        newest_ns=max((s.stamp.mtime_ns for s in discovery.sources), default=None),
+    freshness = Freshness(
         count=discovery.count,
         missing_roots=discovery.missing_roots,
         unreadable=list(discovery.unreadable),
     )
+    for source in discovery.sources:
+        stamp = source.stamp
+        # A new source without content has nothing to read.
+        default = -1 if stamp.size else None
+        read_ns = read_times.get(os.fsencode(source.path), default)
+        freshness.add(stamp.mtime_ns, is_read=read_ns in (None, stamp.mtime_ns))
+    return freshness
 
 
 def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
@@ -102,10 +127,10 @@ def _list_parents(paths: Iterable[bytes]) -> set[bytes]:
     return folders
 
 
-def _find_new_mtimes(
+def _find_new_files(
     root: Root, folder: bytes, seen_paths: set[bytes], scanned_ns: int
-) -> Iterator[int]:
-    """Yield the mtimes of new sources in a folder; add their paths to `seen_paths`."""
+) -> Iterator[os.stat_result]:
+    """Yield the status of new sources in a folder; add their paths to `seen_paths`."""
     top = os.fsencode(root.path) + b"/"
     try:
         entries = list(os.scandir(folder))
@@ -117,10 +142,11 @@ def _find_new_mtimes(
         name = os.fsdecode(entry.path.removeprefix(top))
         if entry.is_dir(follow_symlinks=False):
             if _read_mtime_ns(entry.path) > scanned_ns - _MTIME_TOLERANCE_NS:
-                yield from _find_new_mtimes(root, entry.path, seen_paths, scanned_ns)
+                yield from _find_new_files(root, entry.path, seen_paths, scanned_ns)
         elif entry.is_file(follow_symlinks=False) and match_source(root, name):
             seen_paths.add(entry.path)
-            yield _read_mtime_ns(entry.path)
+            with suppress(OSError):
+                yield entry.stat(follow_symlinks=False)
 
 
 def _read_mtime_ns(path: bytes) -> int:

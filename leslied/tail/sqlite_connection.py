@@ -6,6 +6,7 @@ memory, and without a WAL only the database file is read. Outside of WAL mode, t
 of a reader would make the agent's writes fail. None is taken: `read_state` shows
 whether the agent wrote meanwhile. Queries reach ordinary tables only, so that no view,
 trigger or virtual table runs (`docs/decisions/0041-foreign-schemas-run-nothing.md`).
+The SQL function `decompress_zstd(BLOB)` returns the decompressed bytes, or NULL.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from leslied.decompression import decompress_zstd
 from leslied.errors import SourceError
 from leslied.tail.files import open_regular, read_at
 from leslied.tail.wal import WAL, has_commit
@@ -32,6 +34,8 @@ _OWN_INDEX = "vfs=unix-none"
 _NO_WAL = "immutable=1"
 CHANGED_BY_AGENT = "was opened by its agent while it was read"
 _BUSY_SECONDS = 0.1
+_MAX_DECOMPRESSED_BYTES = 4 * 1024 * 1024
+"""Bytes of a decompressed value: an agent compresses no larger one."""
 _HEADER_BYTES = 100
 _VERSIONS = slice(18, 20)
 """Write and read versions in a database's header; 2 means WAL mode."""
@@ -62,9 +66,16 @@ def open_read_only(
         db.execute("PRAGMA trusted_schema = ON")
         db.execute("PRAGMA cell_size_check = ON")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_LENGTH_FACTOR * limits.line)
+        db.create_function("decompress_zstd", 1, _decompress, deterministic=True)
         # Text that is not UTF-8 is left to the decoder.
         db.text_factory = bytes
         yield db
+
+
+def _decompress(value: object) -> bytes | None:
+    if not isinstance(value, bytes):
+        return None
+    return decompress_zstd(value, _MAX_DECOMPRESSED_BYTES)
 
 
 def allow_tables(db: sqlite3.Connection) -> set[str]:

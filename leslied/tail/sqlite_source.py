@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from leslied.errors import SourceError
+from leslied.errors import SourceError, describe_cause
 from leslied.model.source import Chunk, Cursor, RawEntry, Rejection
 from leslied.tail.files import open_regular, read_at
 from leslied.tail.sqlite_connection import (
@@ -163,13 +163,10 @@ def _recording_damage(feed: Feed, damage: dict[str, str]) -> Iterator[None]:
 
 
 def _describe(error: Exception) -> str:
-    """Return an error's message, with the type if it is not an error of SQLite.
-
-    A message of SQLite that quotes damaged bytes is raised as UnicodeDecodeError.
-    """
-    if isinstance(error, sqlite3.Error):
-        return str(error)
-    return f"{type(error).__name__}: {error}"
+    """Return what an error means, without the bytes that Python's messages quote."""
+    if isinstance(error, UnicodeDecodeError):
+        return "a text is not UTF-8"
+    return describe_cause(error)
 
 
 def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:

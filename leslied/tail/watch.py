@@ -1,11 +1,14 @@
 """Watch folders for changes and collect the dirty paths.
 
-Events may be lost; the next scan finds these changes. A canary file shows whether
-events still arrive; if not, the mode is `polling` and the daemon scans more often.
+Events may be lost; the next scan finds these changes. The mode is `polling`, and the
+daemon scans more often, until two things are certain: the event of a canary file shows
+that events arrive, and no folder below the roots is left out, for example because of
+the user's limit of inotify watches.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import threading
@@ -26,6 +29,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 from leslied.model.source import WatchDepth
+from leslied.paths import PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +54,13 @@ _FOLDER_EVENTS: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 _MAX_DIRTY_PATHS = 10_000
 _CANARY_TIMEOUT_SECONDS = 10.0
 """Longest time until an event arrives, for example after many other events."""
+_MAX_TRIED_FOLDERS = 3
+_LIMIT_HINTS = {
+    errno.ENOSPC: "Raise the limit: sudo sysctl fs.inotify.max_user_watches=1048576",
+    errno.EMFILE: "Raise the limit: sudo sysctl fs.inotify.max_user_instances=1024",
+}
+"""What the user can do about an error of inotify."""
+_OTHER_HINT = "leslied tries again by itself. Check the logs with: leslied doctor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +69,14 @@ class ChangeReport:
 
     paths: frozenset[Path] = frozenset()
     needs_scan: bool = False
+
+
+class WatchProblem(NamedTuple):
+    """Why the changes of some or all folders cause no events."""
+
+    reason: str
+    hint: str
+    """What the user can do."""
 
 
 class _WatchedFolder(NamedTuple):
@@ -79,6 +98,10 @@ class _EventQueue(FileSystemEventHandler):
     """Whether `wait` must end although nothing changed."""
     is_canary_pending: bool = False
     """Whether the event of the last write to the canary file is still to come."""
+    is_proven: bool = False
+    """Whether an event of the canary file has arrived since watching started."""
+    unwatched: dict[Path, Exception] = field(default_factory=dict)
+    """Folders that could not be watched, and why."""
     has_overflowed: bool = False
     condition: threading.Condition = field(default_factory=threading.Condition)
 
@@ -88,13 +111,27 @@ class _EventQueue(FileSystemEventHandler):
         paths = [Path(os.fsdecode(path)) for path in event_paths if path]
         with self.condition:
             if self.canary in paths:
-                self.is_canary_pending = False
+                self.is_canary_pending, self.is_proven = False, True
             elif event.is_directory or len(self.dirty_paths) >= _MAX_DIRTY_PATHS:
                 # A new folder may contain files that were created before the watch.
                 self.needs_scan = True
             else:
                 self.dirty_paths.update(paths)
             self.condition.notify_all()
+
+    def mark_unwatched(self, folder: Path, error: Exception) -> None:
+        """Record that a folder is not watched.
+
+        If it is new, the event of its creation requests a scan.
+        """
+        with self.condition:
+            self.unwatched[folder] = error
+
+    def reset(self) -> None:
+        """Forget what an earlier observer has shown; keep the dirty paths."""
+        with self.condition:
+            self.is_canary_pending = self.is_proven = self.has_overflowed = False
+            self.unwatched.clear()
 
     def mark_overflow(self) -> None:
         """Record that events were lost, so that a scan and a restart are needed."""
@@ -132,42 +169,76 @@ class Watcher:
         self._observer: BaseObserver | None = None
         self._plan: dict[Path, _WatchedFolder] = {}
         self._canary_touched_at = 0.0
-        self.mode: WatchMode = "polling"
-        self.error = ""
-        """Why no events arrive, or an empty text."""
+        self._start_error: Exception | None = None
+        self._canary_error = ""
+        """Why the canary file could not be written the last time."""
+        self._was_unresponsive = False
+
+    @property
+    def mode(self) -> WatchMode:
+        """`events` if it is proven that every change of a file causes an event."""
+        is_proven = self._observer is not None and self._queue.is_proven
+        return "events" if is_proven and not self._list_unwatched() else "polling"
+
+    def find_problem(self) -> WatchProblem | None:
+        """Return why not every change causes an event, or None."""
+        if self._start_error:
+            return _describe_problem("no file events", self._start_error)
+        if folders := self._list_unwatched():
+            others = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
+            what = f"no file events in {folders[0]}{others}"
+            return _describe_problem(what, self._queue.unwatched[folders[0]])
+        if self._canary_error:
+            return WatchProblem(self._canary_error, _OTHER_HINT)
+        if self._was_unresponsive and not self._queue.is_proven:
+            return WatchProblem("file events stopped arriving", _OTHER_HINT)
+        return None
 
     def start(self) -> None:
-        """Start watching; on failure, the mode is `polling` and `error` is set."""
+        """Watch the folders that exist now, as far as that is possible.
+
+        The mode is `polling` until an event of the canary file arrives.
+        """
         self.stop()
+        self._queue.reset()
         logging.getLogger("watchdog").addHandler(self._overflow_handler)
         # For a folder created inside a new folder, watchdog gets two events and emits
         # a harmless warning of three thousand characters.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._plan = self._plan_watches()
         try:
-            self._observer = Observer()
-            for folder, watched in self._plan.items():
-                self._observer.schedule(
-                    self._queue,
-                    str(folder),
-                    recursive=watched.is_root and watched.is_recursive,
-                    event_filter=_FILE_EVENTS if watched.is_root else _FOLDER_EVENTS,
-                )
+            self._observer = _make_observer(self._queue)
             self._observer.start()
         except (OSError, RuntimeError) as error:
             self.stop()
-            self.error = f"no file events: {error}"
+            self._start_error = error
             return
-        self.mode, self.error = "events", ""
-        self._queue.is_canary_pending = self._queue.has_overflowed = False
+        self._start_error = None
+        for folder, watched in self._plan.items():
+            self._schedule(self._observer, folder, watched)
         if self._plan != self._plan_watches():
             # A folder was created while the watch of its parent was being set up.
             self.start()
+            return
+        self._touch_canary()
+
+    def _schedule(
+        self, observer: BaseObserver, folder: Path, watched: _WatchedFolder
+    ) -> None:
+        """Watch one folder of the plan; record an error."""
+        try:
+            observer.schedule(
+                self._queue,
+                str(folder),
+                recursive=watched.is_root and watched.is_recursive,
+                event_filter=_FILE_EVENTS if watched.is_root else _FOLDER_EVENTS,
+            )
+        except (OSError, RuntimeError) as error:
+            self._queue.mark_unwatched(folder, error)
 
     def stop(self) -> None:
         """Stop watching; the mode is `polling` afterwards."""
         observer, self._observer = self._observer, None
-        self.mode = "polling"
         logging.getLogger("watchdog").removeHandler(self._overflow_handler)
         if observer:
             observer.unschedule_all()
@@ -182,16 +253,18 @@ class Watcher:
         call checks that its event arrived, so that no call has to wait.
         """
         is_unresponsive = self._is_unresponsive()
+        self._was_unresponsive |= is_unresponsive
         if (
             is_unresponsive
             or self._queue.has_overflowed
             or self._plan != self._plan_watches()
+            or self._can_watch_more()
         ):
             self.start()
-        if is_unresponsive and not self.error:
-            self.error = "file events stopped arriving"
-        if not self._queue.is_canary_pending:
+        elif not self._queue.is_canary_pending:
             self._touch_canary()
+        if self.mode == "events":
+            self._was_unresponsive = False
         return not is_unresponsive
 
     def wait(self, seconds: float) -> ChangeReport:
@@ -222,21 +295,37 @@ class Watcher:
         """Write the canary file; its event will prove that events arrive."""
         self._queue.is_canary_pending = True
         self._canary_touched_at = self._clock.monotonic()
+        self._canary_error = ""
         try:
             self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
         except OSError as error:
-            self._queue.is_canary_pending = False
-            self.error = f"the canary file cannot be written: {error}"
+            self._queue.is_canary_pending = self._queue.is_proven = False
+            self._canary_error = f"{self._canary} cannot be written: {error.strerror}"
 
     def _is_unresponsive(self) -> bool:
         """Return whether the canary's event is overdue or a watchdog thread died."""
-        if self.mode != "events" or self._observer is None:
+        if self._observer is None:
             return True
         emitters = list(self._observer.emitters)
         waited_seconds = self._clock.monotonic() - self._canary_touched_at
         has_timed_out = waited_seconds >= _CANARY_TIMEOUT_SECONDS
         is_overdue = self._queue.is_canary_pending and has_timed_out
         return is_overdue or not all(e.is_alive() for e in emitters)
+
+    def _list_unwatched(self) -> list[Path]:
+        """Return the folders that can be read, but could not be watched."""
+        with self._queue.condition:
+            folders = list(self._queue.unwatched)
+        return [folder for folder in folders if os.access(folder, os.R_OK)]
+
+    def _can_watch_more(self) -> bool:
+        """Return whether a folder that could not be watched can be watched now.
+
+        A few folders are tried, because a new start costs much more: the limit may be
+        reached for days.
+        """
+        folders = self._list_unwatched()[:_MAX_TRIED_FOLDERS]
+        return bool(folders) and any(map(_can_watch, folders))
 
     def _plan_watches(self) -> dict[Path, _WatchedFolder]:
         """Return the folders to watch: each root, or the nearest existing parent."""
@@ -254,3 +343,34 @@ class Watcher:
                 or bool(previous and previous.is_recursive),
             )
         return plan
+
+
+def _make_observer(queue: _EventQueue) -> BaseObserver:
+    """Return an observer that records in the queue which folders are not watched."""
+    if PLATFORM != "linux":
+        return Observer()
+    from leslied.tail.inotify_observer import InotifyObserver  # noqa: PLC0415
+
+    return InotifyObserver(queue.mark_unwatched)
+
+
+def _can_watch(folder: Path) -> bool:
+    """Return whether a folder can be watched, with an observer that is then dropped."""
+    observer: BaseObserver | None = None
+    try:
+        observer = Observer()
+        observer.start()
+        observer.schedule(FileSystemEventHandler(), str(folder))
+    except (OSError, RuntimeError):
+        return False
+    finally:
+        if observer is not None:
+            observer.stop()
+    return True
+
+
+def _describe_problem(what: str, error: Exception) -> WatchProblem:
+    """Return what does not work, why, and what the user can do."""
+    code = error.errno if isinstance(error, OSError) else None
+    reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    return WatchProblem(f"{what}: {reason}", _LIMIT_HINTS.get(code or 0, _OTHER_HINT))

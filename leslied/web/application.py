@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from leslied.errors import LesliedError, UserError
+from leslied.errors import EmptyStore, LesliedError, StoreUnusable, UserError
 from leslied.web.access import COOKIE_SECONDS
 from leslied.web.assets import load_assets
 from leslied.web.backend import Backend
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 PAGES = ("/", "/s/{id}", "/search", "/files", "/stats", "/threads")
 """Paths of the page; its script shows what belongs to each."""
 _THREADS = 4
+_RETRY_AFTER_SECONDS = "5"
+"""When to ask again for a store that is missing or cannot be used."""
 _OLD_LINK = Refusal(
     403,
     "This link was used before, or is too old.",
@@ -189,10 +191,13 @@ class Application:
 
     def _send_error(self, error: LesliedError) -> Response:
         redact = self._app.load_redact()
-        status = 400 if isinstance(error, UserError) else 503
-        return _make_json(
-            _make_envelope(None, redact(error.message), redact(error.hint)), status
-        )
+        is_temporary = isinstance(error, EmptyStore | StoreUnusable)
+        is_wrong_question = isinstance(error, UserError) and not is_temporary
+        envelope = _make_envelope(None, redact(error.message), redact(error.hint))
+        response = _make_json(envelope, 400 if is_wrong_question else 503)
+        if is_temporary:
+            response.headers["Retry-After"] = _RETRY_AFTER_SECONDS
+        return response
 
 
 async def _read_values(request: Request) -> Mapping[str, Any]:

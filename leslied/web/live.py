@@ -11,7 +11,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from leslied.errors import LesliedError
+from leslied.errors import EmptyStore, LesliedError, StoreUnusable
 from leslied.model.times import to_us
 from leslied.queries.annotations import load_annotations
 from leslied.queries.operations.status import is_daemon_running
@@ -79,12 +79,18 @@ class Live:
 
     async def _poll(self) -> None:
         changes = ChangeFinder()
+        is_store_missing = False
         while self._queues and not self._is_closed:
             try:
-                for event in await self._backend.ask(changes.find):
+                events = await self._backend.ask(changes.find)
+                if is_store_missing:
+                    is_store_missing = False
+                    self._send({"type": "store"})
+                for event in events:
                     self._send(event)
-            except LesliedError:
+            except LesliedError as error:
                 # The store is missing or busy, and may be there soon.
+                is_store_missing = isinstance(error, EmptyStore | StoreUnusable)
                 if not self._daemon_event:
                     self._send({"type": "daemon", "is_running": False})
             except Exception as error:  # noqa: BLE001 - the poller outlives every error

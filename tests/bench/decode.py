@@ -18,7 +18,7 @@ from leslied import tail
 from leslied.agents import AgentAdapter, load_adapters
 from leslied.model.source import Cursor, RawEntry, SourceRef
 from leslied.pipeline.ingest.decode import Decoder
-from tests.support.golden import list_cases, make_environment
+from tests.support.golden import list_cases, list_roots
 
 DAMAGED = ("broken", "damaged", "torn", "unknown")
 Source = tuple[SourceRef, list[RawEntry]]
@@ -29,7 +29,7 @@ def read_sources(adapter: AgentAdapter) -> list[Source]:
     sources = []
     for case in list_cases(adapter):
         if not case.name.startswith(DAMAGED):
-            roots = adapter.roots(make_environment(case / "home"), [])
+            roots = list_roots(adapter, case / "home")
             for source in tail.discover(adapter.name, roots).sources:
                 chunks = tail.read(source, Cursor(), tail.ReadLimits())
                 entries = [entry for chunk in chunks for entry in chunk.entries]

@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -33,7 +34,10 @@ from tests.support.claude import ClaudeLogBuilder, encode_json_lines
 
 POLL_SECONDS = 0.001
 SAMPLE_SECONDS = 0.2
-MAX_WAIT_SECONDS = 300
+MAX_QUIET_SECONDS = 300
+"""Lines are lost if nothing new was visible for so long."""
+MAX_PREPARED_SECONDS = 60
+"""Lines of a longer run would take too much memory; the rest is encoded meanwhile."""
 LINES_PER_UNIT = 4
 SESSIONS_PER_PROJECT = 10
 LOAD_SESSION = "10ad{:04}-2222-4333-8444-555555555555"
@@ -61,6 +65,8 @@ class LoadResult:
     lines: int = 0
     lost: int = 0
     """Lines that did not get into the store."""
+    doubled: int = 0
+    """Records that the store has twice, or twice in their session."""
     latencies: list[float] = field(default_factory=list)
     """Seconds from the append of each line until it was visible, sorted."""
     peak_mb: float = 0.0
@@ -103,9 +109,9 @@ class LiveSession:
         self._fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 
     def prepare(self, count: int) -> None:
-        """Encode the lines before the measurement, which shares the processor."""
+        """Encode lines before the measurement, which shares the processor."""
         lines = [next(self._lines) for _ in range(count)]
-        self._lines = iter(lines)
+        self._lines = chain(lines, self._lines)
 
     def append(self) -> str:
         """Append the next line; return its id."""
@@ -142,6 +148,17 @@ class StoreObserver:
             self._last_id = rows[-1][0]
         return [native_id for _, native_id in rows]
 
+    def count_doubled(self) -> int:
+        """Return how many lines of the live sessions are in the store again."""
+        query = (
+            "SELECT count(*) - count(DISTINCT r.native_id) FROM session s "
+            "JOIN placement p ON p.session = s.id "
+            "JOIN record r ON r.entry = p.entry AND r.is_current "
+            "WHERE s.session_id LIKE ? AND r.type <> 'system_event'"
+        )
+        sessions = LOAD_SESSION[:4] + "%"
+        return int(self._db.execute(query, (sessions,)).fetchone()[0])
+
     def count_transcripts(self) -> int:
         """Return how many transcripts were written."""
         query = "SELECT count(*) FROM transcript WHERE newest > 0"
@@ -164,7 +181,8 @@ class LoadRun:
         load, result = self._load, self._result
         sessions = [LiveSession(self._home, n) for n in range(load.sessions)]
         for session in sessions:
-            session.prepare(int(load.rate * load.seconds) + 1)
+            prepared_seconds = min(load.seconds, MAX_PREPARED_SECONDS)
+            session.prepare(int(load.rate * prepared_seconds) + 1)
         self._start_daemon()
         if load.is_poisoned:
             for name in POISON_SET:
@@ -177,9 +195,7 @@ class LoadRun:
             self._end_daemon()
             self._observe(time.monotonic(), is_measured=True)
             self._start_daemon()
-        while self._pending and time.monotonic() - ended_at < MAX_WAIT_SECONDS:
-            self._observe(time.monotonic(), is_measured=not load.is_terminated)
-            time.sleep(POLL_SECONDS)
+        self._wait_until_visible(is_measured=not load.is_terminated)
         result.drain_seconds = time.monotonic() - ended_at
         if not load.is_terminated:
             self._take_cpu_time(ticks_before)
@@ -190,8 +206,18 @@ class LoadRun:
             self._process.popen.terminate()
             self._process.popen.wait()
         result.lost = len(self._pending)
+        result.doubled = self._observer.count_doubled()
         result.latencies.sort()
         return result
+
+    def _wait_until_visible(self, *, is_measured: bool) -> None:
+        """Wait until every line is visible, or nothing happens any more."""
+        pending, changed_at = len(self._pending), time.monotonic()
+        while self._pending and time.monotonic() - changed_at < MAX_QUIET_SECONDS:
+            self._observe(time.monotonic(), is_measured=is_measured)
+            if len(self._pending) < pending:
+                pending, changed_at = len(self._pending), time.monotonic()
+            time.sleep(POLL_SECONDS)
 
     def _take_cpu_time(self, ticks_before: int) -> None:
         ticks = self._process.get_cpu_ticks() - ticks_before
@@ -263,7 +289,8 @@ def format_result(result: LoadResult) -> str:
         for name, percent in (("p50", 50), ("p99", 99), ("max", 100))
     ]
     return (
-        f"{result.lines} lines, {result.lost} lost; ms: {', '.join(milliseconds)}; "
+        f"{result.lines} lines, {result.lost} lost, {result.doubled} doubled; "
+        f"ms: {', '.join(milliseconds)}; "
         f"MB: {result.peak_mb:.0f} of one process, {result.total_mb:.0f} of all; "
         f"CPU {result.cpu_seconds:.1f} s; drained in {result.drain_seconds:.1f} s; "
         f"{result.transcripts} transcripts; SIGTERM {result.sigterm_seconds:.2f} s"

@@ -10,7 +10,7 @@ from tests.bench.curves import AXES, OPERATIONS, SIZES, make_task_name
 from tests.bench.environment import ROOT
 from tests.bench.results import Figures, ResultFile, Spread, list_peer_versions
 from tests.bench.rows import OURS, Row
-from tests.support.docs import replace_section
+from tests.support.doc_sections import replace_section
 
 PAGE = ROOT / "docs/performance.md"
 CHART = ROOT / "docs/images/performance.svg"

@@ -100,7 +100,7 @@ def install_all(folder: Path) -> tuple[dict[str, Path], list[str]]:
     return programs, problems
 
 
-def isolate() -> bool:
+def isolate(module: str = "tests.bench") -> bool:
     """Start this program again with loopback only; return whether that is so now.
 
     A network namespace of its own needs Linux, and root or user namespaces.
@@ -111,7 +111,7 @@ def isolate() -> bool:
         command = ["unshare", options, "sh", "-c", _START_LOOPBACK, "sh"]
         if shutil.which("unshare") and _succeeds([*command, "true"]):
             os.environ[ISOLATED] = "1"
-            program = [sys.executable, "-m", "tests.bench", *sys.argv[1:]]
+            program = [sys.executable, "-m", module, *sys.argv[1:]]
             os.execvp("unshare", [*command, *program])
     return False
 

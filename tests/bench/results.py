@@ -101,7 +101,7 @@ def read_machine(root: Path, *, is_isolated: bool, problems: list[str]) -> Machi
     return Machine(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         commit=read_commit(root),
-        cpu=_read_cpu_name(),
+        cpu=read_cpu_name(),
         cores=os.cpu_count() or 0,
         kernel=platform.release(),
         python=platform.python_version(),
@@ -112,7 +112,7 @@ def read_machine(root: Path, *, is_isolated: bool, problems: list[str]) -> Machi
     )
 
 
-def _read_cpu_name() -> str:
+def read_cpu_name() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

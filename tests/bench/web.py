@@ -27,6 +27,7 @@ from tests.support.web import launch_browser
 
 COMMON_WORD = "handler"
 APPENDS = 5
+HUGE_UNIT_CALLS = 15_000
 RUNS = 3
 MAX_WAIT_SECONDS = 30
 VIEWPORT = {"width": 1440, "height": 900}
@@ -266,6 +267,24 @@ def measure_live(bench: Bench) -> Sample:
     return {"live": sorted(durations_ms)[APPENDS // 2], "worst": max(durations_ms)}
 
 
+def measure_huge_unit(bench: Bench) -> Sample:
+    """Open a session in which one prompt was followed by 30,000 entries."""
+    with bench.scratch() as data:
+        builder = ClaudeLogBuilder()
+        log = data / "projects/-home-dev-app" / f"{builder.session_id}.jsonl"
+        log.parent.mkdir(parents=True)
+        with log.open("wb") as file:
+            prompt = builder.prompt("Work until it is done.")
+            file.write(encode_json_lines(prompt, builder.answer("I begin.")))
+            for number in range(HUGE_UNIT_CALLS):
+                call = builder.call("Bash", {"command": f"echo {number}"}, f"c{number}")
+                result = builder.result(f"c{number}", f"output {number}")
+                file.write(encode_json_lines(call, result))
+        bench.run_leslied(data, "sync", config=data)
+        with _open_list(LESLIED, serve_leslied(bench, data, config=data)) as opened:
+            return {"open huge": _measure_opening(opened[0], LESLIED)}
+
+
 def _append(page: Page, log: Path, builder: ClaudeLogBuilder, text: str) -> float:
     """Append an answer; return the milliseconds until it is on the screen."""
     line = encode_json_lines(builder.answer(text, stop_reason="tool_use"))
@@ -295,6 +314,7 @@ def make_task(name: str, corpus: str, *measures: Callable[[Bench], Sample]) -> T
 
 _LIST = make_task("page list", "small", measure_list)
 _READING = make_task("page reading", "1gb", measure_reading, measure_agentsview_reading)
+_HUGE_UNIT = make_task("page huge unit", "", measure_huge_unit)
 _LIVE = make_task("page live", "", measure_live)
 _SECTION = "Page"
 ROWS = [
@@ -341,6 +361,14 @@ ROWS = [
             ("rare", "keystroke to results in 1 GB, rare word", 150, "agentsview"),
             ("common", "keystroke to results in 1 GB, common word", 150, "agentsview"),
         )
+    ),
+    Row(
+        _SECTION,
+        "page: open a session with 30,000 entries after one prompt",
+        _HUGE_UNIT,
+        "open huge",
+        "ms",
+        goal=Goal(limit=300),
     ),
     Row(
         _SECTION,

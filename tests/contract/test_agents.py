@@ -8,7 +8,9 @@ import copy
 import json
 import os
 import random
+import re
 import shlex
+import tomllib
 import typing
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -34,30 +36,36 @@ from leslied.model.record import (
     make_record_id,
 )
 from leslied.model.source import Cursor, Environment, RawEntry, Shape, SourceRef
+from leslied.queries.operations.agents import make_agent_state
 from leslied.sessions.file_changes import find_file_changes
 from leslied.store import StoreReader
 from leslied.threads.collected_assets import collect_assets
 from tests.support import golden
 from tests.support.agent_home import AgentHome
+from tests.support.clock import FakeClock
 
 ADAPTERS = list(load_adapters().values())
 CASES = golden.list_all_cases()
-CASES_IN_ORDER = {("codex", "rewind")}
+CASES_IN_ORDER = {
+    ("chibi", "contexts"),
+    ("cline", "speech"),
+    ("codex", "rewind"),
+    ("leslie", "transcripts"),
+}
 """Cases of sessions that continue in another file, so that the order matters."""
 over_cases = pytest.mark.parametrize(
     ("adapter", "case"), CASES, ids=golden.format_case_id
 )
 over_adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=golden.format_case_id)
 MAX_STATE_BYTES = 4096
+NEW_MTIME_NS = 1_800_000_000 * 10**9
 FILLER = b"\0 \t\r\n\xef\xbb\xbf"
 """Bytes that may surround entries: NUL, white space and a byte order mark."""
 
 
 def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawEntry]]:
     """Return every source in a home with its entries, as the reader splits them."""
-    discovered = tail.discover(
-        adapter.name, adapter.roots(golden.make_environment(home), [])
-    )
+    discovered = tail.discover(adapter.name, golden.list_roots(adapter, home))
     limits = tail.ReadLimits()
     return {
         source: [
@@ -69,12 +77,37 @@ def read_sources(adapter: AgentAdapter, home: Path) -> dict[SourceRef, list[RawE
     }
 
 
+def discover_sources(adapter: AgentAdapter, home: Path) -> list[SourceRef]:
+    """Return the sources in a home."""
+    return tail.discover(adapter.name, golden.list_roots(adapter, home)).sources
+
+
+def list_cases_by_shape() -> list[tuple[AgentAdapter, Path]]:
+    """Return a case for each combination of shapes that an agent's sources have."""
+    cases = {}
+    for adapter, case in CASES:
+        sources = discover_sources(adapter, case / "home")
+        shapes = frozenset(source.shape for source in sources)
+        is_damaged = case.name in ("damaged", "broken-lines")
+        cases[adapter.name, shapes, is_damaged] = (adapter, case)
+    return list(cases.values())
+
+
+def count_unread(adapter: AgentAdapter, home: Path, store: Path) -> int:
+    """Return how many sources changed since they were read."""
+    with StoreReader(store) as reader:
+        (summary,) = reader.summarize_agents()
+    roots = golden.list_roots(adapter, home)
+    return make_agent_state(adapter, roots, summary).unread
+
+
 def decode_all(
     adapter: AgentAdapter, home: Path
 ) -> Iterator[tuple[RawEntry, dict[str, Any], DecodeResult]]:
     """Yield each entry that can be decoded, with the state before it."""
-    for entries in read_sources(adapter, home).values():
-        state: dict[str, Any] = {}
+    for source, entries in read_sources(adapter, home).items():
+        side_file = {"beside": tail.read_side_file(source)} if source.side_file else {}
+        state: dict[str, Any] = side_file
         for entry in entries:
             try:
                 decoded = adapter.decode(entry, state)
@@ -84,12 +117,13 @@ def decode_all(
             state = decoded.state
 
 
-def parse_object(data: bytes) -> dict[str, Any] | None:
+def parse_json(data: bytes) -> Any:
+    """Return an entry's JSON object, or the list that a document may be, or None."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, (dict, list)) else None
 
 
 def iter_strings(value: Any) -> Iterator[str]:
@@ -226,6 +260,27 @@ def test_reading_twice_changes_nothing(
     assert golden.describe_store(tmp_path / "store.db") == first
 
 
+@pytest.mark.parametrize(
+    ("adapter", "case"), list_cases_by_shape(), ids=golden.format_case_id
+)
+def test_changes_of_a_source_are_unread_until_the_next_scan(
+    adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock: FakeClock
+):
+    """Whatever shape a source has, and although some of its entries are rejected."""
+    golden.copy_home(case, home)
+    unread_counts = []
+    for _ in range(2):
+        golden.sync_home(adapter, home, tmp_path / "store.db", clock)
+        unread_counts.append(count_unread(adapter, home, tmp_path / "store.db"))
+        for source in discover_sources(adapter, home):
+            os.utime(source.path, ns=(NEW_MTIME_NS, NEW_MTIME_NS))
+        unread_counts.append(count_unread(adapter, home, tmp_path / "store.db"))
+
+    count = len(discover_sources(adapter, home))
+    assert unread_counts == [0, count, 0, 0]
+
+
+@pytest.mark.fault("G5")
 @over_cases
 def test_the_order_of_files_does_not_change_records(
     adapter: AgentAdapter, case: Path, home: Path, tmp_path: Path, clock
@@ -273,12 +328,13 @@ def test_the_decode_state_is_small_json(adapter: AgentAdapter, case: Path):
         check_state(decoded.state)
 
 
+@pytest.mark.fault("A15")
 @over_cases
 def test_an_entry_of_an_unknown_type_is_stored_as_unknown(
     adapter: AgentAdapter, case: Path
 ):
     for entry, state, _ in decode_all(adapter, case / "home"):
-        value = parse_object(entry.data)
+        value = parse_json(entry.data)
         if entry.source.shape is Shape.DOCUMENT or not value or "type" not in value:
             continue
         unknown = json.dumps({**value, "type": "no-such-type"}).encode()
@@ -293,7 +349,7 @@ def test_an_entry_of_an_unknown_type_is_stored_as_unknown(
 @over_cases
 def test_unknown_keys_change_nothing(adapter: AgentAdapter, case: Path):
     for entry, state, decoded in decode_all(adapter, case / "home"):
-        value = parse_object(entry.data)
+        value = parse_json(entry.data)
         if value is None or any(r.type == "unknown" for r in decoded.records):
             continue
         extended = RawEntry(
@@ -326,8 +382,11 @@ FREE_FORM_KEYS = {
     "worktreeSession",
     "error",
     "args",
+    "rawInput",
     "arguments",
+    "raw_input",
     "modelMetrics",
+    "tool_input",
 }
 """Keys of objects that are stored as they are, with any keys."""
 
@@ -346,7 +405,7 @@ def comparable_values(record: Record) -> Any:
 @over_cases
 def test_no_record_contains_a_lone_surrogate(adapter: AgentAdapter, case: Path):
     for entry, state, _ in decode_all(adapter, case / "home"):
-        value = parse_object(entry.data)
+        value = parse_json(entry.data)
         if value is None:
             continue
         damaged = RawEntry(
@@ -431,11 +490,12 @@ def list_sample_entries(adapter: AgentAdapter) -> list[tuple[RawEntry, dict[str,
         (entry, state)
         for case in golden.list_cases(adapter)
         for entry, state, _ in decode_all(adapter, case / "home")
-        if entry.length < 4000 and parse_object(entry.data)
+        if entry.length < 4000 and parse_json(entry.data)
     ]
 
 
 SAMPLE_ENTRIES = {adapter.name: list_sample_entries(adapter) for adapter in ADAPTERS}
+"""Empty for an agent whose entries are not JSON."""
 HUGE_NUMBER = "placeholder of a number too long for Python"
 SCALARS = [
     None, True, False, 0, -1, 2**63, -(2**63) - 1, 2**64, 1.5, 1e300, "", "x", "\udcb2",
@@ -458,6 +518,15 @@ json_values = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+def get_sample_entry(adapter: AgentAdapter) -> tuple[RawEntry, dict[str, Any]]:
+    """Return an entry of a fixture with its state; an object if the agent has one."""
+    if SAMPLE_ENTRIES[adapter.name]:
+        return SAMPLE_ENTRIES[adapter.name][0]
+    home = golden.list_cases(adapter)[0] / "home"
+    entry, state, _ = next(decode_all(adapter, home))
+    return entry, state
 
 
 def iter_paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -515,8 +584,10 @@ fuzz = settings(
 def test_any_value_in_any_field_is_decoded_or_rejected(
     adapter: AgentAdapter, data: st.DataObject
 ):
+    if not SAMPLE_ENTRIES[adapter.name]:
+        pytest.skip("the agent's entries are not JSON")
     entry, state = data.draw(st.sampled_from(SAMPLE_ENTRIES[adapter.name]))
-    value = parse_object(entry.data)
+    value = parse_json(entry.data)
     for _ in range(data.draw(st.integers(1, 3))):
         paths = list(iter_paths(value))
         set_at_path(value, data.draw(st.sampled_from(paths)), data.draw(json_values))
@@ -533,7 +604,7 @@ def test_every_odd_value_in_every_field_is_decoded_or_rejected(
     failures = []
     for entry, state, path in iter_fields(adapter):
         for odd_value in ODD_VALUES:
-            value = parse_object(entry.data)
+            value = parse_json(entry.data)
             set_at_path(value, path, odd_value)
             try:
                 check_decoded_or_rejected(
@@ -552,7 +623,7 @@ def iter_fields(
     """Yield each field of each kind of entry once: an entry, its state, the path."""
     yielded_fields = set()
     for entry, state in SAMPLE_ENTRIES[adapter.name]:
-        value = parse_object(entry.data)
+        value = parse_json(entry.data)
         kind = tuple(
             kind_signature(value, name) for name in ("type", "subtype", "operation")
         )
@@ -564,9 +635,10 @@ def iter_fields(
 
 def kind_signature(value: Any, name: str) -> str:
     """Return as JSON the values of the field `name` at all levels where it occurs."""
-    kinds = [value.get(name)]
+    fields = value if isinstance(value, dict) else {}
+    kinds = [fields.get(name)]
     for inner in ("attachment", "data", "message", "payload"):
-        part = value.get(inner)
+        part = fields.get(inner)
         kinds.append(part.get(name) if isinstance(part, dict) else None)
     return json.dumps(kinds)
 
@@ -575,7 +647,7 @@ def kind_signature(value: Any, name: str) -> str:
 @fuzz
 @given(data=st.binary(max_size=60))
 def test_any_bytes_are_decoded_or_rejected(adapter: AgentAdapter, data: bytes):
-    entry, state = SAMPLE_ENTRIES[adapter.name][0]
+    entry, state = get_sample_entry(adapter)
 
     check_decoded_or_rejected(adapter, RawEntry(entry.source, 0, data), state)
 
@@ -595,10 +667,11 @@ HOSTILE_INPUTS = {
 }
 
 
+@pytest.mark.fault("A4", "A9", "A10", "A16")
 @over_adapters
 @pytest.mark.parametrize("kind", HOSTILE_INPUTS)
 def test_hostile_bytes_are_decoded_or_rejected(adapter: AgentAdapter, kind: str):
-    entry, state = SAMPLE_ENTRIES[adapter.name][0]
+    entry, state = get_sample_entry(adapter)
 
     check_decoded_or_rejected(
         adapter, RawEntry(entry.source, 0, HOSTILE_INPUTS[kind]), state
@@ -631,7 +704,7 @@ def test_a_corrupt_line_does_not_stop_the_reader(
 
 
 def corrupt_field(entry: RawEntry, path: tuple[Any, ...], rng: random.Random) -> bytes:
-    value = parse_object(entry.data)
+    value = parse_json(entry.data)
     set_at_path(value, path, rng.choice(ODD_VALUES))
     return encode_json(value)
 
@@ -686,6 +759,24 @@ def test_fixtures_contain_exactly_the_declared_capabilities(adapter: AgentAdapte
     declared = adapter.capabilities - {"live"}
 
     assert find_capabilities(adapter) == declared
+
+
+@over_adapters
+def test_an_adapter_is_verified_with_a_version_whose_logs_were_captured(
+    adapter: AgentAdapter,
+):
+    cases = [
+        tomllib.loads((case / "case.toml").read_text(encoding="utf-8"))
+        for case in golden.list_cases(adapter)
+    ]
+    versions = {
+        case["version"] for case in cases if case["source"].startswith("captured")
+    }
+    version, _, month = adapter.verified.partition(", ")
+
+    assert version in versions if versions else not version
+    assert re.fullmatch(r"(20\d\d-(0[1-9]|1[0-2]))?", month)
+    assert bool(month) == bool(version)
 
 
 @over_adapters

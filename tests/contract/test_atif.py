@@ -17,39 +17,39 @@ pytestmark = pytest.mark.heavy
 
 CHECK = """
 import json, sys
-from harbor.models.trajectories import Trajectory
+from atif import Trajectory
 
 for line in sys.stdin:
     trajectory = Trajectory.model_validate_json(json.loads(line))
     print(len(trajectory.steps), len(trajectory.subagent_trajectories or []))
 """
-HARBOR = "harbor==0.25.0"
+ATIF = "atif==1.8.0"
 
 
 @pytest.fixture(scope="session")
-def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a Python interpreter with the models installed.
 
     The package requires a newer Python than its models need.
     """
-    folder = tmp_path_factory.mktemp("harbor")
+    folder = tmp_path_factory.mktemp("atif")
     python = folder / "bin" / "python"
     try:
         venv.create(folder, with_pip=True)
         pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        installs = (["--no-deps", "--ignore-requires-python", HARBOR], ["pydantic"])
+        installs = (["--no-deps", "--ignore-requires-python", ATIF], ["pydantic"])
         for arguments in installs:
             subprocess.run(
                 [*pip, *arguments], check=True, timeout=100, capture_output=True
             )
     except (subprocess.SubprocessError, OSError):
-        pytest.skip("harbor cannot be installed here")
+        pytest.skip("atif cannot be installed here")
     return python
 
 
 @pytest.mark.timeout(300)
 def test_every_fixture_gives_a_valid_trajectory(
-    harbor: Path, tmp_path: Path, clock: FakeClock
+    python: Path, tmp_path: Path, clock: FakeClock
 ):
     trajectories = []
     for number, (adapter, case) in enumerate(list_all_cases()):
@@ -60,7 +60,7 @@ def test_every_fixture_gives_a_valid_trajectory(
             trajectories.append(render_main_text(session, "atif"))
 
     result = subprocess.run(
-        [harbor, "-c", CHECK],
+        [python, "-c", CHECK],
         input="".join(json.dumps(text) + "\n" for text in trajectories),
         capture_output=True,
         text=True,

@@ -140,6 +140,7 @@ def test_the_newest_of_several_summaries_is_the_title(
 # Repeated messages
 
 
+@pytest.mark.fault("G10")
 def test_a_message_that_gains_calls_is_stored_once(gemini: GeminiHome):
     contents = gemini.read("tools")
 

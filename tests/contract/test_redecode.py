@@ -21,7 +21,9 @@ CASES = golden.list_all_cases()
 over_cases = pytest.mark.parametrize(
     ("adapter", "case"), CASES, ids=golden.format_case_id
 )
-_AGENTS_THAT_DELETE_ENTRIES = ("opencode",)
+_AGENTS_THAT_DELETE_ENTRIES = (
+    *("crush", "goose", "hermes", "kilo", "openclaw", "opencode", "openhands", "vibe"),
+)
 """Agents of whose entries a missing one is not removed."""
 
 

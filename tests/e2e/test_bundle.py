@@ -87,3 +87,55 @@ def test_a_missing_output_directory_is_reported(leslied: LesliedRunner):
 
     assert result.code == 2
     assert "mkdir -p" in result.err
+
+
+# A sample of formats
+
+
+def test_a_format_sample_has_structure_and_no_text(
+    home: Path, claude: ClaudeHome, tmp_path: Path
+):
+    log = ClaudeLogBuilder()
+    claude.write(log.prompt("my private words"), log.line("novelty", x="private, too"))
+    leslied = LesliedRunner(home, cwd=tmp_path)
+    leslied("sync")
+
+    result = leslied("bundle", "--format-sample")
+    data = leslied("bundle", "last", "--format-sample", "-o", "last.zip", "--json").json
+
+    with zipfile.ZipFile(tmp_path / "leslied-format-sample.zip") as file:
+        texts = "".join(file.read(name).decode() for name in file.namelist())
+    assert result.code == 0, result.err
+    assert "the structure of 1 entry" in result.out
+    assert "Unknown kinds: novelty" in result.out
+    assert "Nothing was sent." in result.out
+    assert '"type": "novelty"' in texts
+    assert "private" not in texts
+    assert str(home) not in texts
+    assert data["data"]["entries"] == 2
+    assert data["data"]["unknown_kinds"] == ["novelty"]
+
+
+def test_a_format_sample_works_without_a_store(home: Path, tmp_path: Path):
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"type": "hello"}\n')
+
+    leslied = LesliedRunner(home, cwd=tmp_path)
+    result = leslied("bundle", "--format-sample", str(path))
+
+    assert result.code == 0, result.err
+    assert "from logs of no known agent" in result.out
+
+
+@pytest.mark.parametrize("target", ["/dev/null", "/none", "nothing"])
+def test_a_format_sample_of_nothing_is_an_error(
+    home: Path, tmp_path: Path, target: str
+):
+    leslied = LesliedRunner(home, cwd=tmp_path)
+    leslied("sync")
+
+    result = leslied("bundle", "--format-sample", target)
+
+    assert result.code == 2
+    assert "Traceback" not in result.err
+    assert not list(tmp_path.glob("*.zip"))

@@ -162,9 +162,28 @@ def test_status_names_agents_store_and_daemon(
 
     (agent,) = [a for a in data["agents"] if a["name"] == "claude-code"]
     assert (agent["sources"], agent["sessions"], agent["rejected"]) == (1, 1, 0)
-    assert agent["lag_seconds"] == 0
+    assert (agent["lag_seconds"], agent["state"]) == (0, "up-to-date")
     assert data["store"]["records"] > 0
     assert data["daemon"]["running"] is False
+
+
+def test_status_says_which_agent_is_behind_and_what_to_do(
+    leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
+):
+    leslied("sync")
+    after_sync = leslied("status")
+    claude.write(builder.prompt("unread"))
+
+    status = leslied("status")
+
+    assert " up to date " in after_sync.out
+    assert "behind" not in after_sync.out + after_sync.err
+    assert " behind " in status.out
+    assert "claude-code is behind: newest log change 0 s ago" in status.err
+    assert "1 log with unread changes. Run: leslied sync" in status.err
+    assert status.code == 0
+    leslied("pause")
+    assert "leslied is paused. Run: leslied unpause" in leslied("status").err
 
 
 def test_rejected_entries_are_counted_and_explained(
@@ -222,6 +241,7 @@ def test_sync_in_a_home_without_agents_lists_the_searched_paths(leslied: Leslied
     assert "~/.claude/projects" in result.out
 
 
+@pytest.mark.fault("E13")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

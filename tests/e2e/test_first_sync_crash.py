@@ -68,6 +68,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory, logs: Path) -> dict[str, 
     return read_store(home)
 
 
+@pytest.mark.fault("F7")
 @pytest.mark.parametrize("crash_at", KILLS)
 def test_a_killed_first_sync_is_completed(
     tmp_path: Path, logs: Path, expected: dict[str, Any], crash_at: str

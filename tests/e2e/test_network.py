@@ -40,6 +40,7 @@ COMMANDS = [
     *(("list",), ("show", "last"), ("search", "one"), ("follow", "--once")),
     *(("diff", "last", "last"), ("replay", "last"), ("stats",), ("projects",)),
     *(("sql", "SELECT 1"), ("statusline",), ("export", "last", "-f", "html")),
+    *(("export", "last", "-f", "atif", "-o", "last.json"), ("import", "last.json")),
     *(("bundle", "-o", "bundle.zip"), ("threads",), ("assets", "last")),
     *(("context", "last"), ("resume", "last"), ("inject", "last", "hi")),
     *(("inbox",), ("init", "--yes"), ("hooks", "install"), ("hooks", "status")),

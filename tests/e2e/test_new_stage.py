@@ -38,7 +38,7 @@ class BellStage(Stage):
         return Report(errors={"tower": "too high"})
 '''
 IMPORT = "from leslied.pipeline.stages.archive import Archiver\n"
-LINE = "        Archiver.make(context),\n"
+LINE = "        Exports.make(context),\n"
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from leslied.store import StoreReader
 from tests.support import old_stores
+from tests.support.archives import write_newer_format
 from tests.support.claude import (
     SESSION,
     ClaudeHome,
@@ -283,10 +284,7 @@ def test_an_archive_of_a_newer_leslied_is_refused(
     claude.write(builder.prompt("one"), builder.answer("1"))
     sync(leslied)
     (path,) = (data / "archive").glob("*/??/*.zst")
-    archive_bytes = bytearray(path.read_bytes())
-    # The low byte of the format's version.
-    archive_bytes[5] = 9
-    path.write_bytes(archive_bytes)
+    write_newer_format(path)
     before = (data / "store.db").read_bytes()
 
     result = leslied("rebuild")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,23 @@ def test_appended_entries_are_ingested(daemon: Daemon, claude: ClaudeHome):
     claude.write(builder.prompt("two"))
 
     wait_until(lambda: daemon.prompts() == ["one", "two"])
+
+
+def test_status_says_that_a_running_daemon_has_read_everything(
+    daemon: Daemon, claude: ClaudeHome, home: Path
+):
+    def load_status() -> Any:
+        return LesliedRunner(home)("status", "--json").json["data"]
+
+    claude.write(ClaudeLogBuilder().prompt("one"))
+    wait_until(lambda: daemon.prompts() == ["one"])
+    wait_until(lambda: load_status()["daemon"]["scanned_at"] is not None)
+
+    data = load_status()
+
+    (agent,) = (each for each in data["agents"] if each["name"] == "claude-code")
+    assert agent["state"] == "up-to-date"
+    assert data["daemon"]["watch_problem"] is None
 
 
 @pytest.mark.fault("C4")
@@ -131,7 +149,7 @@ def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
     assert "Another leslied" in result.err
 
 
-@pytest.mark.fault("F8")
+@pytest.mark.fault("E15")
 def test_a_log_that_kills_the_daemon_twice_is_left_out_until_a_command_reads_it(
     home: Path, claude: ClaudeHome
 ):
@@ -145,6 +163,7 @@ def test_a_log_that_kills_the_daemon_twice_is_left_out_until_a_command_reads_it(
     claude.write(other.prompt("harmless"), name=f"-app/{other.session_id}.jsonl")
     daemon = Daemon(home)
     wait_until(lambda: daemon.prompts() == ["harmless"])
+    wait_until(lambda: "claude-code is behind" in run("status").err)
     status = run("status")
     daemon.end(signal.SIGTERM)
     prompts = daemon.prompts()

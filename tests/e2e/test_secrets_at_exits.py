@@ -81,7 +81,10 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "export": [
         ["--all", "-f", name, "-o", f"{{out}}/{name}/", "--json"] for name in FORMATS
     ],
-    "bundle": [["{thread}", "-o", "{out}/{thread}.zip"]],
+    "bundle": [
+        ["{thread}", "-o", "{out}/{thread}.zip"],
+        ["{thread}", "--format-sample", "-o", "{out}/{thread}-sample.zip"],
+    ],
     "threads tree": [["--project", "{project}"], ["--dot"], ["--json"]],
     "threads list": [[], ["--json"]],
     "assets": [["{thread}"], ["{thread}", "--json"], ["lint", "{thread}", "--json"]],
@@ -91,7 +94,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "sync": [[], ["--json"]],
     "status": [["--rejected"], ["--rejected", "--json"]],
     "agents": [[], ["--json"]],
-    "doctor": [[], ["--json"]],
+    "doctor": [[], ["--json"], ["--deep"], ["--deep", "--json"]],
     "secrets scan": [["-n", "100000"], ["-n", "100000", "--json"]],
     "secrets clean": [[], ["--yes"], ["--json"]],
     "disk": [[], ["--json"]],
@@ -104,6 +107,7 @@ WITHOUT_SESSIONS = {
     "statusline": "prints numbers of the session that the agent names on its input",
     "projects link": "prints the two paths that the user typed",
     "projects unlink": "prints the path that the user typed",
+    "import": "prints numbers, and the paths that the user typed",
     "inject": "prints the id of the message that the user typed",
     "init": "shows a file of the user's project; tested in test_init.py",
     "hooks install": "prints paths of settings files",

@@ -32,10 +32,7 @@ EXAMPLE_SETTINGS = settings(
 WAL_HEADER_SIZE, FRAME_SIZE = 32, 24 + 8192
 """Bytes of the WAL's header, and of a frame: its header and a page."""
 
-pytestmark = [
-    pytest.mark.fault("A1", "A3", "A12", "A13", "E2"),
-    pytest.mark.timeout(600 + EXAMPLES),
-]
+pytestmark = pytest.mark.timeout(600 + EXAMPLES)
 
 TEXTS = st.text(
     # Characters that some readers take for line ends, and UTF-8 of every length.
@@ -124,6 +121,7 @@ def split_at(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(offsets)]
 
 
+@pytest.mark.fault("A1", "A3", "A12", "A13")
 @EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS)
 def test_a_log_written_in_pieces_gives_the_same_records(data, cuts):
@@ -135,6 +133,7 @@ def test_a_log_written_in_pieces_gives_the_same_records(data, cuts):
         assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
+@pytest.mark.fault("A1", "A12", "A13")
 @EXAMPLE_SETTINGS
 @given(
     data=logs(),
@@ -156,6 +155,7 @@ def test_restarts_between_reads_do_not_change_the_records(data, steps):
         assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
+@pytest.mark.fault("A1", "A3", "A12", "A13")
 @EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS, limits=st.lists(LIMITS, min_size=1, max_size=4))
 def test_read_limits_do_not_change_the_records(data, cuts, limits):
@@ -168,6 +168,7 @@ def test_read_limits_do_not_change_the_records(data, cuts, limits):
         assert without_paths(read_store(home.store_path)) == read_in_one_pass(data)
 
 
+@pytest.mark.fault("A1", "A14")
 @EXAMPLE_SETTINGS
 @given(data=logs(), cuts=CUTS, limits=LIMITS)
 def test_no_line_is_decoded_twice_and_an_unchanged_log_is_not_read(data, cuts, limits):
@@ -186,6 +187,7 @@ def test_no_line_is_decoded_twice_and_an_unchanged_log_is_not_read(data, cuts, l
         assert entries == len([line for line in data.split(b"\n") if line.strip()])
 
 
+@pytest.mark.fault("A8")
 @EXAMPLE_SETTINGS
 @given(
     chunk=st.integers(1, 9), max_line=st.integers(40, 200), length=st.integers(0, 200)
@@ -207,6 +209,7 @@ def test_a_line_up_to_the_limit_is_stored_and_a_longer_one_is_rejected(
         assert texts == ["", *(["x" * length] if is_stored else []), ""]
 
 
+@pytest.mark.fault("E2")
 def test_the_next_read_completes_a_store_whose_wal_was_truncated():
     """Truncate the write-ahead log at or next to each of its frames, or delete it."""
     builder = ClaudeLogBuilder()

@@ -83,6 +83,7 @@ def generate_texts(seed: int) -> Iterator[str]:
         yield "".join(rng.choices(PIECES, k=rng.randrange(12)))
 
 
+@pytest.mark.fault("D12")
 @pytest.mark.threat("P4")
 @pytest.mark.parametrize("seed", range(10))
 def test_a_file_name_has_no_tricks(seed: int):

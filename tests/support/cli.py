@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,15 +76,20 @@ class LesliedRunner:
         return CommandResult(process.returncode, process.stdout, process.stderr)
 
     def start(
-        self, *args: str, environ: dict[str, str] | None = None, **options: Any
+        self,
+        *args: str,
+        environ: dict[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        **options: Any,
     ) -> subprocess.Popen[Any]:
         """Start the command and return its process; the caller has to end it.
 
-        Options are those of `subprocess.Popen`.
+        `prefix` is a program that runs the command, with its arguments. Options are
+        those of `subprocess.Popen`.
         """
         with interruptible_children():
             return subprocess.Popen(
-                [sys.executable, "-m", "leslied", *args],
+                [*prefix, sys.executable, "-m", "leslied", *args],
                 env=self.environ | (environ or {}),
                 cwd=self.cwd,
                 **options,

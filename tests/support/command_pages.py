@@ -12,9 +12,11 @@ from leslied.cli import SECTIONS, leslied
 from leslied.cli.help import LesliedCommand
 
 DOC_PAGES = {
+    "doctor": "completeness",
     "assets": "assets",
     "export": "outputs",
     "hooks": "hooks",
+    "import": "import",
     "init": "guide",
     "forget": "forget",
     "prune": "prune",

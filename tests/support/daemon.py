@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from leslied.store import StoreReader
@@ -31,12 +32,15 @@ def list_prompts(store: Path) -> list[str]:
 
 
 class Daemon:
-    """Run `leslied run` for one home until `end` is called."""
+    """Run `leslied run` for one home until `end` is called.
 
-    def __init__(self, home: Path) -> None:
+    `prefix` is a program that runs it, with its arguments.
+    """
+
+    def __init__(self, home: Path, prefix: Sequence[str] = ()) -> None:
         self.store = get_store_path(home)
         self.process = LesliedRunner(home).start(
-            "run", "--log-json", stderr=subprocess.PIPE, text=True
+            "run", "--log-json", prefix=prefix, stderr=subprocess.PIPE, text=True
         )
 
     def prompts(self) -> list[str]:

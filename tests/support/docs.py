@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 from leslied.agents import AgentAdapter, load_adapters
@@ -12,8 +11,9 @@ from leslied.model.source import Environment
 from leslied.store import VIEWS
 from leslied.web.endpoint import Endpoint, Param
 from leslied.web.routes import ENDPOINTS
-from tests.support import threats
+from tests.support import reliability, threats
 from tests.support.command_pages import format_command_table, render_pages
+from tests.support.doc_sections import replace_section
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS_DIR = ROOT / "docs" / "commands"
@@ -29,35 +29,48 @@ CAPABILITY_HEADINGS = {
     "turn end": "end of turn",
     "live": "processes",
 }
+_IMPORTED = "[imported](docs/import.md)"
+_MAX_FOLDERS = 3
+"""Number of log folders of an agent that the table shows, unless there are more."""
 _HOME = Path("/~")
 """Home whose paths are shown as `~/…` once the leading slash is removed."""
 
 
 def format_agent_table() -> str:
-    """Format a table of agents: log folders, capabilities, resume commands."""
-    head = ("agent", "log folders", *CAPABILITY_HEADINGS.values(), "resume with")
+    """Format a table of agents: folders, versions, capabilities, resume commands."""
+    head = (
+        "agent",
+        "log folders",
+        "verified with",
+        *CAPABILITY_HEADINGS.values(),
+        "resume with",
+    )
     rows = [head, ("---",) * len(head)]
-    adapters = sorted(load_adapters().values(), key=lambda adapter: adapter.title)
+    adapters = sorted(
+        load_adapters().values(),
+        key=lambda adapter: (not adapter.verified, adapter.title.lower()),
+    )
     rows += [_format_agent_row(adapter) for adapter in adapters]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _format_agent_row(adapter: AgentAdapter) -> tuple[str, ...]:
     env = Environment(home=_HOME, environ={}, platform="linux")
-    roots = [str(root.path).removeprefix("/") for root in adapter.roots(env, [])]
+    page = f"docs/formats/{adapter.name}.md"
+    paths = [str(root.path).removeprefix("/") for root in adapter.roots(env, [])]
+    if adapter.project_log:
+        paths.append(f"{adapter.project_log}` in projects of other sessions and `roots")
+    roots = [f"`{path}`" for path in dict.fromkeys(paths)]
+    if len(roots) > _MAX_FOLDERS:
+        roots = [roots[0], f"[{len(roots) - 1} more]({page})"]
     command = adapter.resume_command("ID")
     return (
-        f"[{adapter.title}](docs/formats/{adapter.name}.md)",
-        ", ".join(f"`{root}`" for root in dict.fromkeys(roots)),
+        f"[{adapter.title}]({page})",
+        ", ".join(roots) or _IMPORTED,
+        adapter.verified or "documents only",
         *("✓" if name in adapter.capabilities else "" for name in CAPABILITY_HEADINGS),
         f"`{command}`" if command else "",
     )
-
-
-def replace_section(text: str, name: str, content: str) -> str:
-    """Replace the text between the markers of this name."""
-    pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-    return re.sub(pattern, lambda m: m[1] + content + m[2], text, flags=re.DOTALL)
 
 
 def render_readme() -> str:
@@ -146,3 +159,4 @@ if __name__ == "__main__":
     (ROOT / "docs/sql.md").write_text(render_sql_page(), encoding="utf-8")
     (ROOT / "docs/api-http.md").write_text(render_http_page(), encoding="utf-8")
     threats.PAGE.write_text(threats.render_page(), encoding="utf-8")
+    reliability.PAGE.write_text(reliability.render_page(), encoding="utf-8")

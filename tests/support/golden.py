@@ -8,7 +8,7 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,7 +17,7 @@ from leslied.clock import Clock
 from leslied.model.codec import usage_to_dict
 from leslied.model.record import PlacedRecord, Usage
 from leslied.model.session import SessionSummary
-from leslied.model.source import Environment
+from leslied.model.source import Environment, Root
 from leslied.pipeline import Ingest
 from leslied.store import Store, StoreReader
 
@@ -44,7 +44,15 @@ def format_case_id(value: Any) -> str | None:
 
 
 def make_environment(home: Path) -> Environment:
-    return Environment(home=home, environ={}, platform="linux")
+    return Environment(
+        home=home, environ={}, platform="linux", imports=home / "imports"
+    )
+
+
+def list_roots(adapter: AgentAdapter, home: Path) -> list[Root]:
+    """Return the agent's roots in a home; a fixture has its project in `app`."""
+    projects = [home / "app"] if adapter.project_log else []
+    return list(adapter.roots(make_environment(home), projects))
 
 
 def copy_home(case: Path, home: Path) -> None:
@@ -58,13 +66,16 @@ def copy_home(case: Path, home: Path) -> None:
 
 def sync_home(adapter: AgentAdapter, home: Path, path: Path, clock: Clock) -> None:
     """Ingest everything in the home into the store at `path`."""
-    roots = tuple(adapter.roots(make_environment(home), []))
+    roots = tuple(list_roots(adapter, home))
     with Store(path, clock) as store:
         Ingest(adapter=adapter, store=store, roots=roots).scan()
 
 
 def describe_store(path: Path) -> list[dict[str, Any]]:
-    """Return each session followed by its records, then noise and rejections."""
+    """Return each session followed by its records, then noise and rejections.
+
+    The path of the home beside the store, which differs in each test, becomes `/~`.
+    """
     with StoreReader(path) as reader:
         sessions = sorted(reader.list_sessions(), key=lambda session: session.key)
         rows = [
@@ -72,7 +83,11 @@ def describe_store(path: Path) -> list[dict[str, Any]]:
             for session in sessions
             for row in _describe_session_and_records(reader, session)
         ]
-        return [*rows, _describe_noise_and_rejections(reader)]
+        rows.append(_describe_noise_and_rejections(reader))
+    # A log in a project does not name the project: its path does.
+    home = json.dumps(str(path.parent / "home"))[1:-1]
+    text = json.dumps(rows).replace(home, "/~")
+    return cast("list[dict[str, Any]]", json.loads(text))
 
 
 def dump_rows(rows: list[dict[str, Any]]) -> str:

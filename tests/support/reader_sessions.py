@@ -95,6 +95,22 @@ def write_long_session(claude: ClaudeHome, units: int, answers: int) -> None:
     claude.write(*lines, name=f"-home-dev-app/{LONG}.jsonl")
 
 
+def write_unit_with_late_result(claude: ClaudeHome, answers: int) -> None:
+    """Write a session with one prompt, whose first call returns after all answers."""
+    builder = ClaudeLogBuilder(LONG)
+    claude.write(
+        builder.prompt("Work until it is done"),
+        builder.call("Bash", {"command": "make watch"}, "late"),
+        *(
+            builder.answer(f"Answer {n}", stop_reason="tool_use")
+            for n in range(answers)
+        ),
+        builder.result("late", "late output"),
+        builder.answer("Done."),
+        name=f"-home-dev-app/{LONG}.jsonl",
+    )
+
+
 def write_hostile_session(claude: ClaudeHome) -> None:
     """Write texts that run a script or load something where they are not escaped."""
     builder = ClaudeLogBuilder(HOSTILE)

@@ -15,7 +15,7 @@ from leslied.model.source import RawEntry
 from leslied.pipeline import Budget, Ingest, RedecodeReport, RedecodeStage
 from leslied.store import Store
 from tests.support.claude import ADAPTER, ClaudeHome
-from tests.support.golden import make_environment
+from tests.support.golden import list_roots
 
 Change = Callable[[Record], Iterable[Record]]
 
@@ -74,7 +74,7 @@ def split(text: str, *parts: str) -> Change:
 def make_ingest(
     home: Path, store: Store, adapter: AgentAdapter, **options: Any
 ) -> Ingest:
-    roots = tuple(adapter.roots(make_environment(home), []))
+    roots = tuple(list_roots(adapter, home))
     return Ingest(adapter=adapter, store=store, roots=roots, **options)
 
 

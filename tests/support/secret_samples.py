@@ -391,6 +391,7 @@ STRUCTURES = {
     "signature": "https://x.blob.core.windows.net/a?sv=2024&sig={a43}%3D",
     "url-password": "postgres://app:{a12}@db.example/app",
     "url-token": "https://{a40}@git.example/app.git",
+    "vendor-token": "acme_live_{a32}",
     "webhook": "https://hooks.slack.com/services/T{U8}/B{U8}/{a24}",
 }
 CONTEXTUAL = {

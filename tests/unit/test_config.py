@@ -32,6 +32,7 @@ def load_text(tmp_path: Path, text: str) -> Settings:
     return load_settings(path, AGENTS)
 
 
+@pytest.mark.fault("E13")
 def test_without_a_file_the_defaults_apply(tmp_path: Path):
     assert load_settings(tmp_path / "none.toml", AGENTS) == Settings()
 
@@ -67,6 +68,7 @@ def test_an_agent_can_be_disabled(tmp_path: Path):
     assert not settings.agent("claude-code").enabled
 
 
+@pytest.mark.fault("E13")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

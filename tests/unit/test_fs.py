@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +61,7 @@ def test_a_file_below_a_descriptor_is_replaced(path: Path, folder_fd: int):
     assert list_names(path.parent) == ["file"]
 
 
+@pytest.mark.fault("D8")
 def test_the_old_file_stays_until_the_new_one_is_complete(path: Path):
     with fs.AtomicFile(str(path)) as file:
         file.write(b"new")
@@ -68,6 +71,42 @@ def test_the_old_file_stays_until_the_new_one_is_complete(path: Path):
     assert path.read_bytes() == b"new"
 
 
+def test_a_file_gets_its_name_after_its_bytes_are_on_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    calls: list[str] = []
+    for name in ("fsync", "rename"):
+        record_calls(name, calls, monkeypatch)
+
+    fs.replace_file(path, b"new")
+
+    # Last, the folder is synced, so that the name survives a power loss, too.
+    assert calls == ["fsync", "rename", "fsync"]
+
+
+def record_calls(name: str, calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add the name of a function of `os` to the list at each call of it."""
+    function = getattr(os, name)
+
+    def call(*args: Any, **options: Any) -> Any:
+        calls.append(name)
+        return function(*args, **options)
+
+    monkeypatch.setattr(os, name, call)
+
+
+def test_bytes_that_the_system_did_not_write_at_once_are_not_lost(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:3]))
+
+    fs.replace_file(path, b"new bytes")
+
+    assert path.read_bytes() == b"new bytes"
+
+
+@pytest.mark.fault("D8")
 def test_the_old_file_stays_if_writing_fails(path: Path):
     with pytest.raises(TypeError), fs.AtomicFile(str(path)) as file:
         file.write([b"new", 3])
@@ -148,3 +187,51 @@ def test_hooks_load_nothing_but_os_for_it():
     )
 
     assert result.stdout.split() == ["__future__", "leslied", "leslied.fs"]
+
+
+@pytest.mark.fault("D2")
+def test_what_a_write_leaves_is_written_by_another(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+
+    fs.replace_file(path, bytes(range(256)))
+
+    assert path.read_bytes() == bytes(range(256))
+
+
+@pytest.mark.fault("D2")
+def test_a_write_that_stores_only_a_part_leaves_the_old_file(path: Path):
+    """RLIMIT_FSIZE makes the first write short and lets the second one fail."""
+    code = (
+        "import resource, signal, sys\n"
+        "from leslied import fs\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "fs.replace_file(sys.argv[1], bytes(5000))\n"
+    )
+
+    process = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, check=False, text=True
+    )
+
+    assert "File too large" in process.stderr
+    assert path.read_bytes() == b"old"
+    assert list_names(path.parent) == ["file"]
+
+
+@pytest.mark.fault("D3")
+def test_a_file_that_cannot_be_synced_does_not_replace_the_old_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+    with pytest.raises(OSError, match="Input/output error"):
+        fs.replace_file(path, b"new")
+
+    assert path.read_bytes() == b"old"
+    assert list_names(path.parent) == ["file"]

@@ -170,6 +170,7 @@ def test_a_file_that_was_created_since_the_read_is_not_replaced(file: Path):
     assert file.read_bytes() == b"theirs"
 
 
+@pytest.mark.fault("D3", "D8")
 def test_on_a_full_disk_the_old_file_remains(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -81,3 +81,15 @@ def test_values_of_any_type_are_searched():
     assert text.is_in_values(None, 3, "a plain b")
     assert text.is_in_values(b"a plain b")
     assert not text.is_in_values(None, 3, "", "plan")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("levels", [0, 1, 2])
+def test_an_erased_text_is_gone(text: str, levels: int):
+    data = encode(f"before {text} after", levels, is_ascii=True)
+
+    erased = LiteralText(text).erase(data)
+
+    assert not LiteralText(text).is_in(erased)
+    assert len(erased) == len(data)
+    assert (b"before " in erased, b" after" in erased) == (True, True)

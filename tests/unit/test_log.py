@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leslied.log import make_logger, report_crashes
+from leslied.log import format_exception, make_logger, report_crashes
 from leslied.redact import Redactor
 from tests.support.queries import SECRET
 
@@ -30,7 +30,8 @@ def crash_reports() -> Iterator[None]:
 
 
 def raise_error() -> None:
-    raise ValueError(HOSTILE)
+    """Raise an error whose message is shown, because it names a file."""
+    raise FileNotFoundError(HOSTILE)
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -64,7 +65,7 @@ def test_a_logged_exception_is_inert(capsys: pytest.CaptureFixture[str]):
     log = make_logger(redact, as_json=True)
     try:
         raise_error()
-    except ValueError:
+    except FileNotFoundError:
         log.exception("daemon.retry")
 
     text = capsys.readouterr().err
@@ -82,8 +83,8 @@ def crash_in_a_thread() -> None:
 def crash() -> None:
     try:
         raise_error()
-    except ValueError as error:
-        sys.excepthook(ValueError, error, error.__traceback__)
+    except FileNotFoundError as error:
+        sys.excepthook(FileNotFoundError, error, error.__traceback__)
 
 
 def warn() -> None:
@@ -115,5 +116,36 @@ def test_a_crash_of_redaction_is_reported_without_the_message(
     crash()
 
     text = capsys.readouterr().err
-    assert "ValueError" in text
+    assert "FileNotFoundError" in text
     assert SECRET not in text
+
+
+def raise_with_content() -> None:
+    """Raise errors that quote the text of a session, one because of the other."""
+    try:
+        int("text of a session")
+    except ValueError as error:
+        raise KeyError("text of a session") from error
+
+
+def test_a_crash_is_reported_with_its_places_but_without_quoted_text(
+    capsys: pytest.CaptureFixture[str], crash_reports: None
+):
+    try:
+        raise_with_content()
+    except KeyError as error:
+        # The line of code itself is part of a traceback.
+        report = format_exception(error).replace('"text of a session"', "")
+
+    assert "raise_with_content" in report
+    assert report.index("ValueError") < report.index("KeyError")
+    assert "text of a session" not in report
+
+
+def test_exceptions_that_cause_each_other_are_formatted_once():
+    first, second = ValueError("a"), KeyError("b")
+    first.__cause__, second.__cause__ = second, first
+
+    report = format_exception(first)
+
+    assert (report.count("ValueError"), report.count("KeyError")) == (1, 1)

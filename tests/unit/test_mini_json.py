@@ -9,8 +9,15 @@ import pytest
 from leslied.mini_json import dumps, loads
 
 
+@pytest.mark.fault("A11")
 @pytest.mark.parametrize(
-    "text", ['{"a": [1, 2.5, null, true, "é\\u00e9\\ud83d\\ude00"]}', " {} ", "NaN"]
+    "text",
+    [
+        '{"a": [1, 2.5, null, true, "é\\u00e9\\ud83d\\ude00"]}',
+        " {} ",
+        "NaN",
+        '{"a": 1, "a": 2}',
+    ],
 )
 def test_loads_agrees_with_the_json_module(text: str):
     assert repr(loads(text.encode())) == repr(json.loads(text))

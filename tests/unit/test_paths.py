@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from platformdirs import PlatformDirs
 
+from leslied.errors import UserError
 from leslied.paths import get_paths, load_key, resolve_path_or_name
 
 HOME = Path("/home/dev")
@@ -65,3 +66,12 @@ def test_the_folders_are_those_of_platformdirs(
     assert paths.config_file == dirs.user_config_path / "config.toml"
     assert paths.data_dir == dirs.user_data_path
     assert paths.state_dir == dirs.user_state_path
+
+
+@pytest.mark.fault("F10")
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"HOME": "/no/such/folder"}])
+def test_without_a_home_folder_an_error_says_what_to_do(environ: dict[str, str]):
+    with pytest.raises(UserError, match="HOME is") as caught:
+        get_paths(environ)
+
+    assert "Set HOME" in caught.value.hint

@@ -204,6 +204,7 @@ def check_same_work(small: Work, large: Work, grow: Grow) -> None:
     assert large.steps <= small.steps + MAX_MORE_STEPS[grow]
 
 
+@pytest.mark.fault("F7")
 def test_a_first_sync_reads_every_byte_and_decodes_every_entry_once(tmp_path: Path):
     home = Home(tmp_path / "0")
     add_sessions(home, 20)
@@ -227,6 +228,7 @@ def test_a_first_sync_commits_many_small_logs_together(homes: MakeHomes):
     assert transactions == [1, 1]
 
 
+@pytest.mark.fault("E5")
 @GROWTHS
 def test_a_scan_that_finds_nothing_reads_no_log_and_changes_nothing(
     homes: MakeHomes, grow: Grow, size: int

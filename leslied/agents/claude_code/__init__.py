@@ -43,7 +43,8 @@ class ClaudeCode(BaseAdapter):
     name = "claude-code"
     title = "Claude Code"
     decoder_version = 2
-    env_vars = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
+    verified = "2.1.325, 2026-11"
+    env_vars: tuple[str, ...] = ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME")
     # `claude -p`; seen to register in 2.1.197 and 2.1.325. 2.0.76 has no registry.
     registered_entrypoints = frozenset({"sdk-cli"})
     reports_activity = True

@@ -40,6 +40,7 @@ class Codex(BaseAdapter):
     name = "codex"
     title = "Codex"
     decoder_version = 2
+    verified = "0.166.0, 2026-11"
     env_vars = ("CODEX_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {

@@ -36,6 +36,7 @@ class CopilotCli(BaseAdapter):
     name = "copilot-cli"
     title = "Copilot CLI"
     decoder_version = 2
+    verified = "1.0.102, 2026-11"
     env_vars = ("COPILOT_HOME",)
     capabilities: frozenset[Capability] = frozenset(
         {

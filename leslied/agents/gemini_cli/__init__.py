@@ -37,6 +37,7 @@ class GeminiCli(BaseAdapter):
     name = "gemini-cli"
     title = "Gemini CLI"
     decoder_version = 2
+    verified = "0.61.0, 2026-11"
     env_vars = ("GEMINI_CLI_HOME",)
     has_mutable_entries = True
     capabilities: frozenset[Capability] = frozenset(

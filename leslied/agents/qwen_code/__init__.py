@@ -33,6 +33,7 @@ class QwenCode(BaseAdapter):
     name = "qwen-code"
     title = "Qwen Code"
     decoder_version = 2
+    verified = "0.24.4, 2026-11"
     env_vars = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     has_mutable_entries = True
     capabilities: frozenset[Capability] = frozenset(

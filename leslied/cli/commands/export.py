@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from leslied.app import App
     from leslied.model.output import Artifact
     from leslied.model.query import Filter
+    from leslied.model.source import Root
     from leslied.queries.resolve import ResolvedId
 
 _MAX_LISTED_FILES = 10
@@ -211,7 +212,7 @@ class _ExportRequest:
         _check_target(target, self.output)
         settings = self.app.load_settings()
         for adapter, roots in self.app.iter_agent_roots(settings):
-            if any(target.is_relative_to(root.path.resolve()) for root in roots):
+            if any(_is_inside(target, root) for root in roots):
                 raise UserError(
                     f"{target} is inside a folder of {adapter.name}.",
                     "leslied never writes to an agent's folder; choose another path.",
@@ -243,6 +244,14 @@ class _ExportRequest:
         with ProgressBar(self.app.clock) as bar:
             bar.start("Writing sessions")
             yield from bar.track(resolved)
+
+
+def _is_inside(target: Path, root: Root) -> bool:
+    """Return whether a path belongs to an agent; in a project, only its log does."""
+    folder = root.path.resolve()
+    if root.is_project:
+        return any(target == folder / pattern.glob for pattern in root.patterns)
+    return target.is_relative_to(folder)
 
 
 def _check_target(target: Path, path_argument: str) -> None:

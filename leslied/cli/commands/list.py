@@ -21,7 +21,7 @@ from leslied.cli.render.session import format_status
 from leslied.errors import UserError
 from leslied.model.query import Order, Selection
 from leslied.queries.annotations import select_marked
-from leslied.queries.session_list import load_session_list
+from leslied.queries.session_list import load_session_list, select_waiting
 from leslied.queries.short_ids import make_short_ids
 from leslied.rendering.humanize import (
     format_cost,
@@ -57,6 +57,7 @@ _COLUMNS = (
         ("leslied list --project . --since 7d", "this project, last 7 days"),
         ("leslied list --sort cost -n 5", "the five most expensive sessions"),
         ("leslied list --status active", "sessions that are active now"),
+        ("leslied list --waiting", "sessions that wait for you"),
         ("leslied list --json | jq .data.sessions[0]", "the newest one, with its cost"),
     ],
     see_also=["show", "search", "stats"],
@@ -91,6 +92,11 @@ _COLUMNS = (
     shell_complete=complete_tag,
     help="Limit to sessions with this tag.",
 )
+@click.option(
+    "--waiting",
+    is_flag=True,
+    help="Limit to sessions that wait for a permission, an answer or a prompt.",
+)
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option
 @click.pass_context
@@ -107,6 +113,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     selection = _make_selection(app, options)
     with app.open_queries() as queries:
         only = select_marked(queries, is_starred=options["starred"], tag=options["tag"])
+        if options["waiting"]:
+            waiting = select_waiting(queries)
+            only = waiting if only is None else tuple({*only} & {*waiting})
         selection = replace(selection, only=only)
         answer = load_session_list(
             queries,

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
         ("leslied rebuild", "rebuild, unless entries would be lost"),
         ("leslied rebuild --accept-loss", "rebuild in any case"),
     ],
+    exit_codes=[
+        (1, "the archive is damaged and the log of that part is gone"),
+        (2, "entries would be lost; nothing was changed"),
+    ],
     see_also=["sync", "status", "doctor"],
 )
 @click.option(
@@ -38,6 +42,9 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     If the old store holds entries that are in neither the archive nor the logs, the
     command fails unless you accept their loss. The daemon must not be running.
 
+    Damaged files of the archive are first repaired from the logs. If a log is gone,
+    everything that is still readable is kept, and the rest is named.
+
     The old store is kept as store.db.before-rebuild. Transcripts keep their names.
     """
     app = get_app(ctx)
@@ -49,6 +56,8 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
         as_json=as_json,
         warnings=answer.warnings,
     )
+    if answer.rebuilt.archive_damage:
+        ctx.exit(1)
 
 
 def _lines(data: dict[str, Any]) -> Iterator[str]:

@@ -73,7 +73,6 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             app.open_reader() as reader,
             closing(_make_page_starter(app, log)) as page,
         ):
-            jobs.write_lock_info(app, store)
             make_flow = partial(
                 app.make_flow, store, reader, is_daemon=True, on_progress=ping
             )
@@ -87,6 +86,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
                 log=log,
                 notifier=notifier,
                 is_paused=app.paths.pause_file.exists,
+                publish=partial(jobs.write_lock_info, app, store, app.clock.now()),
                 stopping=signals.stopping,
             )
             signals.loop.run()
@@ -131,15 +131,16 @@ class _SignalState:
     loop: Loop | None = None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Request a scan on SIGHUP, else a stop; wake the loop in both cases.
+        """Request a scan on SIGHUP and SIGCONT, else a stop; always wake the loop.
 
-        A stop interrupts work that takes too long, which is as safe as a crash.
+        After SIGCONT, file events may be lost. A stop interrupts work that takes too
+        long, which is as safe as a crash.
         """
         if number == signal.SIGALRM:
             if self.loop and self.loop.has_ended:
                 return
             raise SystemExit(0)
-        if number != signal.SIGHUP:
+        if number not in (signal.SIGHUP, signal.SIGCONT):
             self.stopping.set()
             signal.setitimer(signal.ITIMER_REAL, _STOP_SECONDS)
         if self.loop:
@@ -159,9 +160,15 @@ def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str],
 
 @contextmanager
 def _handling_signals() -> Iterator[_SignalState]:
-    """Handle SIGTERM, SIGINT and SIGHUP; restore the previous handlers at the end."""
+    """Handle signals; restore the previous handlers at the end."""
     signals = _SignalState()
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM)
+    numbers = (
+        signal.SIGTERM,
+        signal.SIGINT,
+        signal.SIGHUP,
+        signal.SIGCONT,
+        signal.SIGALRM,
+    )
     previous_handlers = {
         number: signal.signal(number, signals.handle) for number in numbers
     }

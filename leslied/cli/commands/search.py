@@ -11,7 +11,7 @@ import click
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
-from leslied.cli.render.search_results import format_groups, format_hits
+from leslied.cli.render.search_results import format_groups, format_hits, format_notes
 from leslied.errors import UserError
 from leslied.model.query import FilterKey
 from leslied.queries.value_parsers import make_value_parsers
@@ -146,7 +146,7 @@ def _print_hits(
         result.to_dict,
         lambda: format_hits(result, short_ids),
         as_json=options["as_json"],
-        warnings=result.notes,
+        warnings=format_notes(result.notes),
     )
 
 
@@ -170,7 +170,7 @@ def _print_groups(
         result.to_dict,
         lambda: format_groups(result, short_ids, _format_command(options)),
         as_json=False,
-        warnings=result.notes,
+        warnings=format_notes(result.notes),
     )
 
 

@@ -8,6 +8,7 @@ import click
 
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
+from leslied.cli.render.formats import format_unknown_kinds
 from leslied.cli.render.output import (
     emit,
     format_source_errors,
@@ -18,7 +19,7 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.hooks import learned_roots
-from leslied.queries.operations.status import load_status
+from leslied.queries.operations.status import describe_behind, load_status
 from leslied.rendering.humanize import (
     format_ago,
     format_bytes,
@@ -36,9 +37,19 @@ if TYPE_CHECKING:
     from leslied.queries.operations.agents import AgentState
     from leslied.queries.operations.status import (
         DaemonState,
+        ReadState,
         StatusReport,
         WaitingSession,
     )
+
+_MAX_KINDS = 3
+"""Unknown kinds that are named for each version of an agent."""
+_STATES: dict[ReadState | None, str] = {
+    "up-to-date": "up to date",
+    "reading": "reading",
+    "behind": "behind",
+    None: "-",
+}
 
 
 @click.command(
@@ -57,8 +68,10 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     """Show the state of the daemon, the store and each agent's logs.
 
-    LAG is how far the store is behind: the time between an agent's newest stored entry
-    and the last change to its logs.
+    STATE says whether all changes of an agent's logs were read: `up to date`;
+    `reading`, if the daemon is about to read the rest; or `behind`, with a warning. The
+    exit code is 0 in each case. The 2,000 logs that changed last are checked, and new
+    ones; the daemon's scans check all of them.
     Agents that were never used on this machine are left out; see `leslied agents`.
     SESSIONS counts the sessions that `leslied list` shows.
     """
@@ -67,7 +80,9 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     with app.open_queries() as queries:
         status = load_status(queries, with_rejected=rejected)
     now = app.clock.now()
-    warnings = format_source_errors(status.source_errors)
+    warnings = list(_list_watch_warnings(status.daemon))
+    warnings += _list_behind_warnings(status)
+    warnings += format_source_errors(status.source_errors)
     warnings += [_format_failure(failure, now) for failure in status.failures]
     if status.bytes > settings.store.warn_bytes:
         size = format_bytes(status.bytes)
@@ -77,6 +92,23 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     emit(
         status.to_dict, lambda: _lines(status, app), as_json=as_json, warnings=warnings
     )
+
+
+def _list_watch_warnings(daemon: DaemonState) -> Iterator[str]:
+    """Yield a sentence if file events are missing, with what to do about it."""
+    if daemon.watch_problem:
+        yield f"{daemon.watch_problem}. {daemon.watch_hint}"
+
+
+def _list_behind_warnings(status: StatusReport) -> Iterator[str]:
+    """Yield a sentence for each agent with changes that should have been read."""
+    hint = "Run: leslied doctor"
+    if not status.daemon.running:
+        hint = "Run: leslied sync"
+    if status.daemon.paused:
+        hint = "leslied is paused. Run: leslied unpause"
+    for reason in describe_behind(status.agents, status.daemon, status.now):
+        yield f"{reason}. {hint}"
 
 
 def _format_failure(failure: Failure, now: datetime) -> str:
@@ -101,8 +133,9 @@ def _lines(status: StatusReport, app: App) -> Iterator[str]:
         f"{format_number(counts['noise'])} noise, {counts['rejected']} rejected"
     )
     yield ""
-    yield from _agent_lines(status.agents, app.clock.now())
+    yield from _agent_lines(status)
     yield from _waiting_lines(status.waiting)
+    yield from format_unknown_kinds(status.unknown_kinds, _MAX_KINDS)
     yield from _outdated_lines(status.agents)
     yield from _learned_lines(status.agents, app)
     for entry in status.rejected or ():
@@ -162,14 +195,14 @@ def _outdated_lines(agents: list[AgentState]) -> Iterator[str]:
             )
 
 
-def _agent_lines(agents: list[AgentState], now: datetime) -> Iterable[str]:
+def _agent_lines(status: StatusReport) -> Iterable[str]:
     headers = (
         "AGENT",
         "LOGS",
         "SESSIONS",
         "NEWEST LOG",
         "NEWEST READ",
-        "LAG",
+        "STATE",
         "REJECTED",
     )
     rows = [
@@ -177,12 +210,12 @@ def _agent_lines(agents: list[AgentState], now: datetime) -> Iterable[str]:
             agent.name,
             str(agent.sources),
             str(agent.sessions),
-            format_ago(agent.newest_source_at, now),
-            format_ago(agent.newest_ingested_at, now),
-            "-" if agent.lag_seconds is None else f"{agent.lag_seconds:.0f} s",
+            format_ago(agent.newest_source_at, status.now),
+            format_ago(agent.newest_ingested_at, status.now),
+            _STATES[status.judge_agent(agent)],
             str(agent.rejected),
         )
-        for agent in agents
+        for agent in status.agents
         if agent.found or agent.sessions
     ]
     if not rows:
@@ -191,6 +224,6 @@ def _agent_lines(agents: list[AgentState], now: datetime) -> Iterable[str]:
         headers,
         rows,
         flexible_column=0,
-        right_aligned=("LOGS", "SESSIONS", "LAG", "REJECTED"),
+        right_aligned=("LOGS", "SESSIONS", "REJECTED"),
         droppable=("NEWEST READ", "LOGS", "NEWEST LOG"),
     )

@@ -11,7 +11,7 @@ from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_source_errors, json_option
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.rendering.humanize import format_bytes, format_count, format_path
+from leslied.rendering.humanize import format_bytes, format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     problems = format_source_errors(report.problems)
     emit(
         report.result.to_dict,
-        lambda: _lines(report.result, str(app.home)),
+        lambda: _lines(report.result),
         as_json=as_json,
         warnings=[*report.warnings, *problems, *report.errors],
     )
@@ -59,11 +59,10 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
         ctx.exit(1)
 
 
-def _lines(result: SyncResult, home: str) -> Iterator[str]:
+def _lines(result: SyncResult) -> Iterator[str]:
     if not result.sources:
-        yield "No agent has written logs on this machine yet. Looked in:"
-        for path in result.missing_roots:
-            yield f"  {format_path(path, home)}"
+        yield "No agent has written logs on this machine yet."
+        yield "See where leslied looks: leslied agents"
         return
     size = format_bytes(result.bytes_read)
     yield (

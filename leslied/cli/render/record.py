@@ -120,7 +120,7 @@ class RecordRenderer:
         edits = find_edits(record.tool_name, arguments) if options.is_rich else []
         summary = self._format_arguments(record, arguments, edits)
         if not options.is_rich:
-            yield f"{indent}● {name} {summary}"
+            yield f"{indent}● {name} {summary}".rstrip()
         else:
             yield from self._call_header_lines(name, summary, indent)
         if edits:
@@ -165,7 +165,7 @@ class RecordRenderer:
         name, label = find_label(arguments, _LABEL_ARGUMENTS)
         if is_path(name):
             label = options.shorten_path(label)
-        return self._join_lines(label or record.tool_input)
+        return self._join_lines(label or (record.tool_input if arguments else ""))
 
     def _join_lines(self, text: str) -> str:
         """Return the text on one line, truncated in plain output."""

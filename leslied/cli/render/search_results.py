@@ -28,6 +28,14 @@ _WIDE_SCREEN = 130
 _NOTHING_FOUND = "Nothing found. Terms match whole words; try 'part*' or --substring."
 
 
+def format_notes(notes: Iterable[str]) -> list[str]:
+    """Return the notes of a search, with the option that they suggest."""
+    from leslied.queries.search import SUBSTRING_ADVICE  # noqa: PLC0415 - not for --help
+
+    option = f"{SUBSTRING_ADVICE} with --substring"
+    return [note.replace(SUBSTRING_ADVICE, option) for note in notes]
+
+
 def format_hits(result: SearchResult, short_ids: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of hits in their order, each with the id of its session."""
     if not result.hits:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from leslied import tail
-from leslied.errors import DecodeError
+from leslied.errors import DecodeError, describe_cause
 from leslied.model.decoded_chunk import DecodedEntry
-from leslied.model.source import Noise, RawEntry, Rejection
+from leslied.model.source import EXCLUDED, Noise, RawEntry, Rejection
 from leslied.tail.salvage import salvage
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Decoder:
 
     def drop_content(self) -> None:
         """Replace all content with positions and lengths: the project is excluded."""
-        self.noise += [Noise(e.offset, e.length, "excluded") for e in self.entries]
+        self.noise += [Noise(e.offset, e.length, EXCLUDED) for e in self.entries]
         self.entries = []
         self._forget_rejected_text()
         self.state = {"cwd": self.state.get("cwd", "")}
@@ -103,7 +103,7 @@ class Decoder:
                     Rejection(entry.offset, entry.length, _NO_FOLDER, b"", b"")
                 )
             elif is_excluded(cwd):
-                self.noise.append(Noise(entry.offset, entry.length, "excluded"))
+                self.noise.append(Noise(entry.offset, entry.length, EXCLUDED))
             else:
                 self.entries.append(entry)
 
@@ -124,7 +124,7 @@ class Decoder:
         except DecodeError as error:
             return error.message
         except Exception as error:  # noqa: BLE001 - costs one entry, not the source
-            return f"the adapter failed: {type(error).__name__}: {error}"
+            return f"the adapter failed: {describe_cause(error)}"
         self.state = decoded.state
         if decoded.cwd:
             self.folders[decoded.cwd] = None

@@ -134,7 +134,7 @@ class SourceReader:
             state_text = self._states.get(log_path) or self.load_saved_state(log_path)
             state["cwd"] = parse_state(state_text).get("cwd", "")
         if source.side_file:
-            text = tail.read_side_file(source, self.limits)
+            text = tail.read_side_file(source)
             state["beside"] = mask_text(text, self.mask)
         return state
 

@@ -123,10 +123,10 @@ class Ingest(Stage):
 
     def scan(self, budget: Budget = FULL_BUDGET) -> IngestReport:
         """Ingest all new entries below the roots, each exactly once."""
-        with self.store.track_scan(self.adapter.name):
-            return self._scan(budget)
+        with self.store.track_scan(self.adapter.name) as left_out:
+            return self._scan(budget, left_out)
 
-    def _scan(self, budget: Budget) -> IngestReport:
+    def _scan(self, budget: Budget, left_out: list[object]) -> IngestReport:
         agent = self.adapter.name
         is_first = self.store.is_new_agent(agent)
         stamps = self.store.load_stamps(agent, is_final=self.is_final)
@@ -145,10 +145,10 @@ class Ingest(Stage):
         if back := were_gone.difference(discovery.gone_paths):
             self.store.mark_present(agent, back)
         self._mark_gone(discovery)
-        report.is_scan = True
-        report.sources = discovery.count
+        report.is_scan, report.sources = True, discovery.count
         report.unreadable |= discovery.unreadable
         report.missing_roots += discovery.missing_roots
+        left_out += [*report.unfinished, *self.failures.list_names("source")]
         return report
 
     def ingest_files(
@@ -156,12 +156,12 @@ class Ingest(Stage):
     ) -> IngestReport:
         """Ingest new entries from these files; ignore files that are not sources.
 
-        Then read more of the sources in the backlog, until the budget yields.
+        Several files may be parts of one source. Then read more of the sources in the
+        backlog, until the budget yields.
         """
         paths, others = take_newest(list(paths), get_mtime, self._max_sources)
-        sources = [source for path in paths if (source := self._find_source(path))]
-        sources.sort(key=_is_side_file)
-        return self._ingest(sources, others, budget)
+        by_path = {s.path: s for path in paths if (s := self._find_source(path))}
+        return self._ingest(sorted(by_path.values(), key=_is_side_file), others, budget)
 
     def _ingest(
         self,

@@ -7,12 +7,12 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import structs
 
 from leslied import archive, tail
-from leslied.archive import ArchiveError, FrameKind
+from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
 from leslied.errors import SourceError
 from leslied.model.source import Cursor, FileStamp, Shape, SourceRef
 from leslied.pipeline.ingest.batch import IngestReport
@@ -49,8 +49,8 @@ class ArchiveReplay:
     def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
         """Commit everything in the archive file; return the cursor at its end.
 
-        Return None if nothing could be read. Damage ends a generation early and is
-        added to `errors`.
+        Return None if nothing could be read. Damage is added to `errors`, and what is
+        readable after it is committed, too.
         """
         self._last_cursor = None
         try:
@@ -67,7 +67,7 @@ class ArchiveReplay:
 
         The caller deletes the scratch file afterwards.
         """
-        spills = _ArchivedSpills(reader)
+        spills = _ArchivedSpills(reader, self.errors)
         state = self._source_reader.load_state(source, Cursor())
         state |= _load_side_file_state(reader)
         for generation, frames in reader.list_frames_by_generation().items():
@@ -100,25 +100,43 @@ class ArchiveReplay:
     def _restore_generation(
         self, reader: archive.ArchiveReader, frames: list[ArchiveFrame]
     ) -> tuple[ArchiveFrame | None, bool]:
-        """Write a generation's bytes to the scratch file, up to the first damage.
+        """Write a generation's bytes to the scratch file, with blanks for lost ones.
 
         Return the last frame that was written, and whether the archive is undamaged.
         """
         last: ArchiveFrame | None = None
+        is_undamaged = not reader.damaged_offsets
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with os.fdopen(os.open(self._scratch_file, flags, 0o600), "wb") as file:
             for frame in frames:
+                if frame.offset != file.tell():
+                    is_undamaged = False
+                    self._fill_gap(file, reader, frame)
                 try:
-                    if frame.offset != file.tell():
-                        raise ArchiveError(f"{reader.path}: bytes are missing")  # noqa: TRY301
-                    for data in reader.read_frame(frame):
-                        file.write(data)
+                    file.writelines(reader.read_frame(frame))
                 except ArchiveError as error:
+                    is_undamaged = False
                     self.errors.append(error.message)
-                    file.truncate(frame.offset)
-                    return last, False
-                last = frame
-        return last, not reader.damaged_offsets
+                    file.seek(frame.offset)
+                    file.truncate()
+                else:
+                    last = frame
+        return last, is_undamaged
+
+    def _fill_gap(
+        self, file: BinaryIO, reader: archive.ArchiveReader, frame: ArchiveFrame
+    ) -> None:
+        """Write blank lines for the bytes before a frame, so that it keeps its offset.
+
+        Frames of a log end with a line, and decoders skip blank lines.
+        """
+        start = file.tell()
+        self.errors.append(
+            f"{reader.path}: bytes {start} to {frame.offset} of generation "
+            f"{frame.generation} are gone."
+        )
+        while (length := min(frame.offset - file.tell(), _CHUNK_BYTES)) > 0:
+            file.write(b" " * (length - 1) + b"\n")
 
     def _restore_erased_lines(self, log: Path) -> None:
         """Copy the log to the scratch file, if these differ only in erased lines.
@@ -149,8 +167,9 @@ class ArchiveReplay:
 class _ArchivedSpills:
     """Archived tool results whose original files may be gone."""
 
-    def __init__(self, reader: archive.ArchiveReader) -> None:
+    def __init__(self, reader: archive.ArchiveReader, errors: list[str]) -> None:
         self._reader = reader
+        self._errors = errors
         self._frames: dict[Any, ArchiveFrame] = {
             frame.metadata.get("spill"): frame
             for frame in reader.frames
@@ -171,7 +190,11 @@ class _ArchivedSpills:
         frame = self._frames.get(record.metadata.get("spill"))
         if frame is None or record.spilled or record.type != "tool_result":
             return record
-        data = b"".join(self._reader.read_frame(frame))
+        try:
+            data = b"".join(self._reader.read_frame(frame))
+        except ArchiveError as error:
+            self._errors.append(error.message)
+            return record
         return structs.replace(record, spilled=data.decode(errors="surrogatepass"))
 
 
@@ -197,6 +220,27 @@ def _attribute_chunk(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -
     is_last = chunk.cursor.stamp is not None
     cursor = replace(chunk.cursor, stamp=stamp if is_last else None)
     return replace(chunk, entries=tuple(map(attribute, chunk.entries)), cursor=cursor)
+
+
+def list_archived_sources(folder: Path) -> list[tuple[Path, SourceRef]]:
+    """Return the archive's files and sources, in the order they were first read.
+
+    Omit files without a readable frame.
+    """
+    ordered: list[tuple[int, Path, SourceRef]] = []
+    for path in archive.list_files(folder):
+        try:
+            with archive.ArchiveReader(path) as reader:
+                frames = [f for f in reader.frames if f.kind != FrameKind.SPILL]
+        except ArchiveVersionError:
+            raise
+        except ArchiveError:
+            continue
+        if frames:
+            order = int(frames[0].metadata.get("order", 0))
+            ordered.append((order, path, restore_source(frames[-1])))
+    ordered.sort(key=lambda item: item[:2])
+    return [(path, source) for _, path, source in ordered]
 
 
 def restore_source(frame: ArchiveFrame) -> SourceRef:

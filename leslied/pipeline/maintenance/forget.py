@@ -2,8 +2,8 @@
 
 Tombstones come first: whatever happens later, nothing is read again. Then sources are
 sealed, so that they are not archived again, and copies of the text are deleted from the
-archive, from threads and from hooks, and at last from the store. So a crash leaves
-entries in the store that the same command finds again.
+archive, from imported files, threads and hooks, and at last from the store. So a crash
+leaves entries in the store that the same command finds again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from leslied.fs import TEMPORARY_SUFFIX
 from leslied.hooks.cleanup import delete_learned_roots, delete_matching
 from leslied.layout import LESLIE_FOLDER
 from leslied.pipeline.maintenance.forget_planner import ForgetPlanner
+from leslied.pipeline.maintenance.imported_copies import ImportedCopies
 from leslied.pipeline.maintenance.thread_files import ThreadFiles, has_text
 from leslied.queries.operations.forget_plan import ForgetAnswer, Remainder
 from leslied.sinks import list_files
@@ -69,9 +70,10 @@ class Forget:
                     return ForgetAnswer(request=request, removed_records=0)
                 raise
             answer = planner.make_answer(plan)
+            copies = _make_copies(self.paths.imports_dir, queries, plan)
         store_file = self.paths.store_file
         self.pruner.check_free_space(store_file.stat().st_size)
-        deletion = _Deletion(self.pruner, self.paths, self.clock, plan)
+        deletion = _Deletion(self.pruner, self.paths, self.clock, plan, copies)
         removed = deletion.remove()
         errors = self.write_outputs()
         failpoint("forget.rendered")
@@ -102,6 +104,7 @@ class _Deletion:
     paths: AppPaths
     clock: Clock
     plan: ForgetPlan
+    copies: ImportedCopies
 
     @property
     def _thread_files(self) -> ThreadFiles:
@@ -119,6 +122,8 @@ class _Deletion:
         failpoint("forget.sealed")
         self._erase_archived_lines()
         failpoint("forget.archive")
+        self.copies.erase()
+        self.pruner.report.problems += self.copies.warnings
         self._remove_thread_files()
         self._remove_hook_files()
         self.pruner.remove_annotations(self.plan.sessions, self.plan.text)
@@ -136,6 +141,7 @@ class _Deletion:
         for path in (
             *archive_dir.glob(".re*"),
             *archive_dir.rglob("*" + TEMPORARY_SUFFIX),
+            *self.paths.imports_dir.rglob("*" + TEMPORARY_SUFFIX),
         ):
             path.unlink()
         for folder in {thread.folder for thread in self.plan.threads}:
@@ -247,6 +253,19 @@ class _Deletion:
             and path.suffix != ".zst"
             and not path.is_relative_to(self.paths.central_dir)
         ]
+
+
+def _make_copies(
+    folder: Path, queries: QueryContext, plan: ForgetPlan
+) -> ImportedCopies:
+    agents = {a.name: (a, tuple(roots)) for a, roots in queries.list_agent_roots()}
+    return ImportedCopies(
+        folder=folder,
+        agents=agents,
+        sessions=frozenset(plan.sessions),
+        text=plan.text,
+        logs=frozenset(plan.raw.logs),
+    )
 
 
 def _is_in_file(text: LiteralText, path: Path) -> bool:

@@ -129,7 +129,7 @@ class ForgetPlanner:
             archive_files=len(plan.raw.archive_files),
             remainders=tuple(
                 Remainder(each.kind, self.context.redact(each.path))
-                for each in _list_remainders(plan)
+                for each in _list_remainders(plan, self.context.paths.imports_dir)
             ),
             warnings=tuple(plan.raw.errors),
         )
@@ -153,10 +153,12 @@ def _add_titles(plan: ForgetPlan, reader: ForgetReader) -> ForgetPlan:
     )
 
 
-def _list_remainders(plan: ForgetPlan) -> Iterator[Remainder]:
+def _list_remainders(plan: ForgetPlan, imports: Path) -> Iterator[Remainder]:
     """Yield the files that keep what is forgotten, before anything is deleted."""
     for log in plan.raw.logs:
-        yield Remainder("log", log)
+        # Copies of imported files are leslied's own, and are rewritten or deleted.
+        if not Path(log).is_relative_to(imports):
+            yield Remainder("log", log)
     for folder in sorted({os.fsdecode(thread.folder) for thread in plan.threads}):
         if list_tracked_files(Path(folder), LESLIE_FOLDER):
             yield Remainder("git", folder)

@@ -12,6 +12,7 @@ from leslied.archive import ArchiveError, FrameKind
 from leslied.errors import SourceError
 from leslied.model.source import Shape
 from leslied.store.forgotten import digest_line
+from leslied.tail.document import read_document
 from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
@@ -77,7 +78,10 @@ class RawSearch:
         if ref is None or ref.shape not in (Shape.APPEND_LOG, Shape.DOCUMENT):
             return
         with open_regular(path) as fd:
-            chunks = iter_range(fd, 0, source.offset, _CHUNK_BYTES)
+            if ref.shape is Shape.DOCUMENT:
+                chunks: Iterable[bytes] = [read_document(fd, tail.ReadLimits())]
+            else:
+                chunks = iter_range(fd, 0, source.offset, _CHUNK_BYTES)
             lines = archive.split_lines(chunks)
             ranges = [
                 self._add_line(line, matches)

@@ -11,11 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from leslied import archive, tail
-from leslied.archive import ArchiveError, ArchiveVersionError, FrameKind
+from leslied.archive import ArchiveError
 from leslied.errors import NewerStore, StoreUnusable, UserError
 from leslied.pipeline.ingest.batch import IngestReport
 from leslied.pipeline.ingest.stage import Ingest
-from leslied.pipeline.maintenance.archive_replay import ArchiveReplay, restore_source
+from leslied.pipeline.maintenance.archive_repair import ArchiveFolderRepair
+from leslied.pipeline.maintenance.archive_replay import (
+    ArchiveReplay,
+    list_archived_sources,
+)
 from leslied.pipeline.progress import ignore_progress
 from leslied.store import Store, StoreReader
 from leslied.store.connection import lock_store
@@ -56,6 +60,8 @@ class RebuildReport:
     lost_sessions: list[str] = field(default_factory=list)
     """Ids of sessions that only the old store has."""
     lost_entries: int = 0
+    archive_damage: list[str] = field(default_factory=list)
+    """Damage in the archive that nothing can replace."""
     ingest: IngestReport = field(default_factory=IngestReport)
     warnings: list[str] = field(default_factory=list)
 
@@ -71,6 +77,7 @@ class RebuildReport:
             "sessions_new": self.new_sessions,
             "sessions_lost": self.lost_sessions,
             "entries_lost": self.lost_entries,
+            "archive_damage": self.archive_damage,
         }
 
 
@@ -165,6 +172,7 @@ class Rebuild:
             with store.metadata() as ledger:
                 pruned = old.list_tombstones() if old else manifest.pruned
                 ledger.tombstones.restore(pruned)
+            self._repair_archive(store, old, report)
             with store.bulk_load():
                 self._replay_archive(store, report)
                 self._ingest_logs(store, report)
@@ -181,11 +189,27 @@ class Rebuild:
                 with RebuildReader(self._new_path) as new:
                     _compare_stores(old, new, report, store.forgotten)
 
+    def _repair_archive(
+        self, store: Store, old: RebuildReader | None, report: RebuildReport
+    ) -> None:
+        """Repair damaged archive files from the logs, as far as these exist."""
+        repair = ArchiveFolderRepair(
+            folder=self.archive_dir,
+            roots={adapter.name: roots for adapter, roots in self.agents},
+            forgotten=store.forgotten,
+            list_spills=old.list_spills if old else lambda *_: [],
+            mask=self.mask,
+            limits=self.limits,
+        )
+        repair.run()
+        report.warnings += repair.messages
+        report.archive_damage += repair.lost
+
     def _replay_archive(self, store: Store, report: RebuildReport) -> None:
         """Commit everything in the archive, in the order it was first read."""
         adapters = {adapter.name: (adapter, roots) for adapter, roots in self.agents}
         replays: dict[str, ArchiveReplay] = {}
-        archived = self._list_archived_sources(report)
+        archived = list_archived_sources(self.archive_dir)
         bytes_done = 0
         bytes_total = sum(path.stat().st_size for path, _ in archived)
         for path, source in archived:
@@ -216,30 +240,6 @@ class Rebuild:
             report.archived_sources += 1
         for replay in replays.values():
             report.ingest += replay.report
-
-    def _list_archived_sources(
-        self, report: RebuildReport
-    ) -> list[tuple[Path, SourceRef]]:
-        """Return the archive's files and sources, in the order they were first read."""
-        ordered: list[tuple[int, Path, SourceRef]] = []
-        for path in archive.list_files(self.archive_dir):
-            try:
-                with archive.ArchiveReader(path) as reader:
-                    frames = [f for f in reader.frames if f.kind != FrameKind.SPILL]
-                    report.warnings += [
-                        f"{path}: there is no valid frame at byte {offset}"
-                        for offset in reader.damaged_offsets
-                    ]
-            except ArchiveVersionError:
-                raise
-            except ArchiveError as error:
-                report.warnings.append(error.message)
-                continue
-            if frames:
-                order = int(frames[0].metadata.get("order", 0))
-                ordered.append((order, path, restore_source(frames[-1])))
-        ordered.sort(key=lambda item: item[:2])
-        return [(path, source) for _, path, source in ordered]
 
     def _record_archived(
         self, store: Store, path: Path, source: SourceRef, cursor: Cursor, size: int

@@ -15,6 +15,7 @@ from leslied.errors import SourceError, StoreUnusable
 from leslied.failpoints import failpoint
 from leslied.fs import sync_folder
 from leslied.model.source import Shape
+from leslied.model.times import to_us
 from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.exclude import (
     FIRST_CWD,
@@ -35,6 +36,7 @@ from leslied.tail.files import iter_range, open_regular
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from leslied.archive import ArchiveWriter
     from leslied.clock import Clock
     from leslied.config import Settings
     from leslied.model.source import Root, SourceRef
@@ -47,7 +49,13 @@ if TYPE_CHECKING:
 _BATCH_SOURCES = 64
 """Sources recorded in one transaction. After a crash, frames that were not recorded are
 recognised, and a file that did not reach the disk is written again at the next run."""
-_UNARCHIVED_SHAPES = (Shape.SQLITE, Shape.JSON_TREE, Shape.COMPRESSED_LOG)
+_UNARCHIVED_SHAPES = (
+    Shape.SQLITE,
+    Shape.JSON_TREE,
+    Shape.EVENT_TREE,
+    Shape.CHECKPOINT_STORE,
+    Shape.COMPRESSED_LOG,
+)
 """Shapes that are not archived: rows and the files of a tree change in place, and a
 compressed log would not become smaller in the archive."""
 
@@ -149,15 +157,21 @@ class Archiver(Stage):
         return report
 
     def _mark_changed_files_due(self) -> None:
-        """Mark as due all sources whose archive file is missing or has another size."""
+        """Mark what must be archived again or verified, because its file has changed.
+
+        A file that lost bytes is completed from its log. Without the log, its expected
+        size shows later what is missing.
+        """
         with self.store.archive() as ledger:
-            changed = [
-                source
-                for source, file, size in ledger.iter_files()
-                if not _has_size(f"{self.archive_dir}/{file}", size)
-            ]
-            for source in changed:
-                ledger.invalidate(source)
+            for file in list(ledger.iter_files()):
+                size, mtime_ns = _stat_file(f"{self.archive_dir}/{file.file}")
+                if size != file.size and not file.is_log_gone:
+                    ledger.invalidate(file.source)
+                elif file.is_verified and (size, mtime_ns) != (
+                    file.size,
+                    file.mtime_ns,
+                ):
+                    ledger.mark_unverified(file.source)
 
     def _try_archive(
         self, due: DueSource, report: ArchiverReport
@@ -187,6 +201,38 @@ class Archiver(Stage):
     def _archive_source(
         self, due: DueSource, report: ArchiverReport
     ) -> ArchiveCursor | None:
+        ref = self._find_log(due, report)
+        if ref is None:
+            return None
+        if self._is_sealed(due, ref):
+            # Record a cursor, so that the source is not due again at every run.
+            cursor, old = due.cursor, due.archive_cursor
+            position = (cursor.generation, cursor.offset, cursor.finished_size)
+            file, size = (old.file, old.size) if old else ("", -1)
+            return ArchiveCursor(
+                due.source, *position, number=0, newest=0, file=file, size=size
+            )
+        with self.store.archive() as ledger:
+            file = self._choose_file_name(due, ledger.is_taken)
+        with archive.ArchiveWriter(self.archive_dir / file) as writer:
+            return self._append(due, ref, writer, file, report)
+
+    def complete(self, due: DueSource, writer: ArchiveWriter) -> ArchiveCursor | None:
+        """Append what a copy of the source's archive file lacks.
+
+        Return None if the log is gone, has changed, or must not be archived any more.
+        """
+        report = ArchiverReport()
+        try:
+            ref = self._find_log(due, report)
+            if ref is None or due.archive_cursor is None or self._is_sealed(due, ref):
+                return None
+            return self._append(due, ref, writer, due.archive_cursor.file, report)
+        except (archive.SourceChangedError, SourceError):
+            return None
+
+    def _find_log(self, due: DueSource, report: ArchiverReport) -> SourceRef | None:
+        """Return the log, or None if it is excluded or missing, which is counted."""
         if self._is_source_excluded(due):
             report.excluded += 1
             return None
@@ -194,31 +240,52 @@ class Archiver(Stage):
         ref = tail.find_source(due.agent, self.roots.get(due.agent, ()), path)
         if ref is None:
             report.missing += 1
-            return None
-        cursor, old = due.cursor, due.archive_cursor
-        position = (cursor.generation, cursor.offset, cursor.finished_size)
-        is_forgotten = self._has_forgotten_lines(due, ref)
+        return ref
+
+    def _is_sealed(self, due: DueSource, ref: SourceRef) -> bool:
+        """Return whether no more of the source may be archived."""
+        if ref.shape in _UNARCHIVED_SHAPES or self._has_forgotten_lines(due, ref):
+            return True
         with self.store.archive() as ledger:
-            is_pruned = is_forgotten or ledger.is_pruned(due.source)
-            if ref.shape in _UNARCHIVED_SHAPES or is_pruned:
-                # Record a cursor, so that the source is not due again at every run.
-                file, size = (old.file, old.size) if old else ("", -1)
-                return ArchiveCursor(
-                    due.source, *position, number=0, newest=0, file=file, size=size
-                )
+            return ledger.is_pruned(due.source)
+
+    def _append(
+        self,
+        due: DueSource,
+        ref: SourceRef,
+        writer: ArchiveWriter,
+        file: str,
+        report: ArchiverReport,
+    ) -> ArchiveCursor:
+        """Append what was read but not archived; return the new archive cursor."""
+        cursor, old = due.cursor, due.archive_cursor
+        with self.store.archive() as ledger:
             newest = ledger.get_newest_placement()
             spills = ledger.list_spills(due.source, old.newest if old else 0)
-            file = self._choose_file_name(due, ledger.is_taken)
-        with archive.ArchiveWriter(self.archive_dir / file) as writer:
-            old_size = writer.size
-            copier = SourceCopier(due, ref, writer, report, self.limits, self.mask)
-            generation = copier.run()
-            add_spills(writer, generation, spills)
-            writer.sync()
-            size = writer.size
+        old_size = writer.size
+        copier = SourceCopier(due, ref, writer, report, self.limits, self.mask)
+        generation = copier.run()
+        add_spills(writer, generation, spills)
+        writer.sync()
         report.sources += 1
-        report.bytes_written += max(size - old_size, 0)
-        return ArchiveCursor(due.source, *position, generation, newest, file, size)
+        report.bytes_written += max(writer.size - old_size, 0)
+        is_whole = not old_size or bool(old and old.size == old_size)
+        return ArchiveCursor(
+            source=due.source,
+            generation=cursor.generation,
+            offset=cursor.offset,
+            finished=cursor.finished_size,
+            number=generation,
+            newest=newest,
+            file=file,
+            size=writer.size,
+            mtime_ns=writer.mtime_ns,
+            verified_us=self._find_verified_time(old) if is_whole else 0,
+        )
+
+    def _find_verified_time(self, old: ArchiveCursor | None) -> int:
+        """Return since when a file is verified: a new one since now."""
+        return old.verified_us if old and old.size > 0 else to_us(self.clock.now())
 
     def _has_forgotten_lines(self, due: DueSource, ref: SourceRef) -> bool:
         """Return whether the log contains a raw line that the user forgot."""
@@ -289,8 +356,10 @@ def _make_exclude_predicate(
     return is_excluded
 
 
-def _has_size(path: str, size: int) -> bool:
+def _stat_file(path: str) -> tuple[int, int]:
+    """Return size and modification time of a file; (-1, 0) if it is missing."""
     try:
-        return os.stat(path).st_size == size  # noqa: PTH116 - called for every file
+        status = os.stat(path)  # noqa: PTH116 - called for every file
     except OSError:
-        return False
+        return (-1, 0)
+    return (status.st_size, status.st_mtime_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import msgspec
 from leslied import archive, tail
 from leslied.model.source import Shape
 from leslied.pipeline.stage import Report
+from leslied.tail.document import read_document
 from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
@@ -79,7 +81,9 @@ class SourceCopier:
         spec = self._make_spec(
             archive.FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
         )
-        self.writer.append(spec, self._read(fd, 0, cursor.offset), self.mask)
+        data = read_document(fd, self.limits)
+        self.report.bytes_read += len(data)
+        self.writer.append(spec, [data], self.mask)
         return generation
 
     def _add_lines(self, fd: int) -> int:
@@ -146,7 +150,7 @@ class SourceCopier:
         if self.ref.side_file:
             from leslied.pipeline.ingest.decode import mask_text  # noqa: PLC0415
 
-            text = tail.read_side_file(self.ref, self.limits)
+            text = tail.read_side_file(self.ref)
             metadata["beside"] = mask_text(text, self.mask)
         return archive.FrameSpec(
             kind=kind,
@@ -187,10 +191,16 @@ def _encode_path(path: Path) -> str:
 def add_spills(
     writer: ArchiveWriter, generation: int, spills: list[tuple[str, str]]
 ) -> None:
-    """Append the tool results that the agent stored in separate files."""
+    """Append the tool results that the agent stored in separate files, each once."""
+    archived = {
+        (frame.metadata.get("spill"), frame.crc)
+        for frame in writer.frames
+        if frame.kind == archive.FrameKind.SPILL
+    }
     for metadata, text in spills:
-        name = msgspec.json.decode(metadata).get("spill")
-        data = text.encode(errors="surrogatepass")
+        name, data = parse_spill(metadata, text)
+        if (name, zlib.crc32(data)) in archived:
+            continue
         spec = archive.FrameSpec(
             kind=archive.FrameKind.SPILL,
             generation=generation,
@@ -198,3 +208,9 @@ def add_spills(
             metadata={"spill": name},
         )
         writer.append(spec, [data])
+
+
+def parse_spill(metadata: str, text: str) -> tuple[Any, bytes]:
+    """Return the name of a spilled result and the bytes to archive."""
+    name = msgspec.json.decode(metadata).get("spill")
+    return name, text.encode(errors="surrogatepass")

@@ -107,6 +107,7 @@ class AssetIndex(Stage):
                 root.path.parent / "plans"
                 for _, roots in context.agents
                 for root in roots
+                if not root.is_project
             ],
             failures=context.failures,
             on_progress=context.on_progress,
@@ -170,7 +171,7 @@ class AssetIndex(Stage):
         finished = [
             key
             for folder, keys in keys_by_folder.items()
-            if not folder or self._write_project_index(folder, report)
+            if not folder or self._write_project_index(folder, keys, report)
             for key in keys
         ]
         with self.store.assets() as ledger:
@@ -274,16 +275,28 @@ class AssetIndex(Stage):
         with self.store.assets() as ledger:
             ledger.save_thread(thread)
 
-    def _write_project_index(self, folder: str, report: AssetIndexReport) -> bool:
-        """Write a project's two index files; return False after an unexpected error."""
+    def _write_project_index(
+        self, folder: str, keys: list[SessionKey], report: AssetIndexReport
+    ) -> bool:
+        """Write a project's two index files; return False after an unexpected error.
+
+        If they cannot be written, the next scan finds these threads due again.
+        """
 
         def work() -> None:
             try:
                 self._write_index(folder, report)
             except SinkError as error:
                 report.errors[folder] = error.message
+                self._forget_stamps(keys)
 
         return self.failures.attempt("asset index", folder, work, report.errors)
+
+    def _forget_stamps(self, keys: list[SessionKey]) -> None:
+        with self.store.assets() as ledger:
+            for key in keys:
+                thread = ledger.load_thread(key)
+                ledger.save_thread(msgspec.structs.replace(thread, stamp=b""))
 
     def _write_index(self, folder: str, report: AssetIndexReport) -> None:
         from leslied.sinks._thread_index import (  # noqa: PLC0415

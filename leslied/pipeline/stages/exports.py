@@ -13,7 +13,7 @@ from msgspec import structs
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.layout import exports_folder
-from leslied.pipeline.failures import Failures
+from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
 from leslied.redact.session import redact_session
 from leslied.sessions.status import compute_status, compute_stop_cutoff_us
@@ -139,7 +139,8 @@ def _render(format_name: str, session: Session) -> Iterator[Artifact]:
         yield from sinks.load_sinks()[format_name].render(session)
     except Exception as error:
         # A bug in one sink must not end the run.
-        raise SinkError(f"the {format_name} export failed: {error!r}") from error
+        reason = describe_error(error)
+        raise SinkError(f"the {format_name} export failed: {reason}") from error
 
 
 def _prefix_paths(folder: str, artifact: Artifact) -> Artifact:

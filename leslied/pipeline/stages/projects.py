@@ -16,6 +16,7 @@ from msgspec import structs
 
 from leslied.errors import UserError
 from leslied.model.project import ProjectFolder, Repository
+from leslied.pipeline.root_learning import find_project_logs
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage
 from leslied.projects import git
 from leslied.projects.git_objects import MAX_COMMITS, ObjectError, walk_first_parents
@@ -42,6 +43,8 @@ class ProjectsReport(Report):
     """Working directories that got another project."""
     moved: dict[str, str] = field(default_factory=dict)
     """Old and new path of repositories that were certainly moved."""
+    has_new_logs: bool = False
+    """Whether a new project contains a log of an agent."""
 
     event = "projects.update"
 
@@ -49,6 +52,11 @@ class ProjectsReport(Report):
     def counts(self) -> Mapping[str, int]:
         """Return the numbers to log."""
         return {"folders": self.folders}
+
+    @property
+    def needs_reload(self) -> bool:
+        """Return whether there are new folders to read."""
+        return self.has_new_logs
 
     def list_events(self) -> Iterator[LogEvent]:
         """Yield everything that the daemon logs, with each repository that moved."""
@@ -76,6 +84,8 @@ class ProjectStage(Stage):
     store: Store
     home: Path
     links_file: Path
+    log_names: tuple[str, ...] = ()
+    """Names of the logs that agents keep in projects."""
     memory: _Memory = field(default_factory=_Memory)
     name = "projects"
 
@@ -86,6 +96,11 @@ class ProjectStage(Stage):
             store=context.store,
             home=context.home,
             links_file=context.paths.links_file,
+            log_names=tuple(
+                adapter.project_log
+                for adapter, _ in context.agents
+                if adapter.project_log
+            ),
         )
 
     def adopt(self, previous: ProjectStage) -> None:
@@ -133,6 +148,7 @@ class ProjectStage(Stage):
         folders = _apply_links((old_folders | looked_up).values(), repositories, links)
         changed = [each for each in folders if each != old_folders.get(each.path)]
         report.folders += len(changed)
+        report.has_new_logs |= self._has_logs(looked_up[path] for path in new_paths)
         with self.store.projects() as ledger:
             ledger.save_folders(changed)
             ledger.save_repositories(
@@ -140,6 +156,11 @@ class ProjectStage(Stage):
                 for each in repositories.values()
                 if each != old_repositories.get(each.path)
             )
+
+    def _has_logs(self, folders: Iterable[ProjectFolder]) -> bool:
+        """Return whether a project contains a log of an agent."""
+        paths = [path for each in folders for path in each.log_folders]
+        return any(find_project_logs(paths, name) for name in self.log_names)
 
     def _select_known(self, paths: list[str]) -> list[str]:
         """Return the known working directories whose turn it is."""

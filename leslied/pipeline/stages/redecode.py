@@ -37,7 +37,12 @@ _BATCH_SOURCES = 50
 """Due sources that are listed in one query."""
 _MIN_SOURCE_BYTES = 64 * 1024
 """Bytes of the budget that a smaller source costs, too."""
-_MUTABLE_SHAPES = (Shape.SQLITE, Shape.JSON_TREE)
+_MUTABLE_SHAPES = (
+    Shape.SQLITE,
+    Shape.JSON_TREE,
+    Shape.EVENT_TREE,
+    Shape.CHECKPOINT_STORE,
+)
 """Shapes in which an agent deletes entries: a missing one says nothing."""
 
 

@@ -6,6 +6,7 @@ written and until its session has stopped. A file that is up to date is not writ
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -53,6 +54,8 @@ DAEMON_RETRY_DELAYS_SECONDS = (0.1,)
 """Seconds between tries to get Leslie's lock. Fewer than for a command, because the
 daemon tries again at its next iteration."""
 _MAX_TITLE_LENGTH = 120
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors that end without a change of the project."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -200,8 +203,9 @@ class RelationsSync(Stage):
     ) -> None:
         """Write the updates to a project's relations file and mark them as written.
 
-        If Leslie holds the lock, leave them to the next run. After any other error, do
-        not try again until a thread changes.
+        If Leslie holds the lock, leave them to the next run. If the disk is full or
+        fails, raise SinkError, so that they are tried again after a pause. After any
+        other error, do not try again until a thread changes.
         """
         folder = os.fsencode(base)
         with self.store.relations() as ledger:
@@ -216,6 +220,8 @@ class RelationsSync(Stage):
             report.has_more = True
             return
         except SinkError as error:
+            if getattr(error.__cause__, "errno", None) in _DISK_ERRORS:
+                raise
             if (base / LESLIE_FOLDER).is_dir():
                 report.errors[str(base)] = error.message
             new_ids = []

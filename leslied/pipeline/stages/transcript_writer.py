@@ -210,7 +210,7 @@ class TranscriptWriter:
         folder = transcripts_folder(
             self.session.summary.thread_id, is_subagent=unit.summary.is_subagent
         )
-        started = (unit.started_at or EPOCH).astimezone(zone)
+        started = unit.dated_at.astimezone(zone)
         prompt = self.redactor.redact_prefix(unit.prompt, _NAMING_CHARACTERS)
         number = 1
         while True:
@@ -224,7 +224,7 @@ class TranscriptWriter:
         """Return the configured time zone, or the machine's when the unit began."""
         if self.zone:
             return self.zone
-        local = (unit.started_at or EPOCH).astimezone()
+        local = unit.dated_at.astimezone()
         return timezone(local.utcoffset() or timedelta())
 
     def _get_zone(self, unit: Unit) -> tzinfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -89,7 +90,12 @@ class TranscriptStage(Stage):
     ) -> TranscriptStage:
         """Make the stage; `announced_ends` may change later."""
         output = context.settings.output
-        folders = [root.path.parent for _, roots in context.agents for root in roots]
+        folders = [
+            sinks.find_agent_folder(root.path, context.home)
+            for _, roots in context.agents
+            for root in roots
+            if not root.is_project
+        ]
         folders += (context.paths.data_dir, context.paths.state_dir)
         policy = sinks.OutputPolicy(
             home=context.home,
@@ -153,7 +159,7 @@ class TranscriptStage(Stage):
         """Return an empty group that reports what cannot be written."""
 
         def handle_error(key: SessionKey, error: Exception) -> None:
-            if isinstance(error, SinkError):
+            if isinstance(error, SinkError) and not _is_disk_full(error):
                 self._settle_in_central_tree(key, report, budget, error)
             else:
                 reason = describe_error(error)
@@ -365,6 +371,12 @@ def _has_begun_before(main: SessionSummary, ledger: TranscriptLedger) -> bool:
     if main.started_at is None:
         return False
     return to_us(main.started_at) < ledger.get_created_us()
+
+
+def _is_disk_full(error: SinkError) -> bool:
+    """Return whether a file can be written as soon as there is space again."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _get_output_cwd(main: SessionSummary) -> str:

@@ -43,6 +43,10 @@ class AgentState(Struct, frozen=True, kw_only=True):
     last_seen_at: datetime | None
     newest_source_at: datetime | None
     newest_ingested_at: datetime | None
+    unread: int
+    """Number of log files that changed since they were read, or never were."""
+    oldest_unread_at: datetime | None
+    """The earliest of the last changes of these files."""
     rejected: int
     gone: int
     waiting: int
@@ -94,6 +98,8 @@ class AgentState(Struct, frozen=True, kw_only=True):
             "newest_source_at": encode_time(self.newest_source_at),
             "newest_ingested_at": encode_time(self.newest_ingested_at),
             "lag_seconds": self.lag_seconds,
+            "unread": self.unread,
+            "oldest_unread_at": encode_time(self.oldest_unread_at),
             "rejected": self.rejected,
             "gone": self.gone,
             "waiting": self.waiting,
@@ -131,8 +137,8 @@ def make_agent_state(
     adapter: AgentAdapter, roots: list[Root], summary: Mapping[str, Any]
 ) -> AgentState:
     """Combine the agent's files with its summary in the store, which may be empty."""
-    paths, looked_ns = summary.get("paths", ()), summary.get("looked_ns", 0)
-    freshness = check_freshness(adapter.name, roots, paths, looked_ns)
+    read_times, looked_ns = summary.get("read_times", ()), summary.get("looked_ns", 0)
+    freshness = check_freshness(adapter.name, roots, dict(read_times), looked_ns)
     return AgentState(
         name=adapter.name,
         title=adapter.title,
@@ -151,6 +157,8 @@ def make_agent_state(
         last_seen_at=_from_ns(summary.get("last_seen_ns")),
         newest_source_at=_from_ns(freshness.newest_ns),
         newest_ingested_at=_from_ns(summary.get("newest_ingested_ns")),
+        unread=freshness.unread,
+        oldest_unread_at=_from_ns(freshness.oldest_unread_ns),
         rejected=summary.get("rejected", 0),
         gone=summary.get("gone", 0),
         waiting=summary.get("waiting", 0),

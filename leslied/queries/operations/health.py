@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leslied import archive
 from leslied.errors import AnnotationsUnusable, ConfigError, LesliedError
 from leslied.hooks import learned_roots
+from leslied.queries.operations.agents import list_agents
 from leslied.queries.operations.own_files import (
     iter_exposed_files,
     iter_tracked_files,
 )
-from leslied.queries.operations.status import load_daemon_state
+from leslied.queries.operations.status import describe_behind, load_daemon_state
 from leslied.queries.preview import make_error_redact
 from leslied.queries.secret_files import count_secret_files
 from leslied.redact.session import redact_value
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from leslied.model.log_proof import ProofReport
     from leslied.model.source import Root
     from leslied.queries.context import QueryContext
 
@@ -48,15 +51,20 @@ class HealthReport(NamedTuple):
     """Results of all checks."""
 
     findings: list[CheckResult]
+    logs: ProofReport | None = None
+    """The comparison of logs with the store; None if it was not requested."""
 
     @property
     def is_failed(self) -> bool:
-        """Whether a check failed."""
-        return any(finding.verdict == "fail" for finding in self.findings)
+        """Whether a check failed, or entries of logs are missing."""
+        is_incomplete = self.logs is not None and self.logs.is_failed
+        return is_incomplete or any(each.verdict == "fail" for each in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {"findings": [finding._asdict() for finding in self.findings]}
+        findings = [finding._asdict() for finding in self.findings]
+        logs = {} if self.logs is None else {"logs": self.logs.to_dict()}
+        return {"findings": findings, **logs}
 
 
 class _DiscoveredLogs(NamedTuple):
@@ -92,7 +100,7 @@ class _ArchiveHealth(NamedTuple):
 
 def check_health(context: QueryContext) -> HealthReport:
     """Check logs, store, settings and machine; read the whole store and archive."""
-    checks = (_check_logs, _check_store, _check_machine)
+    checks = (_check_logs, _check_reading, _check_store, _check_machine)
     results = [result for check in checks for result in check(context)]
     try:
         return HealthReport(context.redact_value(results))
@@ -145,6 +153,23 @@ def _check_learned_roots(
                 f"{logs.title}: a hook named the folder {path}",
                 f"To forget it, edit {file}",
             )
+
+
+def _check_reading(context: QueryContext) -> Iterator[CheckResult]:
+    """Name the agents whose logs should have been read, but were not."""
+    if not context.paths.store_file.exists():
+        return
+    try:
+        agents = list_agents(context).agents
+    except LesliedError:
+        # Another check says what is wrong with the settings or the store.
+        return
+    daemon = load_daemon_state(context)
+    hint = "Read them now: leslied sync"
+    if daemon.running:
+        hint = "See the daemon's log: leslied service logs"
+    for reason in describe_behind(agents, daemon, context.now):
+        yield CheckResult("warn", reason, hint)
 
 
 def _check_store(context: QueryContext) -> Iterator[CheckResult]:
@@ -201,12 +226,17 @@ def _check_archive(context: QueryContext) -> Iterator[CheckResult]:
         if file.error:
             yield CheckResult("fail", file.error.message, file.error.hint)
         elif file.damage:
-            hint = (
-                "Undamaged parts remain usable. If the agent's log still exists, "
-                "delete this copy of it."
+            yield CheckResult(
+                "fail",
+                f"{file.path} is damaged: {file.damage}",
+                "If the agent's log still exists, repair it with: leslied doctor --fix",
             )
-            yield CheckResult("fail", f"{file.path} is damaged: {file.damage}", hint)
     yield CheckResult("ok", f"{count} logs in the archive")
+
+
+def list_damaged_files(context: QueryContext) -> list[Path]:
+    """Read the whole archive and return its damaged files."""
+    return [file.path for file in _iter_archive_health(context) if file.damage]
 
 
 def _check_annotations(context: QueryContext) -> Iterator[CheckResult]:
@@ -259,7 +289,10 @@ def _check_transcripts(context: QueryContext) -> Iterator[CheckResult]:
 
 
 def _check_machine(context: QueryContext) -> Iterator[CheckResult]:
-    if load_daemon_state(context).running:
+    daemon = load_daemon_state(context)
+    if daemon.watch_problem:
+        yield CheckResult("warn", daemon.watch_problem, daemon.watch_hint or "")
+    if daemon.running:
         yield CheckResult("ok", "the daemon is running")
     else:
         yield CheckResult(
@@ -302,11 +335,25 @@ def _load_store_health(context: QueryContext) -> _StoreHealth:
 
 def _iter_archive_health(context: QueryContext) -> Iterator[_ArchiveHealth]:
     """Read every file of the archive and yield its state."""
-    for path in archive.list_files(context.paths.archive_dir):
+    folder = context.paths.archive_dir
+    sizes: dict[str, int] = {}
+    # Files can be verified without a store that knows their sizes.
+    with suppress(LesliedError):
+        sizes = context.reader.sizes.get_archive_file_sizes()
+    for path in archive.list_files(folder):
+        expected_size = sizes.pop(path.relative_to(folder).as_posix(), 0)
         try:
             with archive.ArchiveReader(path) as reader:
                 damage = reader.find_damage()
         except archive.ArchiveError as error:
             yield _ArchiveHealth(path, error=error)
-        else:
-            yield _ArchiveHealth(path, damage[0] if damage else "")
+            continue
+        if not damage and reader.size < expected_size:
+            damage = [f"the last {expected_size - reader.size} bytes are gone"]
+        yield _ArchiveHealth(path, damage[0] if damage else "")
+    for name in sizes:
+        missing = archive.ArchiveError(
+            f"The archive file {folder / name} is gone.",
+            "The daemon writes it again if the agent's log still exists.",
+        )
+        yield _ArchiveHealth(folder / name, error=missing)

@@ -38,6 +38,8 @@ _MAX_TEXT_CHARACTERS = 200_000
 Far less is shown, so a secret across the cut is not shown, either.
 """
 _MAX_INDEXES = 64
+_START_ENTRIES = 1_000
+"""Number of entries that nearly always have enough messages for a page."""
 _TEXTS = ("content", "spilled", "tool_input")
 
 
@@ -61,7 +63,7 @@ class MessagePage:
     shown: ShownUnit
     """The messages of the page."""
     total: int
-    """Number of messages in the unit."""
+    """Number of messages in the unit; of a session's start, those known so far."""
     pages: int
     cwd: str
     secret_ids: frozenset[str]
@@ -125,7 +127,9 @@ class EntryPosition:
 def load_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
     """Return a page of messages; raise UserError if it does not exist."""
     session = open_session(context, address.session_id)
-    return _load_page(context, session, address)
+    stream = session.get_stream(address.subagent)
+    index = _load_index(context, stream, address.unit)
+    return _load_page(context, session, address, index)
 
 
 def load_start(context: QueryContext, session_id: str) -> SessionStart:
@@ -138,16 +142,19 @@ def load_start(context: QueryContext, session_id: str) -> SessionStart:
         # What comes before the first prompt often shows nothing.
         if count and not (page and page.shown.messages):
             address = MessageAddress(session_id=summary.key.session_id, unit=number)
-            page = _load_page(context, session, address)
+            index = _load_start_index(context, summary, number, count)
+            page = _load_page(context, session, address, index)
     (listed,) = make_listed_sessions(context, [summary])
     return SessionStart(listed, page)
 
 
 def _load_page(
-    context: QueryContext, session: ReadSession, address: MessageAddress
+    context: QueryContext,
+    session: ReadSession,
+    address: MessageAddress,
+    index: PageIndex,
 ) -> MessagePage:
     stream = session.get_stream(address.subagent)
-    index = _load_index(context, stream, address.unit)
     is_known = address.page < len(index.pages)
     orders = index.pages[address.page] if is_known else array("q")
     entries = context.reader.reading.list_entries(orders)
@@ -184,13 +191,34 @@ def _load_index(
     key = (str(context.reader.path), stream.stream, unit_number, extent)
     if index := _indexes.get(key):
         return index
-    unit = _load_heads(context, stream, number)
-    shown = make_shown_unit(unit)
-    index = PageIndex(list_page_entries(unit, shown.messages), len(shown.messages))
+    index = _make_index(_load_heads(context, stream, number))
     while len(_indexes) >= _MAX_INDEXES:
         _indexes.pop(next(iter(_indexes)), None)
     _indexes[key] = index
     return index
+
+
+def _load_start_index(
+    context: QueryContext, stream: SessionSummary, number: int, count: int
+) -> PageIndex:
+    """Return the first page of a unit with `count` entries, and maybe more pages.
+
+    Of a long unit, only the first entries are looked at. Results that come much later
+    are missing then; the page is loaded again once the whole unit is known.
+    """
+    limit = _START_ENTRIES
+    while limit < count:
+        index = _make_index(_load_heads(context, stream, number, limit))
+        # The last page may lack messages, and its last message may lack entries.
+        if len(index.pages) > 1:
+            return index
+        limit *= 8
+    return _load_index(context, stream, number)
+
+
+def _make_index(unit: Unit) -> PageIndex:
+    messages = make_shown_unit(unit).messages
+    return PageIndex(list_page_entries(unit, messages), len(messages))
 
 
 def reveal_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
@@ -223,11 +251,13 @@ def _find_main_unit(session: ReadSession, subagent_id: str) -> int:
     return session.parents[session.get_stream(subagent_id).key].unit
 
 
-def _load_heads(context: QueryContext, stream: SessionSummary, number: int) -> Unit:
-    """Return the unit with light copies of its entries."""
+def _load_heads(
+    context: QueryContext, stream: SessionSummary, number: int, limit: int = -1
+) -> Unit:
+    """Return the unit with light copies of its entries, or of the first of them."""
     # All entries of a subagent are one unit, whatever their numbers are.
-    units = (0, None) if stream.is_subagent else (number, number)
-    heads = context.reader.reading.list_heads(stream.stream, *units)
+    first, last = (0, None) if stream.is_subagent else (number, number)
+    heads = context.reader.reading.list_heads(stream.stream, first, last, limit)
     if not heads:
         raise UserError(
             f"The session has no unit {number}.", "Reload the page to see what it has."

@@ -9,7 +9,7 @@ from leslied.errors import UserError
 from leslied.model.session import Unit
 from leslied.queries.resolve import resolve_id
 from leslied.queries.sessions import add_costs
-from leslied.sessions.subagents import ParentUnit, find_parents
+from leslied.sessions.subagents import ParentUnit, add_spawn_calls, find_parents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,5 +88,6 @@ def open_session(
     if with_costs:
         subagents = add_costs(reader, subagents)
     lookup = reader.reading.get_spawn_lookup(main)
+    subagents = add_spawn_calls(subagents, lookup)
     parents = find_parents(main.key, subagents, lookup)
     return ReadSession(resolved, tuple(subagents), parents)

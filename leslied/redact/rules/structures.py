@@ -159,6 +159,49 @@ _UNPREFIXED_TOKENS = (
         after=9000,
     ),
 )
+_VENDOR = (
+    # A key with `pk` in front is public.
+    rf"{WORD_START}(?!pk[_-]|pk\Z)[A-Za-z][A-Za-z0-9]{{1,15}}"
+    "(?:[_-][A-Za-z][A-Za-z0-9]{1,10}){0,2}"
+)
+_SECRET_WORDS = ("live", "pat", "sat", "sk", "rk", "secret", "apikey", "oauth", "pst")
+_OTHER_WORDS = (
+    *(
+        "access",
+        "admin",
+        "api",
+        "bot",
+        "key",
+        "prod",
+        "production",
+        "refresh",
+        "sandbox",
+    ),
+    *("sec", "server", "service", "svc", "test", "token", "user", "webhook"),
+)
+_TWO_DIGITS = r"(?=(?:[A-Za-z]{0,30}\d){2})"
+_MIXED_CASE = r"(?=[a-z0-9]{0,30}[A-Z])(?=[A-Z0-9]{0,30}[a-z])"
+
+
+def _make_vendor_rule(words: tuple[str, ...], check: str) -> Rule:
+    """Return the rule of tokens with one of these words after their vendor's name."""
+    anchors = tuple(f"{mark}{word}{mark}" for mark in "_-" for word in words)
+    return Rule(
+        "vendor-token",
+        anchors,
+        rf"[_-](?:{'|'.join(words)})[_-]{check}[A-Za-z0-9]{{24,128}}{WORD_END}",
+        lead=_VENDOR,
+        before=60,
+        after=160,
+    )
+
+
+_VENDOR_TOKENS = (
+    # Vendors without a rule of their own, such as `acme_live_…`. Behind the other
+    # words, a hash is more common than a token: only mixed case is random there.
+    _make_vendor_rule(_SECRET_WORDS, _TWO_DIGITS),
+    _make_vendor_rule(_OTHER_WORDS, _TWO_DIGITS + _MIXED_CASE),
+)
 _CONNECTION_STRINGS = (
     Rule(
         "azure-key",
@@ -238,4 +281,10 @@ _WEBHOOKS = tuple(
     )
 )
 
-RULES = _TOKENS + _UNPREFIXED_TOKENS + _CONNECTION_STRINGS + _WEBHOOKS
+RULES = (
+    *_TOKENS,
+    *_UNPREFIXED_TOKENS,
+    *_VENDOR_TOKENS,
+    *_CONNECTION_STRINGS,
+    *_WEBHOOKS,
+)

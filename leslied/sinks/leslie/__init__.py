@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from leslied.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from leslied.sinks.leslie.document import (
+    from leslied.rendering.transcript_document import (
         AssistantBlock,
         CallBlock,
         CompactedBlock,
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
         TranscriptDocument,
         UserBlock,
     )
+    from leslied.rendering.transcript_text import parse_document, serialize_document
     from leslied.sinks.leslie.drafts import TranscriptLimits, TranscriptOptions
     from leslied.sinks.leslie.names import make_file_name, make_slug
     from leslied.sinks.leslie.shape import shape_document
     from leslied.sinks.leslie.sink import SINK, render
-    from leslied.sinks.leslie.text import parse_document, serialize_document
     from leslied.sinks.leslie.truncate import NoRedaction, TextRedactor
 
 __all__ = [
@@ -58,26 +58,26 @@ __all__ = [
 __getattr__ = make_getattr(
     __name__,
     {
-        "AssistantBlock": "document",
-        "CallBlock": "document",
-        "CompactedBlock": "document",
-        "CutBlock": "document",
-        "ErrorBlock": "document",
+        "AssistantBlock": "leslied.rendering.transcript_document",
+        "CallBlock": "leslied.rendering.transcript_document",
+        "CompactedBlock": "leslied.rendering.transcript_document",
+        "CutBlock": "leslied.rendering.transcript_document",
+        "ErrorBlock": "leslied.rendering.transcript_document",
         "NoRedaction": "truncate",
-        "NotificationBlock": "document",
-        "ResultBlock": "document",
+        "NotificationBlock": "leslied.rendering.transcript_document",
+        "ResultBlock": "leslied.rendering.transcript_document",
         "SINK": "sink",
-        "SubagentBlock": "document",
+        "SubagentBlock": "leslied.rendering.transcript_document",
         "TextRedactor": "truncate",
-        "TranscriptDocument": "document",
+        "TranscriptDocument": "leslied.rendering.transcript_document",
         "TranscriptLimits": "drafts",
         "TranscriptOptions": "drafts",
-        "UserBlock": "document",
+        "UserBlock": "leslied.rendering.transcript_document",
         "make_file_name": "names",
         "make_slug": "names",
-        "parse_document": "text",
+        "parse_document": "leslied.rendering.transcript_text",
         "render": "sink",
-        "serialize_document": "text",
+        "serialize_document": "leslied.rendering.transcript_text",
         "shape_document": "shape",
     },
 )

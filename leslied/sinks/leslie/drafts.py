@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from leslied.control_characters import format_one_line
 from leslied.rendering.events import EventFinder
 from leslied.rendering.messages import get_report_or_text
-from leslied.sessions.calls import number_parallel_calls
-from leslied.sinks.leslie.document import (
+from leslied.rendering.transcript_document import (
     AssistantBlock,
     CallBlock,
     CompactedBlock,
@@ -23,6 +22,7 @@ from leslied.sinks.leslie.document import (
     SubagentBlock,
     UserBlock,
 )
+from leslied.sessions.calls import number_parallel_calls
 from leslied.sinks.leslie.truncate import (
     Excerpt,
     NoRedaction,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, Record
     from leslied.model.session import Unit
     from leslied.rendering.events import ShownEvent
-    from leslied.sinks.leslie.document import TranscriptBlock
+    from leslied.rendering.transcript_document import TranscriptBlock
 
 _ENTRY_ID_DIGITS = 12
 """Digits of an entry's id in a note: enough to find it among millions of entries."""

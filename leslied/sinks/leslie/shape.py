@@ -7,14 +7,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leslied.control_characters import format_one_line
-from leslied.sinks.leslie.document import (
+from leslied.rendering.transcript_document import (
     AssistantBlock,
     CutBlock,
     TranscriptDocument,
     UserBlock,
 )
+from leslied.rendering.transcript_text import serialize_block, serialize_document
 from leslied.sinks.leslie.drafts import make_drafts
-from leslied.sinks.leslie.text import serialize_block, serialize_document
 from leslied.sinks.leslie.truncate import count_bytes, take_whole, truncate_bytes
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leslied.model.session import Unit
-    from leslied.sinks.leslie.document import TranscriptBlock
+    from leslied.rendering.transcript_document import TranscriptBlock
     from leslied.sinks.leslie.drafts import Draft, TranscriptOptions
 
 _MAX_CUTS = 2

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from leslied.layout import transcripts_folder
 from leslied.model.output import Artifact
-from leslied.model.times import EPOCH
+from leslied.rendering.transcript_text import serialize_document
 from leslied.sinks._contract import Sink
 from leslied.sinks._names import make_safe_name
 from leslied.sinks.leslie.drafts import TranscriptLimits, TranscriptOptions
 from leslied.sinks.leslie.names import make_file_name
 from leslied.sinks.leslie.shape import shape_document
-from leslied.sinks.leslie.text import serialize_document
 from leslied.sinks.leslie.truncate import NoRedaction
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class _ThreadRenderer:
         thread = make_safe_name(self._session.summary.thread_id or "unknown")
         folder = transcripts_folder(thread, is_subagent=unit.summary.is_subagent)
         existing_name = self._redactor.redact(unit.transcript).rpartition("/")[2]
-        started_at = (unit.started_at or EPOCH).astimezone(self._get_zone(unit))
+        started_at = unit.dated_at.astimezone(self._get_zone(unit))
         number = 1
         while True:
             name = existing_name or make_file_name(started_at, unit.prompt, number)

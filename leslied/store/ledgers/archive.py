@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -51,6 +51,23 @@ class ArchiveCursor(Struct, frozen=True):
     file: str
     size: int
     """Size of the archive file in bytes, or UNKNOWN_SIZE, or PENDING_DELETION."""
+    mtime_ns: int = 0
+    """Modification time of the archive file when it was last written or verified."""
+    verified_us: int = 0
+    """When the archive file was last verified; 0 if it must be."""
+
+
+class ArchivedFile(NamedTuple):
+    """What is known about an archive file."""
+
+    source: int
+    file: str
+    size: int
+    mtime_ns: int
+    is_verified: bool
+    """Whether the file was verified since it last changed."""
+    is_log_gone: bool
+    """Whether the agent's log is gone, so that the archive has its only copy."""
 
 
 _ARCHIVE_COLUMNS = ArchiveCursor.__struct_fields__
@@ -193,16 +210,48 @@ class ArchiveLedger:
             structs.astuple(archive_cursor),
         )
 
-    def iter_files(self) -> Iterator[tuple[int, str, int]]:
-        """Yield (source, archive file, expected size in bytes)."""
-        query = "SELECT source, file, size FROM archived WHERE size >= 0"
-        yield from self._db.execute(query)
+    def iter_files(self) -> Iterator[ArchivedFile]:
+        """Yield the archive files whose size is known."""
+        rows = self._db.execute(
+            "SELECT a.source, a.file, a.size, a.mtime_ns, a.verified_us > 0, o.is_gone "
+            "FROM archived a JOIN source o ON o.id = a.source WHERE a.size >= 0"
+        )
+        for source, file, size, mtime_ns, is_verified, is_gone in rows:
+            yield ArchivedFile(
+                source, file, size, mtime_ns, bool(is_verified), bool(is_gone)
+            )
+
+    def list_unverified(self, verified_before_us: int) -> list[tuple[int, str]]:
+        """List (source, archive file) of what must be verified, oldest first."""
+        rows = self._db.execute(
+            "SELECT source, file FROM archived WHERE file <> '' AND size <> ? "
+            "AND verified_us < ? ORDER BY verified_us, source",
+            (PENDING_DELETION, verified_before_us),
+        )
+        return rows.fetchall()
+
+    def mark_unverified(self, source: int) -> None:
+        """Record that the archive file must be verified, because it has changed."""
+        self._db.execute(
+            "UPDATE archived SET verified_us = 0 WHERE source = ?", (source,)
+        )
+
+    def mark_all_unverified(self) -> None:
+        """Record that every archive file must be verified."""
+        self._db.execute("UPDATE archived SET verified_us = 0")
+
+    def mark_verified(self, source: int, mtime_ns: int, now_us: int) -> None:
+        """Record that the archive file was verified, with its modification time."""
+        self._db.execute(
+            "UPDATE archived SET mtime_ns = ?, verified_us = ? WHERE source = ?",
+            (mtime_ns, now_us, source),
+        )
 
     def invalidate(self, source: int) -> None:
         """Make the source due again, because its archive file has changed."""
         self._db.execute(
-            f"UPDATE archived SET offset = -1, size = {UNKNOWN_SIZE}, newest = 0 "
-            "WHERE source = ?",
+            f"UPDATE archived SET offset = -1, size = {UNKNOWN_SIZE}, newest = 0, "
+            "verified_us = 0 WHERE source = ?",
             (source,),
         )
 

@@ -13,6 +13,7 @@ from leslied.errors import StoreUnusable
 from leslied.model.record import SessionKey
 from leslied.store.columns import IS_CONTEXT
 from leslied.store.connection import open_reader, translate_sqlite_errors
+from leslied.store.ledgers.archive import ArchiveLedger
 from leslied.store.read.project_queries import ProjectQueries
 from leslied.store.sql import fetch_column, fetch_value, list_columns, make_insert
 from leslied.store.streams import find_stream
@@ -356,6 +357,12 @@ class RebuildReader:
     def list_tombstones(self) -> list[Tombstone]:
         """List the tombstones of pruned entries."""
         return list(Tombstones(self._db).iter_all())
+
+    @translate_sqlite_errors
+    def list_spills(self, agent: str, path: bytes) -> list[tuple[str, str]]:
+        """List the spilled results of a source, as (metadata, text)."""
+        ledger = ArchiveLedger(self._db)
+        return ledger.list_spills(ledger.find_source_id(agent, path), after=0)
 
     def iter_observed_times(self) -> Iterator[tuple[bytes, bytes, int]]:
         """Yield (entry id, digest, time of first observation) of every record."""

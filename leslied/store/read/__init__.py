@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from leslied.store.read.search import Search
     from leslied.store.read.session_index import SessionIndexQueries
     from leslied.store.read.size_queries import SizeQueries
+    from leslied.store.read.source_audit import AuditQueries
     from leslied.store.read.title_search import TitleSearch
+    from leslied.store.read.unknown_queries import UnknownQueries
     from leslied.store.read.usage_queries import UsageQueries
 
 __all__ = [
+    "AuditQueries",
     "ChangeFeed",
     "FileQueries",
     "ProjectQueries",
@@ -29,12 +32,14 @@ __all__ = [
     "SessionIndexQueries",
     "SizeQueries",
     "TitleSearch",
+    "UnknownQueries",
     "UsageQueries",
 ]
 
 __getattr__ = make_getattr(
     __name__,
     {
+        "AuditQueries": "source_audit",
         "ChangeFeed": "change_feed",
         "FileQueries": "file_queries",
         "ProjectQueries": "project_queries",
@@ -43,6 +48,7 @@ __getattr__ = make_getattr(
         "SessionIndexQueries": "session_index",
         "SizeQueries": "size_queries",
         "TitleSearch": "title_search",
+        "UnknownQueries": "unknown_queries",
         "UsageQueries": "usage_queries",
     },
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leslied.model.record import MAIN
 from leslied.model.source import WAITING
 from leslied.store.read.filter_sql import IS_GROUP_HIDDEN
-from leslied.store.sql import fetch_column, fetch_value
+from leslied.store.sql import fetch_value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,8 +27,9 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return one summary per agent.
 
     A summary has the numbers of sources, sessions, source errors and rejected entries,
-    the paths of the sources, when the agent last wrote, was active and was scanned, and
-    the decoder versions of its sources.
+    the paths of the sources with the time of the change that was read last, when the
+    agent last wrote, was active and was scanned, and the decoder versions of its
+    sources.
     """
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
@@ -45,7 +46,7 @@ def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
             "newest_ingested_ns": newest_ns,
             "last_seen_ns": 1000 * sessions.get(agent, _NO_SESSIONS).ended_us,
             "rejected": _count_rejected(db, agent),
-            "paths": _list_paths(db, agent),
+            "read_times": _list_read_times(db, agent),
             "looked_ns": find_last_scan_ns(db, agent),
             "decoder_versions": _count_decoder_versions(db, agent),
         }
@@ -123,9 +124,15 @@ def _count_decoder_versions(
     ).fetchall()
 
 
-def _list_paths(db: sqlite3.Connection, agent: str) -> list[bytes]:
-    """List the paths of sources that still exist, last modified first."""
+def _list_read_times(
+    db: sqlite3.Connection, agent: str
+) -> list[tuple[bytes, int | None]]:
+    """List (path, mtime that was read) of sources that exist, last modified first.
+
+    The time is None if the source was never read, or has to be read again.
+    """
     query = (
-        "SELECT path FROM source WHERE agent = ? AND is_gone = 0 ORDER BY mtime_ns DESC"
+        "SELECT path, mtime_ns FROM source WHERE agent = ? AND is_gone = 0 "
+        "ORDER BY mtime_ns DESC"
     )
-    return fetch_column(db, query, (agent,))
+    return db.execute(query, (agent,)).fetchall()

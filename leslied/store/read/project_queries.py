@@ -61,6 +61,11 @@ class ProjectQueries:
         ]
 
     @translate_sqlite_errors
+    def list_project_folders(self) -> list[ProjectFolder]:
+        """List the working directories whose project is known; this is fast."""
+        return ProjectLedger(self._db).list_folders()
+
+    @translate_sqlite_errors
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
         return ProjectLedger(self._db).list_repositories()

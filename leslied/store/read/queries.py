@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leslied.model.failure import Failure
-    from leslied.model.project import Repository
+    from leslied.model.project import ProjectFolder, Repository
     from leslied.model.query import Query, Selection
     from leslied.model.record import PlacedRecord, SessionKey
     from leslied.model.session import SessionSummary, Unit
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leslied.store.read.session_queries import SessionGroup
     from leslied.store.read.size_queries import SessionSource
     from leslied.store.read.unit_ids import UnitId
+    from leslied.store.read.unknown_queries import UnknownRecord
     from leslied.store.read.usage_queries import UsageFilter
 
 
@@ -69,6 +70,10 @@ class Queries(Protocol):
     @property
     def titles(self) -> TitlesProtocol:
         """Queries over titles of sessions."""
+
+    @property
+    def unknown(self) -> UnknownProtocol:
+        """Queries over entries of unknown kinds."""
 
     def __exit__(self, *_: object) -> None:
         """Close the store."""
@@ -250,6 +255,9 @@ class ProjectsProtocol(Protocol):
     def list_folders(self) -> list[FolderActivity]:
         """List the working directories of sessions, by path."""
 
+    def list_project_folders(self) -> list[ProjectFolder]:
+        """List the working directories whose project is known; this is fast."""
+
     def list_repositories(self) -> list[Repository]:
         """List the known Git repositories, by path."""
 
@@ -261,9 +269,16 @@ class ReadingProtocol(Protocol):
     """Questions of somebody who reads one session."""
 
     def list_heads(
-        self, key: SessionKey, first_unit: int = 0, last_unit: int | None = None
+        self,
+        key: SessionKey,
+        first_unit: int = 0,
+        last_unit: int | None = None,
+        limit: int = -1,
     ) -> list[PlacedRecord]:
-        """List light copies of a stream's entries, in order, from a unit on."""
+        """List light copies of a stream's entries, in order, from a unit on.
+
+        A negative limit means all entries.
+        """
 
     def get_extent(self, key: SessionKey, unit: int | None) -> tuple[int, int]:
         """Return the number of entries of a unit or stream, and the newest of them."""
@@ -309,6 +324,9 @@ class SizesProtocol(Protocol):
     def get_archive_bytes(self) -> int:
         """Return the size of all archive files."""
 
+    def get_archive_file_sizes(self) -> dict[str, int]:
+        """Return the size of each archive file, by its path below the archive."""
+
     def get_used_bytes(self) -> int:
         """Return the size of the part of the store that is in use."""
 
@@ -320,6 +338,19 @@ class SizesProtocol(Protocol):
 
     def list_transcript_folders(self) -> list[bytes]:
         """List the project folders that contain transcripts."""
+
+
+class UnknownProtocol(Protocol):
+    """Questions about entries that no decoder knows."""
+
+    def count(self) -> int:
+        """Return the number of unknown records."""
+
+    def list_newest(self, limit: int) -> list[UnknownRecord]:
+        """List up to `limit` unknown records, those that were read last first."""
+
+    def list_source_paths(self, limit: int) -> list[bytes]:
+        """List sources with unknown or rejected entries, or without a known format."""
 
 
 class SearchProtocol(Protocol):

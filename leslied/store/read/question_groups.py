@@ -18,6 +18,11 @@ class QuestionGroups:
     path: Path
 
     @property
+    def audits(self) -> read.AuditQueries:
+        """Queries that compare logs with the store."""
+        return read.AuditQueries(self._db, self.path)
+
+    @property
     def usage(self) -> read.UsageQueries:
         """Queries over tokens and tool calls."""
         return read.UsageQueries(self._db, self.path)
@@ -56,3 +61,8 @@ class QuestionGroups:
     def titles(self) -> read.TitleSearch:
         """Queries over titles of sessions."""
         return read.TitleSearch(self._db, self.path)
+
+    @property
+    def unknown(self) -> read.UnknownQueries:
+        """Queries over entries of unknown kinds."""
+        return read.UnknownQueries(self._db, self.path)

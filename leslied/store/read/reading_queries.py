@@ -69,18 +69,22 @@ class ReadingQueries:
 
     @translate_sqlite_errors
     def list_heads(
-        self, key: SessionKey, first_unit: int = 0, last_unit: int | None = None
+        self,
+        key: SessionKey,
+        first_unit: int = 0,
+        last_unit: int | None = None,
+        limit: int = -1,
     ) -> list[PlacedRecord]:
         """List light copies of a stream's entries, in order, from a unit on.
 
-        They have no arguments and outputs of calls, only the beginning of texts, and no
-        sequence number.
+        The copies have no arguments and outputs of calls, only the beginning of texts,
+        and no sequence number. A negative limit means all entries.
         """
         end = "" if last_unit is None else f"AND p.unit <= {last_unit:d}"
         rows = self._db.execute(
             f"{_SELECT_HEADS} WHERE p.session = ? AND p.unit >= ? {end} "
-            f"AND {IS_VISIBLE} ORDER BY p.unit, p.id",
-            (find_stream(self._db, key), first_unit),
+            f"AND {IS_VISIBLE} ORDER BY p.unit, p.id LIMIT ?",
+            (find_stream(self._db, key), first_unit, limit),
         )
         return [unpack_placed_record(row, 0) for row in rows.fetchall()]
 

@@ -71,6 +71,12 @@ class SizeQueries:
         return int(fetch_value(self._db, query))
 
     @translate_sqlite_errors
+    def get_archive_file_sizes(self) -> dict[str, int]:
+        """Return the size of each archive file, by its path below the archive."""
+        query = "SELECT file, size FROM archived WHERE size > 0 AND file <> ''"
+        return dict(self._db.execute(query).fetchall())
+
+    @translate_sqlite_errors
     def get_used_bytes(self) -> int:
         """Return the size of the store's pages that are in use."""
         pages, free_pages, page_bytes = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import SessionKey
 from leslied.model.times import to_us
+from leslied.sessions.subagents import MainCall
 from leslied.store.read.record_query import IS_VISIBLE
 from leslied.store.sql import fetch_value
 from leslied.store.streams import find_stream
@@ -49,14 +50,15 @@ class StoredSpawnLookup:
         values = (find_stream(self._db, child.key),)
         return str(fetch_value(self._db, query, values, default=""))
 
-    def iter_main_calls(self) -> Iterator[tuple[int, str]]:
-        """Yield the unit and the arguments of the main session's calls, in order."""
+    def iter_main_calls(self) -> Iterator[MainCall]:
+        """Yield the main session's calls, in order."""
         # `+r.type` prevents the planner from reading the calls of all sessions.
-        yield from self._db.execute(
-            f"SELECT p.unit, r.tool_input {_FROM_VISIBLE} AND p.session = ? "
-            "AND +r.type = 'tool_use' ORDER BY p.unit, p.id",
+        rows = self._db.execute(
+            f"SELECT p.unit, r.tool_call_id, r.tool_input {_FROM_VISIBLE} "
+            "AND p.session = ? AND +r.type = 'tool_use' ORDER BY p.unit, p.id",
             (self._main,),
         )
+        return (MainCall(*row) for row in rows)
 
     def find_unit_at(self, time: datetime | None) -> int:
         """Return the main session's last unit with an entry at or before this time."""

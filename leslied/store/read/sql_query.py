@@ -261,6 +261,9 @@ class SqlReader(StoreReader):
             if not self._is_past_deadline():
                 raise KeyboardInterrupt
             return make_timeout_error()
+        if isinstance(error, sqlite3.OperationalError) and not code:
+            # Python's own error quotes a text of the store that is not UTF-8.
+            return make_unusable_error(self.path, error)
         return _make_query_error(message)
 
 

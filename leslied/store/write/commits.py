@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from leslied.errors import StoreUnusable
+from leslied.errors import StoreUnusable, describe_cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,8 +124,9 @@ class Commits:
         try:
             yield
         except sqlite3.Error as error:
+            cause = describe_cause(error)
             raise StoreUnusable(
-                f"The store at {self._path} cannot be written: {error}.",
+                f"The store at {self._path} cannot be written: {cause}.",
                 "Nothing was lost. Free some space or check the disk, "
                 "then run: leslied sync",
             ) from error

@@ -227,7 +227,7 @@ def exclude_from_archive(
     db.executemany(
         "INSERT OR REPLACE INTO archived SELECT o.id, o.generation, o.offset, "
         "o.finished, 0, 0, ifnull(a.file, ''), "
-        f"CASE WHEN ifnull(a.file, '') = '' THEN {UNKNOWN_SIZE} ELSE {size} END "
+        f"CASE WHEN ifnull(a.file, '') = '' THEN {UNKNOWN_SIZE} ELSE {size} END, 0, 0 "
         "FROM source o LEFT JOIN archived a ON a.source = o.id WHERE o.id = ?",
         parameters,
     )

@@ -163,7 +163,7 @@ def _build_index(path: Path, create_table: str, receiver: Connection) -> None:
     """Index the texts that are received; exit with 0 only if all were indexed."""
     try:
         _index_received(path, create_table, receiver)
-    except (EOFError, OSError, sqlite3.Error):
+    except Exception:  # noqa: BLE001 - multiprocessing would print texts
         # The parent has ended, or will index the texts itself.
         os._exit(1)
 

@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from leslied.errors import StoreUnusable
+from leslied.errors import StoreUnusable, describe_cause
 from leslied.failpoints import failpoint
 from leslied.model.times import to_us
 from leslied.store import write
@@ -185,16 +185,16 @@ class Store:
             )
 
     @contextmanager
-    def track_scan(self, agent: str) -> Iterator[None]:
+    def track_scan(self, agent: str) -> Iterator[list[object]]:
         """Save when the scan that runs in this context started.
 
-        The scan covers all sources of the agent. If it changes nothing in the store,
-        save nothing.
+        Save nothing if it changes nothing, or adds what it left out to the list.
         """
+        left_out: list[object] = []
         start_us = to_us(self._clock.now())
         changes_before = self._db.total_changes
-        yield
-        if self._db.total_changes != changes_before:
+        yield left_out
+        if self._db.total_changes != changes_before and not left_out:
             with self._commits.postponable():
                 record_scan(self._db, agent, start_us)
 
@@ -345,7 +345,8 @@ class Store:
             return vacuum(self._db)
         except sqlite3.Error as error:
             raise StoreUnusable(
-                f"The store at {self.path} cannot be compacted: {error}.",
+                f"The store at {self.path} cannot be compacted: "
+                f"{describe_cause(error)}.",
                 "The sessions are deleted, but the file may still contain their text. "
                 "Free some space, then run the same command again.",
             ) from error

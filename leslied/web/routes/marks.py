@@ -10,6 +10,7 @@ from leslied.queries.annotations import (
     change_marks,
     count_tags,
     load_marks,
+    split_tags,
 )
 from leslied.web.endpoint import Endpoint, Param, make_object_schema
 
@@ -32,6 +33,14 @@ def _set_star(queries: QueryContext, arguments: Arguments) -> Answer:
 
 def _set_tags(queries: QueryContext, arguments: Arguments) -> Answer:
     return _change(queries, arguments, MarksChange(tags=arguments["tags"]))
+
+
+def _change_tags(queries: QueryContext, arguments: Arguments) -> Answer:
+    change = MarksChange(
+        added_tags=split_tags(arguments["add"]),
+        removed_tags=split_tags(arguments["remove"]),
+    )
+    return _change(queries, arguments, change)
 
 
 def _set_note(queries: QueryContext, arguments: Arguments) -> Answer:
@@ -97,6 +106,27 @@ ENDPOINTS = (
                 about="All tags of the session, separated by spaces.",
                 maximum=2000,
                 is_required=True,
+            ),
+        ),
+        schema=_SCHEMA,
+    ),
+    Endpoint(
+        path="/sessions/{id}/tags",
+        about="Add tags to a session, and remove others; the rest stays.",
+        method="POST",
+        answer=_change_tags,
+        params=(
+            Param(
+                name="add",
+                about="Tags to add, separated by spaces.",
+                default="",
+                maximum=2000,
+            ),
+            Param(
+                name="remove",
+                about="Tags to remove, separated by spaces.",
+                default="",
+                maximum=2000,
             ),
         ),
         schema=_SCHEMA,

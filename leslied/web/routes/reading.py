@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leslied.queries.reading.copies import FORMATS, render_copy
-from leslied.queries.reading.entries import load_entry, load_image
+from leslied.queries.reading.entries import load_entry
+from leslied.queries.reading.images import load_image, load_images
 from leslied.queries.reading.messages import (
     MessageAddress,
     find_position,
@@ -63,6 +64,10 @@ def _find_position(queries: QueryContext, arguments: Arguments) -> Answer:
 
 def _load_entry(queries: QueryContext, arguments: Arguments) -> Answer:
     return load_entry(queries, arguments["id"], arguments["entry"]).to_dict()
+
+
+def _load_images(queries: QueryContext, arguments: Arguments) -> Answer:
+    return load_images(queries, arguments["id"], arguments["entry"]).to_dict()
 
 
 def _load_image(queries: QueryContext, arguments: Arguments) -> Answer:
@@ -151,6 +156,12 @@ ENDPOINTS = (
         about="An entry with its whole text, and its line in the log.",
         answer=_load_entry,
         schema=make_object_schema(entry="object", text="string", is_cut="boolean"),
+    ),
+    Endpoint(
+        path="/sessions/{id}/entries/{entry}/images",
+        about="The types and sizes of an entry's images, or why one is not shown.",
+        answer=_load_images,
+        schema=make_object_schema(images="array"),
     ),
     Endpoint(
         path="/sessions/{id}/entries/{entry}/images/{number}",

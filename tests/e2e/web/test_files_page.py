@@ -173,7 +173,7 @@ def test_hostile_names_prompts_and_diffs_are_inert(
 
     page = shown.open("/files?q=onerror")
     page.click("tbody a")
-    page.wait_for_selector(".revision .files-diff")
+    page.wait_for_selector(".revision .diff")
     page.click(".diff-more")
     assert page.locator("main :is(script, img, iframe, style)").count() == 0
     assert page.locator(".diff-line").count() == len(text.split("\n"))

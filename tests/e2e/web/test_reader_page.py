@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.claude import SESSION, ClaudeHome
 from tests.support.cli import LesliedRunner
@@ -19,7 +20,9 @@ from tests.support.reader_sessions import (
     write_hostile_session,
     write_long_session,
     write_rich_session,
+    write_unit_with_late_result,
 )
+from tests.support.session_lists import make_session_id, serve_index, write_session
 from tests.support.web import (
     BrowserPage,
     WebServer,
@@ -95,7 +98,7 @@ def test_an_edit_is_unfolded_as_a_diff(shown: BrowserPage):
 
     page.click(".call:has(b:text-is('Edit')) summary")
 
-    assert "return lines" in page.inner_text(".diff .added >> nth=1")
+    assert "return lines" in page.inner_text(".diff-line.added >> nth=1")
     link = page.get_attribute(".edit a:text-is('Open in editor')", "href")
     assert link == "vscode://file/home/dev/app/src/parser.py"
 
@@ -183,12 +186,23 @@ def test_parallel_calls_are_grouped(shown: BrowserPage):
 def test_images_are_shown(shown: BrowserPage):
     page = open_session(shown, RICH_PAGE)
 
-    for image in page.locator(".images img").all():
-        image.scroll_into_view_if_needed()
+    for box in page.locator(".images").all():
+        box.scroll_into_view_if_needed()
         page.wait_for_function(
-            "image => image.naturalWidth === 1", arg=image.element_handle()
+            "image => image.naturalWidth === 1",
+            arg=box.locator("img").element_handle(),
         )
     assert page.locator(".images img").count() == 2
+
+
+def test_an_image_that_is_gone_says_why(shown: BrowserPage, claude: ClaudeHome):
+    claude.log(f"-home-dev-app/{RICH}.jsonl").unlink()
+    shutil.rmtree(claude.home / ".local/share/leslied/archive")
+    page = open_session(shown, RICH_PAGE)
+
+    expect(page.locator(".images .image-place").first).to_have_text(
+        "The log and its archive are gone."
+    )
 
 
 def test_a_compaction_is_visible(shown: BrowserPage):
@@ -314,6 +328,47 @@ def test_brackets_open_the_neighbours_in_the_list(shown: BrowserPage):
     page.wait_for_url(f"**/s/{RICH}")
 
 
+def test_brackets_follow_the_order_and_the_filter_of_the_list(
+    shown: BrowserPage, claude: ClaudeHome, leslied: LesliedRunner
+):
+    for number, title in enumerate(
+        ["Cherry tree", "Apple tree", "Banana", "Date tree"]
+    ):
+        write_session(claude, number, title)
+    assert leslied("sync", "--stop-all").code == 0
+    page = shown.open("/?q=tree&sort=title&group=none")
+    expect(page.locator(".session-row")).to_have_count(3)
+    page.click(".session-title:text-is('Apple tree')")
+    page.wait_for_selector(".reader:not([aria-busy])")
+
+    page.keyboard.press("]")
+    page.wait_for_url(f"**/s/{make_session_id(0)}")
+    page.wait_for_selector(".reader:not([aria-busy])")
+    page.keyboard.press("]")
+    page.wait_for_url(f"**/s/{make_session_id(3)}")
+
+
+def test_brackets_reach_the_end_of_a_long_list(shown: BrowserPage):
+    page = shown.page
+    serve_index(page, 3000)
+    page.route("**/api/sessions/costs", lambda route: route.abort())
+    shown.open(f"/s/{RICH}")
+    page.wait_for_selector(".reader:not([aria-busy])")
+    neighbour = page.evaluate(
+        """async ([id, step]) => {
+          const { openNeighbour } = await import("/static/reader/neighbours.js");
+          await openNeighbour(id, step);
+          return location.pathname;
+        }""",
+        [make_session_id(2998), 1],
+    )
+    # That session exists only in the list, and the browser logs the error.
+    page.wait_for_selector("[role=alert]")
+    shown.problems.clear()
+
+    assert neighbour == f"/s/{make_session_id(2999)}"
+
+
 def test_escape_leads_back_to_the_list(shown: BrowserPage):
     page = open_session(shown, SAMPLE_PAGE)
 
@@ -322,9 +377,10 @@ def test_escape_leads_back_to_the_list(shown: BrowserPage):
     page.wait_for_url(f"{shown.server.base}/")
 
 
-def test_an_unknown_session_says_what_to_do(shown: BrowserPage):
+def test_an_unknown_session_leads_to_the_list(shown: BrowserPage):
     page = shown.open("/s/zzz")
     page.wait_for_selector("[role=alert]")
+    assert page.get_attribute("[role=alert] a", "href") == "/"
     # The browser logs the status of the answer.
     shown.problems.clear()
 
@@ -390,6 +446,19 @@ def test_a_session_of_many_entries_is_loaded_while_it_is_read(
         )
 
         assert page.locator(".message").count() == 60 * 51
+        assert shown.problems == []
+
+
+def test_a_result_that_came_late_in_a_long_unit_is_shown_with_its_call(
+    browser: Browser, leslied: LesliedRunner, claude: ClaudeHome
+):
+    write_unit_with_late_result(claude, answers=1200)
+    assert leslied("sync", "--stop-all").code == 0
+
+    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
+        page = shown.open(f"/s/{LONG}")
+        page.wait_for_selector("#unit-1 .call:not(.unanswered)")
+
         assert shown.problems == []
 
 

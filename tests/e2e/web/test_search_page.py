@@ -150,6 +150,15 @@ def test_the_order_and_the_query_are_in_the_address(shown: BrowserPage):
     expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
 
 
+def test_a_note_leads_to_a_search_for_any_characters(shown: BrowserPage):
+    page = shown.open("/search?q=%3A%3A")
+    notice = page.locator(".search-notice")
+    expect(notice).not_to_contain_text("--substring")
+    notice.get_by_role("button", name="Search for any characters").click()
+
+    page.wait_for_url("**sort=substring**")
+
+
 def test_examples_are_offered_before_the_first_search(shown: BrowserPage):
     page = shown.open("/search")
 

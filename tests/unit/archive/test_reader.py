@@ -78,12 +78,9 @@ def test_any_flipped_bit_is_detected_and_reported(path: Path):
         damaged = bytearray(data)
         damaged[position] ^= 1 << position % 8
         path.write_bytes(damaged)
-        try:
-            with ArchiveReader(path) as reader:
-                messages = reader.find_damage()
-                frame_count = len(reader.frames)
-        except ArchiveVersionError:
-            continue
+        with ArchiveReader(path) as reader:
+            messages = reader.find_damage()
+            frame_count = len(reader.frames)
 
         assert messages, position
         assert all(str(path) in message for message in messages)
@@ -115,7 +112,7 @@ def test_opening_a_missing_file_raises_an_error(path: Path):
         ArchiveReader(path)
 
 
-def test_the_manifest_is_private_and_an_unusable_one_is_refused(tmp_path: Path):
+def test_the_manifest_is_private(tmp_path: Path):
     assert load_manifest(tmp_path, int).sessions == []
 
     save_manifest(tmp_path, {"key_id": "k"}, [1, 2])
@@ -123,9 +120,18 @@ def test_the_manifest_is_private_and_an_unusable_one_is_refused(tmp_path: Path):
     manifest = load_manifest(tmp_path, int)
     assert (manifest.form, manifest.key_id, manifest.sessions) == (1, "k", [1, 2])
     assert list_modes([tmp_path / "manifest.json"]) == {0o600}
-    (tmp_path / "manifest.json").write_text('{"form": 9}')
+
+
+@pytest.mark.parametrize("form", [2, 9])
+def test_the_manifest_of_a_newer_version_is_refused(tmp_path: Path, form: int):
+    (tmp_path / "manifest.json").write_text(f'{{"form": {form}}}')
+
     with pytest.raises(ArchiveVersionError):
         load_manifest(tmp_path, int)
+
+
+def test_a_damaged_manifest_is_refused(tmp_path: Path):
     (tmp_path / "manifest.json").write_text("{")
+
     with pytest.raises(ArchiveError, match="cannot be read"):
         load_manifest(tmp_path, int)

@@ -20,6 +20,7 @@ from leslied.archive import (
     make_file_name,
 )
 from leslied.archive import format as archive_format
+from tests.support.archives import write_newer_format
 from tests.support.records import list_modes
 
 CHUNKS = (b"one\n" * 3, b"two\n", b"three\n" * 5)
@@ -186,9 +187,7 @@ def test_an_error_while_reading_the_log_leaves_the_archive_unchanged(path: Path)
 @pytest.mark.fault("E7")
 def test_a_newer_format_is_refused_and_not_changed(path: Path):
     write_frames(path, *CHUNKS)
-    data = bytearray(path.read_bytes())
-    data[4:6] = (archive_format.FORMAT_VERSION + 1).to_bytes(2, "big")
-    path.write_bytes(data)
+    data = write_newer_format(path)
 
     with pytest.raises(ArchiveVersionError, match="newer leslied") as raised:
         ArchiveWriter(path)
@@ -228,6 +227,21 @@ def test_frames_after_a_damaged_one_can_be_read(path: Path):
         assert reader.damaged_offsets == [0]
         (frame,) = reader.frames
         assert b"".join(reader.read_frame(frame)) == WHOLE
+
+
+@pytest.mark.parametrize("kind", [FrameKind.LOG, FrameKind.TAIL, FrameKind.DOCUMENT])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_masking_changes_no_other_byte_of_a_frame(
+    path: Path, kind: FrameKind, end: bytes
+):
+    data = b"one\ntwo secret\nthree" + end
+    spec = FrameSpec(kind=kind, generation=1, length=len(data))
+
+    with ArchiveWriter(path) as writer:
+        pieces = [data[:6], data[6:]]
+        writer.append(spec, pieces, lambda text: text.replace(b"secret", b"******"))
+
+    assert read_archive(path) == data.replace(b"secret", b"******")
 
 
 def test_a_huge_file_is_streamed(path: Path):

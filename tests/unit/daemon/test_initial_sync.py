@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
@@ -35,6 +36,37 @@ def test_the_scan_runs_in_another_process(tmp_path: Path):
     assert not multiprocessing.active_children()
 
 
+@pytest.fixture
+def kill_children() -> Iterator[None]:
+    """Kill what a failed test leaves, which pytest would wait for at its end."""
+    yield
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+@pytest.mark.usefixtures("kill_children")
+def test_a_child_that_does_not_end_in_time_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("leslied.daemon.initial_sync._TERMINATE_TIMEOUT_SECONDS", 0.01)
+
+    def scan(on_progress: Callable[[], None]) -> None:
+        # The signal may come before this call returns, which then ends the child.
+        with suppress(SystemExit):
+            on_progress()
+        Event().wait()
+
+    stopping = Event()
+
+    class StoppingNotifier(RecordingNotifier):
+        def ping(self) -> None:
+            stopping.set()
+
+    run_initial_sync(scan, StoppingNotifier(), stopping)
+
+    assert not multiprocessing.active_children()
+
+
 def test_only_progress_pings_the_service_manager():
     notifier = RecordingNotifier()
 
@@ -54,6 +86,7 @@ def test_a_scan_that_fails_does_not_stop_the_daemon():
     run_initial_sync(scan, RecordingNotifier(), Event())
 
 
+@pytest.mark.fault("F7")
 def test_a_stop_ends_the_scan_after_the_current_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

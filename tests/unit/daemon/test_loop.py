@@ -1,10 +1,17 @@
-"""Test the daemon's loop: failing stages are reported and retried, others run."""
+"""Test the daemon's loop: every kind of turn, when scans run, and what failures do."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import logging
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +19,7 @@ import pytest
 
 from leslied import pipeline
 from leslied.app import App
+from leslied.cli.commands import run
 from leslied.daemon import Loop, Notifier
 from leslied.errors import StoreLost
 from leslied.hooks.spool import write_event
@@ -25,6 +33,7 @@ from leslied.pipeline import (
     Budget,
     Exports,
     ExportsReport,
+    Flow,
     HookEvents,
     Ingest,
     RelationsSync,
@@ -35,7 +44,7 @@ from leslied.pipeline import (
     make_stages,
 )
 from leslied.store import Store, StoreReader
-from leslied.tail.watch import ChangeReport, Watcher
+from leslied.tail.watch import ChangeReport, Watcher, WatchMode
 from tests.support.claude import (
     AFTER_STORE_CREATION,
     SESSION,
@@ -43,6 +52,9 @@ from tests.support.claude import (
     ClaudeLogBuilder,
 )
 from tests.support.clock import FakeClock
+from tests.support.daemon import list_prompts
+from tests.support.inotify import WatchLimit, make_silent_observer
+from tests.support.waiting import wait_until
 
 STAGES: dict[str, list[tuple[type, str]]] = {
     "config": [(App, "make_flow")],
@@ -294,6 +306,7 @@ def turn(daemon: LoopHarness, claude: ClaudeHome) -> TurnHarness:
     return TurnHarness(daemon, claude)
 
 
+@pytest.mark.fault("D14")
 def test_the_run_that_reads_the_stop_hook_writes_the_transcript(turn: TurnHarness):
     turn.end_turn()
     before = turn.transcripts()
@@ -303,6 +316,7 @@ def test_the_run_that_reads_the_stop_hook_writes_the_transcript(turn: TurnHarnes
     assert len(turn.transcripts()) == 1
 
 
+@pytest.mark.fault("D14")
 def test_the_run_that_reads_the_end_after_the_stop_hook_writes_the_transcript(
     turn: TurnHarness,
 ):
@@ -579,15 +593,700 @@ def test_the_loop_ends_if_its_store_was_removed(daemon: LoopHarness):
         daemon.iterate(1)
 
 
-def test_a_scan_that_is_requested_during_a_scan_is_not_forgotten(
-    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
+class ScriptedWatcher(Watcher):
+    """A watcher without an observer, whose waits move the clock."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__([], Path("canary"), clock)
+        self.clock = clock
+        self.scripted_mode: WatchMode = "events"
+        self.reports: list[ChangeReport] = []
+        """What the next waits return."""
+
+    @property
+    def mode(self) -> WatchMode:
+        return self.scripted_mode
+
+    def refresh(self) -> bool:
+        return True
+
+    def wait(self, seconds: float) -> ChangeReport:
+        self.clock.advance(seconds)
+        return self.reports.pop(0) if self.reports else ChangeReport()
+
+
+@dataclass
+class ScanHarness:
+    """A loop that records when it scans."""
+
+    loop: Loop
+    clock: FakeClock
+    watcher: ScriptedWatcher
+    started_at: float
+    times: list[float]
+    """Seconds from the start to each scan."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from the start until now."""
+        return self.clock.monotonic() - self.started_at
+
+    def run_for(self, seconds: float) -> None:
+        end = self.seconds + seconds
+        while self.seconds < end:
+            self.loop._run_once()
+
+
+@pytest.fixture
+def scans(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch) -> ScanHarness:
+    clock, times = daemon.clock, []
+    started_at, scan = clock.monotonic(), Ingest.scan
+
+    def record(stage: Ingest, *args: Any) -> Any:
+        if stage.adapter.name == "claude-code":
+            times.append(clock.monotonic() - started_at)
+        return scan(stage, *args)
+
+    monkeypatch.setattr(Ingest, "scan", record)
+    watcher = daemon.loop.watcher = ScriptedWatcher(clock)
+    return ScanHarness(daemon.loop, clock, watcher, started_at, times)
+
+
+@pytest.mark.parametrize(
+    ("mode", "times"),
+    [("events", [0, 30, 60, 90]), ("polling", [0, 10, 20, 30, 40, 50, 60, 70, 80, 90])],
+)
+def test_everything_is_scanned_again_and_again_without_any_event(
+    scans: ScanHarness, mode: WatchMode, times: list[float]
 ):
-    loop, scans = daemon.loop, []
+    scans.watcher.scripted_mode = mode
+
+    scans.run_for(91)
+
+    assert scans.times == times
+
+
+def test_lost_events_cause_a_scan_at_once(scans: ScanHarness):
+    scans.run_for(7)
+    scans.watcher.reports = [ChangeReport(needs_scan=True)]
+    scans.loop._run_once()
+    time = scans.seconds
+    scans.loop._run_once()
+
+    assert scans.times == [0, time]
+
+
+def test_a_scan_follows_a_turn_that_failed(
+    scans: ScanHarness, monkeypatch: pytest.MonkeyPatch
+):
+    scans.run_for(7)
+    with monkeypatch.context() as patch:
+        patch.setattr(Flow, "run", fail)
+        scans.loop._run_once()
+    time = scans.seconds
+    scans.loop._run_once()
+
+    assert scans.times == [0, time]
+
+
+def test_a_scan_follows_a_pause(scans: ScanHarness):
+    scans.run_for(7)
+    scans.loop.is_paused = lambda: True
+    scans.loop._run_once()
+    scans.loop.is_paused = lambda: False
+    time = scans.seconds
+    scans.loop._run_once()
+
+    assert scans.times == [0, time]
+
+
+def test_a_scan_that_is_requested_during_a_scan_is_not_forgotten(
+    scans: ScanHarness, monkeypatch: pytest.MonkeyPatch
+):
+    loop, run = scans.loop, StopDetection.run
     monkeypatch.setattr(
-        Loop, "_run_flow", lambda *_: scans.append(1) or loop.request_scan()
+        StopDetection,
+        "run",
+        lambda stage, *args: loop.request_scan() or run(stage, *args),
     )
 
     loop._run_once()
     loop._run_once()
 
-    assert len(scans) == 2
+    assert scans.times == [0, 0]
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize("is_hook_first", [True, False])
+def test_a_turn_that_hook_and_watcher_announce_has_one_transcript(
+    turn: TurnHarness, *, is_hook_first: bool
+):
+    first, second = turn.end_turn, turn.call_stop_hook
+    if is_hook_first:
+        first, second = second, first
+    first()
+    second()
+    turn.daemon.clock.advance(60)
+    turn.daemon.iterate()
+    turn.call_stop_hook()
+    turn.daemon.iterate()
+
+    assert len(turn.transcripts()) == 1
+
+
+@pytest.mark.fault("E13")
+@pytest.mark.parametrize("text", ["[output\n", "[output]\nthinkin = true\n", "\0"])
+def test_invalid_settings_are_reported_once_and_the_last_valid_ones_apply(
+    daemon: LoopHarness, capfd: pytest.CaptureFixture[str], text: str
+):
+    daemon.iterate(1)
+    flow = daemon.loop.flow
+    config_file = get_paths(read_environ()).config_file
+    config_file.write_text(text)
+
+    for _ in range(3):
+        daemon.iterate(1)
+
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    events = [line for line in log if line["event"] == "config.invalid"]
+    assert len(events) == 1
+    assert str(config_file) in events[0]["reason"]
+    assert daemon.loop.flow is flow
+
+
+@pytest.mark.fault("F3")
+def test_after_a_long_sleep_the_loop_scans_once(
+    daemon: LoopHarness,
+    claude: ClaudeHome,
+    builder: ClaudeLogBuilder,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    daemon.iterate(1)
+    claude.write(builder.prompt("while it slept"))
+    daemon.clock.advance(8 * 3600)
+    waits = record_waits(daemon, monkeypatch)
+
+    for _ in range(4):
+        daemon.loop._run_once()
+
+    # The first turn is the scan, which does not wait.
+    assert len(waits) == 3
+    assert daemon.reader.count_rows()["sessions"] == 1
+
+
+@pytest.mark.fault("F1")
+@pytest.mark.parametrize("year", [1970, 2100])
+def test_a_clock_that_jumps_delays_no_scan(
+    daemon: LoopHarness, claude: ClaudeHome, builder: ClaudeLogBuilder, year: int
+):
+    daemon.iterate(1)
+    daemon.clock.at = daemon.clock.at.replace(year=year)
+    claude.write(builder.prompt("fix it"), builder.answer("Done."))
+    daemon.clock.advance(30)
+
+    for _ in range(6):
+        daemon.loop.watcher.wake()
+        daemon.loop._run_once()
+        daemon.clock.advance(3)
+
+    assert daemon.reader.count_rows()["sessions"] == 1
+    assert len(daemon.transcripts()) == 1
+
+
+class ClockedWatcher(Watcher):
+    """A real watcher whose waits move the fake clock instead of taking time."""
+
+    clock: FakeClock
+    frozen_seconds = 0.0
+    """How much longer than requested the next wait takes, as if the process slept."""
+
+    def wait(self, seconds: float) -> ChangeReport:
+        if not self.has_changes() and not self._queue.is_woken:
+            self.clock.advance(seconds)
+        self.clock.advance(self.frozen_seconds)
+        self.frozen_seconds = 0.0
+        return super().wait(0)
+
+    def wait_for_canary(self) -> None:
+        """Let the event of the canary file arrive, which takes real time."""
+        wait_until(lambda: not self._queue.is_canary_pending)
+
+
+class TurnRecorder(Stage):
+    """A stage that records the budget and the time of every turn."""
+
+    name = "recorder"
+
+    def __init__(self, clock: FakeClock, notifier: RecordingNotifier) -> None:
+        self.clock, self.notifier = clock, notifier
+        self.budgets: list[Budget] = []
+        self.scan_times: list[float] = []
+        self.pings: list[int] = []
+        """How often the notifier had pinged when each turn ran."""
+
+    def run(self, budget: Budget) -> Report:
+        self.budgets.append(budget)
+        self.pings.append(self.notifier.pings)
+        if budget.is_scan:
+            self.scan_times.append(self.clock.monotonic())
+        return Report()
+
+
+@dataclass
+class Turns:
+    """A loop of real components on a fake clock, which runs turn by turn."""
+
+    loop: Loop
+    clock: FakeClock
+    watcher: ClockedWatcher
+    notifier: RecordingNotifier
+    recorder: TurnRecorder
+    config_file: Path
+    store: Path
+    scanned_at: list[datetime | None]
+    """Times of scans that were published."""
+    is_paused: bool = False
+
+    def run(self, count: int = 1) -> list[bool]:
+        """Run turns; return of each whether it succeeded."""
+        results = []
+        for _ in range(count):
+            results.append(self.loop._run_once())
+            self.watcher.wait_for_canary()
+        return results
+
+    def run_for(self, seconds: float) -> None:
+        """Run turns until so much time has passed."""
+        end = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < end:
+            self.run()
+
+    def scan_and_settle(self) -> None:
+        """Run until only a change or the next scan, in 20 seconds, brings work."""
+        self.run_for(60)
+        assert self.watcher.mode == "events"
+        self.loop.request_scan()
+        self.run(2)
+        self.run_for(10)
+
+    def lose_all_events(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Watch with an observer that has no events from now on."""
+        monkeypatch.setattr("leslied.tail.watch._make_observer", make_silent_observer)
+        monkeypatch.setattr(self.watcher, "wait_for_canary", lambda: None)
+        self.watcher.start()
+
+    def count_scans(self) -> int:
+        return len(self.recorder.scan_times)
+
+
+@pytest.fixture
+def turns(
+    clock: FakeClock,
+    claude: ClaudeHome,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Turns]:
+    environ = read_environ()
+    app = App(environ, get_paths(environ), clock)
+    claude.projects.mkdir(parents=True)
+    (tmp_path / "state").mkdir()
+    notifier = RecordingNotifier()
+    recorder = TurnRecorder(clock, notifier)
+    monkeypatch.setattr(
+        pipeline, "make_stages", lambda context: [*make_stages(context), recorder]
+    )
+    with Store(app.paths.store_file, clock) as store, app.open_reader() as reader:
+        make_flow = partial(
+            app.make_flow,
+            store,
+            reader,
+            is_daemon=True,
+            on_progress=lambda *_: notifier.ping(),
+        )
+        flow = make_flow()
+        watcher = ClockedWatcher(
+            flow.watched_roots, tmp_path / "state" / "canary", clock
+        )
+        watcher.clock = clock
+        scanned_at: list[datetime | None] = []
+        loop = Loop(
+            flow=flow,
+            make_flow=make_flow,
+            watcher=watcher,
+            clock=clock,
+            log=make_logger(str, as_json=True),
+            notifier=notifier,
+            is_paused=lambda: turns.is_paused,
+            publish=lambda _, time: scanned_at.append(time),
+        )
+        turns = Turns(
+            loop,
+            clock,
+            watcher,
+            notifier,
+            recorder,
+            app.paths.config_file,
+            app.paths.store_file,
+            scanned_at,
+        )
+        watcher.start()
+        watcher.wait_for_canary()
+        yield turns
+        watcher.stop()
+
+
+def read_log(capfd: pytest.CaptureFixture[str], event: str) -> list[dict[str, Any]]:
+    """Return what the loop has logged about an event."""
+    lines = capfd.readouterr().err.split("\n")
+    log = [json.loads(line) for line in lines if line]
+    return [line for line in log if line["event"] == event]
+
+
+def test_the_first_turn_is_a_scan(turns: Turns):
+    turns.run()
+
+    assert [budget.is_scan for budget in turns.recorder.budgets] == [True]
+
+
+def test_all_sources_are_scanned_every_30_seconds(turns: Turns):
+    turns.run_for(60)
+    turns.recorder.scan_times.clear()
+    turns.run_for(600)
+
+    times = turns.recorder.scan_times
+    assert len(times) == 20
+    assert {after - before for before, after in pairwise(times)} == {30.0}
+
+
+@pytest.mark.fault("C2", "C3", "C6")
+def test_without_file_events_all_sources_are_scanned_every_10_seconds(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+):
+    turns.lose_all_events(monkeypatch)
+    turns.run_for(60)
+    turns.recorder.scan_times.clear()
+    turns.run_for(600)
+
+    times = turns.recorder.scan_times
+    assert len(times) == 60
+    assert {after - before for before, after in pairwise(times)} == {10.0}
+
+
+@pytest.mark.fault("C2")
+def test_a_folder_that_is_not_watched_is_scanned_every_10_seconds_until_it_is(
+    turns: Turns, claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    limit = WatchLimit(monkeypatch)
+    limit.refused_names = {"late"}
+    turns.scan_and_settle()
+    (claude.projects / "late").mkdir()
+    wait_until(turns.watcher.has_changes)
+    turns.run(2)
+    turns.run_for(100)
+    polled = turns.recorder.scan_times[-5:]
+    limit.refused_names = set()
+    turns.run_for(300)
+
+    assert {after - before for before, after in pairwise(polled)} == {10.0}
+    times = turns.recorder.scan_times[-5:]
+    assert {after - before for before, after in pairwise(times)} == {30.0}
+
+
+@pytest.mark.fault("C2")
+def test_missing_file_events_are_logged_once_and_so_is_their_return(
+    turns: Turns,
+    claude: ClaudeHome,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    limit = WatchLimit(monkeypatch)
+    limit.refused_names = {f"late{number}" for number in range(5)}
+    for name in sorted(limit.refused_names):
+        (claude.projects / name).mkdir()
+        turns.loop.request_scan()
+        turns.watcher.start()
+        turns.run_for(20)
+    limit.refused_names = set()
+    turns.run_for(60)
+
+    problem, end = read_log(capfd, "watch.refresh")
+    assert (
+        "late0: inotify watch limit reached; changes are seen every 10 seconds"
+        in (problem["reason"])
+    )
+    assert "max_user_watches" in problem["hint"]
+    assert end["reason"] == "file events arrive again"
+
+
+def test_an_idle_turn_waits_a_tick_and_includes_the_backlog(turns: Turns):
+    turns.scan_and_settle()
+    started_at = turns.clock.monotonic()
+    turns.run()
+
+    budget = turns.recorder.budgets[-1]
+    assert turns.clock.monotonic() - started_at == 2.5
+    assert not budget.is_scan
+    assert not budget.changed_paths
+    assert budget.includes_backlog
+
+
+def test_a_turn_after_an_event_reads_the_changed_file(
+    turns: Turns, claude: ClaudeHome, builder: ClaudeLogBuilder
+):
+    log = claude.write(builder.prompt("one"))
+    turns.scan_and_settle()
+    scans = turns.count_scans()
+    claude.write(builder.prompt("two"))
+    wait_until(turns.watcher.has_changes)
+    turns.run()
+
+    budget = turns.recorder.budgets[-1]
+    assert budget.changed_paths == {log}
+    assert not budget.includes_backlog
+    assert list_prompts(turns.store) == ["one", "two"]
+    assert turns.count_scans() == scans
+
+
+@pytest.mark.fault("C6")
+def test_without_an_event_the_next_scan_reads_the_changed_file(
+    turns: Turns,
+    claude: ClaudeHome,
+    builder: ClaudeLogBuilder,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    turns.scan_and_settle()
+    turns.lose_all_events(monkeypatch)
+    claude.write(builder.prompt("one"))
+    turns.run_for(10)
+    before = list_prompts(turns.store)
+    turns.run_for(20)
+
+    assert before == []
+    assert list_prompts(turns.store) == ["one"]
+
+
+def lose_events(turns: Turns) -> None:
+    logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
+
+
+def freeze_process(turns: Turns) -> None:
+    turns.watcher.frozen_seconds = 3.0
+
+
+def suspend_machine(turns: Turns) -> None:
+    """Let only the wall clock go on, as the monotonic clock does not while asleep."""
+    turns.run()
+    turns.clock.at += timedelta(seconds=3)
+
+
+def set_clock_back(turns: Turns) -> None:
+    turns.run()
+    turns.clock.at -= timedelta(hours=1)
+
+
+def create_folder(turns: Turns) -> None:
+    (root,) = (
+        root.path
+        for root in turns.loop.flow.watched_roots
+        if root.path.name == "projects" and root.path.is_dir()
+    )
+    (root / "new").mkdir()
+    wait_until(turns.watcher.has_changes)
+
+
+def continue_process(turns: Turns) -> None:
+    """Send the signal that a stopped process gets when it continues."""
+    with run._handling_signals() as signals:
+        signals.loop = turns.loop
+        os.kill(os.getpid(), signal.SIGCONT)
+
+
+@pytest.mark.fault("C1", "F3")
+@pytest.mark.parametrize(
+    "hint",
+    [
+        lose_events,
+        freeze_process,
+        suspend_machine,
+        set_clock_back,
+        create_folder,
+        continue_process,
+    ],
+)
+def test_a_hint_that_events_were_lost_causes_a_scan_at_once(
+    turns: Turns, hint: Callable[[Turns], None]
+):
+    turns.scan_and_settle()
+    scans = turns.count_scans()
+    hint(turns)
+    turns.run(2)
+
+    assert turns.count_scans() == scans + 1
+
+
+def test_a_wait_of_normal_length_causes_no_scan(turns: Turns):
+    turns.scan_and_settle()
+    scans = turns.count_scans()
+    turns.watcher.frozen_seconds = 1.0
+    turns.run(3)
+
+    assert turns.count_scans() == scans
+
+
+def test_a_failed_turn_pauses_and_is_followed_by_a_scan(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+):
+    turns.scan_and_settle()
+    scans, started_at = turns.count_scans(), turns.clock.monotonic()
+    turns.watcher.wake()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(turns.loop.flow), "run", fail)
+        results = turns.run()
+    pause = turns.clock.monotonic() - started_at
+    results += turns.run()
+
+    assert results == [False, True]
+    assert pause == 5.0
+    assert turns.count_scans() == scans + 1
+
+
+def test_a_failed_scan_is_not_published_as_complete(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(type(turns.loop.flow), "run", fail)
+    turns.run(3)
+
+    assert turns.scanned_at == []
+
+
+def test_the_start_of_each_complete_scan_is_published(turns: Turns):
+    times = []
+    for _ in range(3):
+        turns.loop.request_scan()
+        times.append(turns.clock.now())
+        turns.run()
+        turns.clock.advance(1)
+
+    assert turns.scanned_at == times
+
+
+def test_a_paused_loop_only_waits_and_scans_when_it_continues(
+    turns: Turns, claude: ClaudeHome, builder: ClaudeLogBuilder
+):
+    turns.scan_and_settle()
+    count, scans = len(turns.recorder.budgets), turns.count_scans()
+    turns.is_paused = True
+    claude.write(builder.prompt("one"))
+    turns.run_for(100)
+    while_paused = len(turns.recorder.budgets), list_prompts(turns.store)
+    turns.is_paused = False
+    turns.run()
+
+    assert while_paused == (count, [])
+    assert turns.count_scans() == scans + 1
+    assert list_prompts(turns.store) == ["one"]
+
+
+def test_a_scan_applies_new_settings(turns: Turns, home: Path):
+    turns.scan_and_settle()
+    folder = home / "elsewhere" / "projects"
+    folder.mkdir(parents=True)
+    turns.config_file.parent.mkdir(parents=True, exist_ok=True)
+    turns.config_file.write_text(f'[agents.claude-code]\nroots = ["{folder.parent}"]\n')
+    turns.loop.request_scan()
+    turns.run()
+    (folder / "a.jsonl").touch()
+    wait_until(turns.watcher.has_changes)
+
+    assert folder in [root.path for root in turns.loop.flow.watched_roots]
+
+
+def test_invalid_settings_are_logged_once_and_change_nothing(
+    turns: Turns, capfd: pytest.CaptureFixture[str]
+):
+    turns.scan_and_settle()
+    roots = turns.loop.flow.watched_roots
+    turns.config_file.parent.mkdir(parents=True, exist_ok=True)
+    turns.config_file.write_text("[agents")
+    turns.run_for(100)
+
+    assert turns.loop.flow.watched_roots == roots
+    (event,) = read_log(capfd, "config.invalid")
+    assert "not valid TOML" in event["reason"]
+
+
+def test_a_stop_ends_the_loop_after_the_turn(
+    turns: Turns, capfd: pytest.CaptureFixture[str]
+):
+    recorder, loop = turns.recorder, turns.loop
+    stop_after_three = iter([lambda: None, lambda: None, loop.stopping.set])
+    turns.loop.is_paused = lambda: bool(next(stop_after_three)())
+    loop.run()
+
+    assert loop.has_ended
+    assert len(recorder.budgets) == 2
+    assert turns.watcher.mode == "polling"
+    assert len(read_log(capfd, "daemon.stop")) == 1
+
+
+@pytest.mark.fault("F4")
+def test_the_watchdog_is_pinged_after_each_turn_and_not_before_its_end(turns: Turns):
+    stop_after_four = iter([*[lambda: None] * 3, turns.loop.stopping.set])
+    turns.loop.is_paused = lambda: bool(next(stop_after_four)())
+    turns.loop.run()
+
+    assert turns.recorder.pings == [0, 1, 2]
+    assert turns.notifier.pings == 4
+
+
+@pytest.mark.fault("F4")
+def test_a_backlog_of_more_than_10_minutes_pings_the_watchdog_all_the_time(
+    turns: Turns, claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+):
+    """The service manager ends a daemon that does not ping for 60 seconds."""
+    for number in range(40):
+        builder = ClaudeLogBuilder(f"{number:08}-2222-4333-8444-555555555555")
+        text = "x" * 200_000
+        claude.write(builder.prompt(text), name=f"-app/{builder.session_id}.jsonl")
+    started_at = turns.clock.monotonic()
+    ping_times: list[float] = [started_at]
+    monkeypatch.setattr(
+        RecordingNotifier,
+        "ping",
+        lambda _: ping_times.append(turns.clock.monotonic()),
+    )
+    commit = Store.commit
+
+    def commit_slowly(store: Store, chunks: Any) -> Any:
+        turns.clock.advance(30)
+        return commit(store, chunks)
+
+    monkeypatch.setattr(Store, "commit", commit_slowly)
+    while len(list_prompts(turns.store)) < 40:
+        assert turns.run() == [True]
+        turns.notifier.ping()
+
+    assert turns.clock.monotonic() - started_at > 600
+    assert max(after - before for before, after in pairwise(ping_times)) < 60
+
+
+@pytest.mark.fault("C9")
+def test_a_project_below_a_watched_root_causes_no_changes_by_leslied(
+    turns: Turns, claude: ClaudeHome
+):
+    project = claude.projects / "app"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
+    claude.write(builder.prompt("fix it"), builder.answer("Done."))
+    turns.run_for(60)
+    transcripts = list(turns.store.parent.glob("central/**/transcripts/*.txt"))
+    turns.scan_and_settle()
+    count = len(turns.recorder.budgets)
+    turns.run_for(10)
+
+    assert len(transcripts) == 1
+    assert [path.name for path in project.iterdir()] == [".git"]
+    assert not any(b.changed_paths for b in turns.recorder.budgets[count:])
+    with StoreReader(turns.store) as reader:
+        assert reader.summarize_agents()[0]["sources"] == 1

@@ -158,6 +158,7 @@ def test_one_death_does_not_pause_the_work(dying: DyingProcess):
     assert not failures.is_paused("source", "/a.jsonl")
 
 
+@pytest.mark.fault("E15")
 def test_a_second_death_puts_the_work_in_quarantine_also_after_restarts(
     dying: DyingProcess, path: Path
 ):
@@ -173,6 +174,7 @@ def test_a_second_death_puts_the_work_in_quarantine_also_after_restarts(
     assert (failure.name, failure.reason) == ("/a.jsonl", KILLED_REASON)
 
 
+@pytest.mark.fault("E15")
 def test_a_quarantine_ends_after_ten_minutes_and_grows_with_every_death(
     dying: DyingProcess, clock: FakeClock
 ):

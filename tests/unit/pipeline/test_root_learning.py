@@ -1,4 +1,4 @@
-"""Test which folders are learned from the logs that hook events name."""
+"""Test which folders are learned from hook events and from other sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from leslied.hooks import learned_roots
 from leslied.model.source import Environment, Root
-from leslied.pipeline.root_learning import RootLearner
+from leslied.pipeline.root_learning import RootLearner, find_project_logs
 from tests.support.claude import ADAPTER, SESSION
 
 
@@ -115,3 +115,56 @@ def test_nothing_is_learned_if_the_agent_is_disabled(tmp_path: Path):
     )
 
     assert learner.learn(write_log(tmp_path / "elsewhere")) is None
+
+
+# Logs in projects
+
+LOG = ".aider.chat.history.md"
+
+
+def make_project(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / LOG).write_text("# aider chat started at 2026-11-17 10:00:00\n")
+    return folder
+
+
+def test_a_project_with_a_log_is_returned_once(tmp_path: Path):
+    project = make_project(tmp_path / "app")
+    (tmp_path / "other").mkdir()
+
+    folders = [str(project), str(tmp_path / "other"), str(project)]
+    assert find_project_logs(folders, LOG) == [project]
+
+
+@pytest.mark.parametrize("folder", ["/no/such/folder", "relative", "", "/a\0b"])
+def test_a_project_that_is_gone_has_no_log(folder: str):
+    assert find_project_logs([folder], LOG) == []
+
+
+def test_a_project_that_cannot_be_read_has_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    project = make_project(tmp_path / "app")
+
+    def refuse(path: Path) -> os.stat_result:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "lstat", refuse)
+    assert find_project_logs([str(project)], LOG) == []
+
+
+@pytest.mark.threat("P1")
+def test_a_log_that_is_a_link_is_not_read(tmp_path: Path):
+    project = tmp_path / "app"
+    project.mkdir()
+    (project / LOG).symlink_to("/etc/passwd")
+
+    assert find_project_logs([str(project)], LOG) == []
+
+
+@pytest.mark.threat("P1")
+def test_a_log_that_others_can_write_is_not_read(tmp_path: Path):
+    project = make_project(tmp_path / "app")
+    (project / LOG).chmod(0o666)
+
+    assert find_project_logs([str(project)], LOG) == []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from leslied.app import App
 from leslied.model.query import Filter, Selection
+from leslied.model.session import Activity
+from leslied.model.times import to_us
 from leslied.queries.context import QueryContext
-from leslied.queries.session_list import load_session_list
+from leslied.queries.session_list import load_session_list, select_waiting
+from leslied.store import Store
 from tests.support.claude import SESSION, ClaudeHome
 from tests.support.golden import FIXTURES, copy_home
 from tests.support.queries import SECRET, write_session
@@ -28,6 +31,21 @@ def test_a_session_is_stopped_once_it_is_quiet_for_ten_minutes(
     assert last_entry_at is not None
     claude.clock.at = last_entry_at
     assert load_session_list(queries, Selection()).sessions[0].status == "idle"
+
+
+def test_a_session_with_an_open_dialog_waits_until_it_stops(
+    queries: QueryContext, claude: ClaudeHome
+):
+    (session,) = load_session_list(queries, Selection()).sessions
+    assert session.summary.ended_at is not None
+    claude.clock.at = session.summary.ended_at
+    activity = Activity("permission", to_us(claude.clock.at))
+    with Store(claude.store_path, claude.clock) as store:
+        store.mark_waiting("claude-code", {SESSION: activity})
+
+    assert select_waiting(queries) == (("claude-code", SESSION),)
+    claude.clock.advance(3600)
+    assert select_waiting(queries) == ()
 
 
 def test_a_limit_that_leaves_out_sessions_is_reported(app: App, claude: ClaudeHome):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from leslied.rendering.messages import (
     SpeakerMessage,
+    find_export_origin,
     make_unit_messages,
     sum_unit_usage,
 )
@@ -93,3 +96,21 @@ def test_a_call_without_a_result_has_no_output(claude: ClaudeHome, clock: FakeCl
 
     (call,) = messages[1].calls
     assert (call.result, call.output, call.is_error) == (None, "", False)
+
+
+def test_only_the_first_user_message_of_a_unit_starts_it_in_an_export(
+    claude: ClaudeHome, clock: FakeClock
+):
+    claude.write(ClaudeLogBuilder().prompt("go"))
+    claude.sync(is_final=True)
+    unit = read_session(claude.store_path, clock).units[-1]
+    prompt = next(p for p in unit.entries if p.record.type == "user_message")
+    command = replace(
+        prompt, record=replace(prompt.record, metadata={"origin": "command"})
+    )
+    event = replace(prompt, record=replace(prompt.record, metadata={"kind": "notice"}))
+
+    assert find_export_origin(prompt, unit) == ""
+    assert find_export_origin(command, unit) == "command"
+    assert find_export_origin(replace(command, entry_id="other"), unit) == "queued"
+    assert find_export_origin(event, unit) == ""

@@ -155,6 +155,7 @@ def test_without_a_user_manager_nothing_is_written(manager, fake, home):
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.fault("F13")
 def test_a_note_warns_if_a_logout_stops_the_service(manager, fake):
     fake.answers["loginctl show-user 7"] = ProgramResult(0, "Linger=no\n")
 

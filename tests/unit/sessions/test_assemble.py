@@ -52,6 +52,21 @@ def test_entries_with_the_same_number_are_one_unit():
     assert [len(unit.entries) for unit in units] == [1, 2, 1]
 
 
+def test_units_that_the_user_took_back_are_marked_with_their_subagents():
+    main = make_stream(
+        [make_prompt("one")],
+        [make_prompt("two"), make_call("Agent", "c")],
+        [make_prompt("instead")],
+    )
+    main.summary = make_summary(units=3, rewound=(range(2, 3),))
+    child = make_subagent("x", make_prompt(), spawn_call_id="c")
+
+    units = assemble(main, [child])
+
+    assert [unit.is_rewound for unit in units] == [False, True, False]
+    assert [child.is_rewound for child in units[1].subagents] == [True]
+
+
 def test_results_are_linked_to_calls():
     main = make_stream([make_prompt(), make_call("Bash", "c"), make_result("out", "c")])
 

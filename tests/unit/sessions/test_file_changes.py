@@ -197,7 +197,10 @@ def test_a_plan_is_recorded_with_its_text_and_as_a_draft_if_refused():
         ("TodoWrite", {"todos": [{"content": "Dam", "status": "completed"}]}),
         ("todowrite", {"todos": [{"content": "Dam", "status": "completed"}]}),
         ("write_todos", {"todos": [{"description": "Dam", "status": "completed"}]}),
+        ("TodoWrite", {"todos": [{"title": "Dam", "status": "completed"}]}),
+        ("TodoWrite", {"task_list": [{"title": "Dam", "status": "completed"}]}),
         ("update_plan", {"plan": [{"step": "Dam", "status": "completed"}]}),
+        ("todo_write", {"content": "# To do\n- [x] Dam\nMore."}),
     ],
 )
 def test_todo_lists_of_all_agents_are_recorded_in_the_same_form(
@@ -218,12 +221,17 @@ def test_todo_lists_of_all_agents_are_recorded_in_the_same_form(
         ("TodoWrite", {"todos": [{"content": "Dam", "status": "completed"}]}),
         ("update_plan", {"plan": [{"step": "Dam", "status": "completed"}]}),
         ("TaskUpdate", {"taskId": "7", "status": "completed"}),
+        ("todo_write", {"content": "- [ ] Dam"}),
     ],
 )
 def test_a_list_is_unchanged_by_a_call_that_was_refused_or_has_no_result(
     tool: str, arguments: Any, result: Any, metadata: Any
 ):
     assert find_call_changes(tool, arguments, result, **metadata) == []
+
+
+def test_a_list_is_unchanged_by_a_call_that_reads_it():
+    assert find_call_changes("TodoWrite", {"command": "view", "task_list": []}) == []
 
 
 def test_a_created_task_gets_its_id_from_the_result():

@@ -31,7 +31,10 @@ def list_changes(tool: str, arguments: Any) -> list[tuple[str, str, str]]:
         ("Edit", {"file_path": "a.py", "old_string": "x"}, "edit"),
         ("edit", {"filePath": f"{FOLDER}/./a.py"}, "edit"),
         ("str_replace_editor", {"command": "create", "path": "a.py"}, "write"),
+        ("Write", {"filepath": "a.py", "content": "x"}, "write"),
+        ("patch", {"mode": "replace", "path": "a.py", "old_string": "x"}, "edit"),
         ("Bash", {"command": "echo hi > a.py"}, "write"),
+        ("shell", {"commands": ["ls", "echo hi > a.py"]}, "write"),
         ("Bash", {"command": "echo hi | tee -a a.py"}, "append"),
     ],
 )

@@ -8,6 +8,7 @@ from itertools import chain
 import pytest
 
 from leslied.model.record import Record
+from leslied.model.times import to_us
 from leslied.sessions.rewinds import (
     UNKNOWN_FORKS,
     EntryPlace,
@@ -18,7 +19,7 @@ from leslied.sessions.rewinds import (
     list_rewound,
     update_forks,
 )
-from tests.support.records import make_event, make_prompt, make_record
+from tests.support.records import make_event, make_prompt, make_record, time_at
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Conversation:
         return self.places.get(native_id)
 
     def find_first_entry(self, unit: int) -> FirstEntry:
-        return FirstEntry(f"p{unit}", ordinal=10 * unit)
+        return FirstEntry(f"p{unit}", to_us(time_at(unit)), ordinal=10 * unit)
 
     def count_user_messages(self, unit: int) -> int:
         return self.messages[unit]
@@ -122,6 +123,18 @@ def test_a_command_after_a_rewind_takes_units_back_before_the_next_prompt():
     conversation.ask("command")
 
     assert conversation.rewound == [2]
+
+
+@pytest.mark.parametrize(("seconds", "rewound"), [(2, []), (9, [2, 3])])
+def test_a_prompt_that_a_client_writes_again_takes_back_nothing(
+    seconds: int, rewound: list[int]
+):
+    conversation = make_conversation("", "", "")
+    prompt = make_prompt(parent_id="a1", created_at=time_at(seconds))
+    conversation.update(prompt)
+    conversation.units += 1
+
+    assert conversation.rewound == rewound
 
 
 def test_a_prompt_typed_while_the_agent_works_is_not_a_rewind():

@@ -10,7 +10,13 @@ import pytest
 
 from leslied.model.record import SessionKey
 from leslied.model.session import SessionSummary
-from leslied.sessions.subagents import ParentUnit, find_parents, get_main_unit
+from leslied.sessions.subagents import (
+    MainCall,
+    ParentUnit,
+    add_spawn_calls,
+    find_parents,
+    get_main_unit,
+)
 from tests.support.records import make_key, time_at
 from tests.support.units import make_summary
 
@@ -24,6 +30,7 @@ class Lookup:
     calls: dict[str, dict[SessionKey, int]] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
     main_calls: Sequence[tuple[int, str]] = ()
+    named_calls: Sequence[tuple[str, str]] = ()
 
     def find_call_units(self, call_id: str) -> dict[SessionKey, int]:
         return self.calls.get(call_id, {})
@@ -31,8 +38,10 @@ class Lookup:
     def find_prompt(self, child: SessionSummary) -> str:
         return self.prompts.get(child.subagent_id, "")
 
-    def iter_main_calls(self) -> Sequence[tuple[int, str]]:
-        return self.main_calls
+    def iter_main_calls(self) -> Sequence[MainCall]:
+        return [MainCall(unit, "", text) for unit, text in self.main_calls] + [
+            MainCall(0, call_id, text) for call_id, text in self.named_calls
+        ]
 
     def find_unit_at(self, time: datetime | None) -> int:
         return int((time - time_at(0)).total_seconds()) // 10 if time else 0
@@ -133,3 +142,41 @@ def test_a_nested_subagent_belongs_to_the_unit_of_its_parent():
     parents = find_parents(MAIN_KEY, children, Lookup(calls={"c": {MAIN_KEY: 2}}))
 
     assert get_main_unit(get_key("d"), MAIN_KEY, parents) == 2
+
+
+def test_the_call_with_the_prompt_as_an_argument_spawned_the_subagent():
+    calls = [("c1", '{"task": "count all files"}'), ("c2", '{"task": "count"}')]
+    lookup = Lookup(prompts={"a": "count"}, named_calls=calls)
+
+    (child,) = add_spawn_calls([make_child("a")], lookup)
+
+    assert child.spawn_call_id == "c2"
+
+
+def test_subagents_with_the_same_prompt_belong_to_different_calls():
+    calls = [("c1", '{"task": "count"}'), ("c2", '{"task": "count"}')]
+    lookup = Lookup(prompts={"a": "count", "b": "count"}, named_calls=calls)
+    late = make_child("a", started_at=time_at(20))
+    early = make_child("b", started_at=time_at(10))
+
+    children = add_spawn_calls([late, early], lookup)
+
+    assert [child.spawn_call_id for child in children] == ["c2", "c1"]
+
+
+def test_a_call_that_a_log_names_is_not_replaced():
+    calls = [("c1", '{"task": "count"}')]
+    lookup = Lookup(prompts={"a": "count", "b": "count"}, named_calls=calls)
+    linked = make_child("a", spawn_call_id="c1")
+
+    children = add_spawn_calls([linked, make_child("b")], lookup)
+
+    assert [child.spawn_call_id for child in children] == ["c1", ""]
+
+
+def test_a_subagent_of_a_subagent_is_not_looked_for_in_the_main_session():
+    lookup = Lookup(prompts={"a": "count"}, named_calls=[("c1", '{"task": "count"}')])
+
+    (child,) = add_spawn_calls([make_child("a", parent_agent="b")], lookup)
+
+    assert child.spawn_call_id == ""

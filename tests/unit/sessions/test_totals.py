@@ -10,6 +10,7 @@ from leslied.model.record import MAIN, Record
 from leslied.sessions.totals import SessionTotals, propose_thread_id
 from tests.support.records import (
     AGENT,
+    make_call,
     make_event,
     make_key,
     make_prompt,
@@ -69,6 +70,13 @@ def test_output_in_an_earlier_unit_does_not_answer_a_command():
 
     assert totals.add_record(make_record(), 4, 4, is_in_earlier_unit=True) == 0
     assert (totals.units, totals.waiting_command) == (2, 3)
+
+
+def test_a_record_in_an_earlier_unit_is_counted_once():
+    totals = make_totals(make_prompt(), make_prompt())
+    totals.add_record(make_call("Bash", "c"), 3, 3, is_in_earlier_unit=True)
+
+    assert (totals.entries, totals.originals, totals.tool_calls) == (3, 3, 1)
 
 
 def test_a_prompt_cancels_a_waiting_command():

@@ -11,6 +11,7 @@ from leslied.sessions.turns import (
     find_linked_stop_reason,
     find_own_positions,
     find_stop_reason,
+    is_in_turn,
 )
 from tests.support.records import (
     make_call,
@@ -102,6 +103,16 @@ def test_the_link_of_a_subagent_says_how_it_ended():
     assert find_linked_stop_reason(entries[1:]) == "unknown"
 
 
+@pytest.mark.parametrize("note", ["stop_blocked", "request_retried"])
+def test_a_turn_that_continues_after_its_end_has_no_stop_reason(note: str):
+    continued = make_event("notice", metadata={"note": note})
+    entries = [make_placed(make_prompt("Go.")), make_placed(make_record(type="error"))]
+
+    reason = find_stop_reason([*entries, make_placed(continued)])
+
+    assert (find_stop_reason(entries), reason) == ("error", "unknown")
+
+
 def test_a_unit_without_a_turn_has_no_stop_reason():
     assert find_stop_reason([make_placed(make_event("notice"))]) == "unknown"
 
@@ -148,6 +159,14 @@ def test_a_later_turn_of_the_unit_includes_what_was_written_before_it(
     records = [make_prompt(), make_answer("end_turn"), make_event("notice")]
 
     assert find_own_positions([*records, later_record]) == [0, 1, 2, 3]
+
+
+def test_a_turn_goes_on_if_a_hook_refused_its_end():
+    refusal = make_event("notice", metadata={"note": "stop_blocked"})
+    records = [make_prompt(), make_answer("end_turn"), refusal]
+
+    assert is_in_turn(refusal)
+    assert find_own_positions(records) == [0, 1, 2]
 
 
 def test_a_line_that_a_resume_added_is_not_part_of_a_turn_that_went_on():

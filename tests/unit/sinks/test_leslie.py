@@ -247,6 +247,7 @@ records = st.one_of(
 )
 
 
+@pytest.mark.fault("D11")
 @given(st.lists(records, max_size=12), st.integers(2_000, 20_480))
 def test_the_document_of_any_unit_keeps_the_limits_and_survives(entries, max_bytes):
     limits = TranscriptLimits(query=500, file=max_bytes)
@@ -269,6 +270,14 @@ def test_text_that_is_not_a_transcript_is_refused(text: str):
         parse_document(text)
 
 
+@pytest.mark.parametrize("lines", ["user:\n", "\n", "assistant:\ndone\n"])
+def test_a_block_without_a_blank_line_before_it_is_refused(lines: str):
+    head = serialize_document(make_document(random.Random(1))).partition("\n---\n")[0]
+
+    with pytest.raises(ValueError, match="no blank line"):
+        parse_document(f"{head}\n---\n\n{lines}assistant:\nhello\n")
+
+
 def test_a_user_block_without_a_query_is_refused():
     head = serialize_document(make_document(random.Random(1))).partition("\n---\n")[0]
 
@@ -276,8 +285,10 @@ def test_a_user_block_without_a_query_is_refused():
         parse_document(f"{head}\n---\n\nuser:\n")
 
 
-def shape(unit: Unit) -> TranscriptDocument:
-    options = TranscriptOptions(thread_id="thread-1", zone=UTC)
+def shape(unit: Unit, **limits: int) -> TranscriptDocument:
+    options = TranscriptOptions(
+        thread_id="thread-1", zone=UTC, limits=TranscriptLimits(**limits)
+    )
     return shape_document(unit, options)
 
 
@@ -310,6 +321,28 @@ def test_a_cut_answer_names_the_command_that_shows_all_of_it():
     assert f"bytes in all: leslied show --full {unit.chat_id}]" in serialize_document(
         document
     )
+
+
+def test_a_document_that_fills_its_file_exactly_is_not_cut():
+    unit = make_unit(make_prompt("go"), make_record("one"), make_record("two"))
+    size = len(serialize_document(shape(unit)).encode())
+
+    documents = [shape(unit, file=size), shape(unit, file=size - 1)]
+
+    assert documents[0] == shape(unit)
+    assert documents[1] != shape(unit)
+
+
+def test_units_with_the_same_prompt_and_time_have_different_files():
+    units = tuple(make_unit(make_prompt("go"), number=number) for number in (1, 2, 3))
+
+    artifacts = render(Session(summary=make_summary(), units=units, status="stopped"))
+
+    assert [artifact.path.rpartition("/")[2] for artifact in artifacts] == [
+        "19700101-0000-go.txt",
+        "19700101-0000-go-2.txt",
+        "19700101-0000-go-3.txt",
+    ]
 
 
 def test_a_cut_answer_leaves_room_for_short_blocks():

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from leslied.sinks import OutputPolicy
+from leslied.agents import load_adapters
+from leslied.model.source import Environment
+from leslied.sinks import OutputPolicy, find_agent_folder
 
 REFUSED = {
     "": "not in a project",
@@ -41,6 +43,7 @@ def test_an_ordinary_project_is_written_to(policy: OutputPolicy):
     assert (chosen.folder, chosen.reason) == (project, "")
 
 
+@pytest.mark.fault("D5", "C9")
 @pytest.mark.threat("P1")
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_folders_go_to_the_central_tree(policy: OutputPolicy, name: str):
@@ -102,3 +105,29 @@ def test_a_folder_that_is_not_a_plain_absolute_path_has_no_project(
     policy: OutputPolicy, cwd: str
 ):
     assert "not in a project" in policy.choose(cwd).reason
+
+
+@pytest.mark.parametrize(
+    ("root", "folder"),
+    [
+        (".claude/projects", ".claude"),
+        (".hermes", ".hermes"),
+        (".local/share/opencode", ".local/share/opencode"),
+        ("Library/Application Support/x", "Library/Application Support/x"),
+    ],
+)
+def test_the_folder_of_an_agent_contains_no_projects_of_others(root: str, folder: str):
+    home = Path("/home/ann")
+
+    assert find_agent_folder(home / root, home) == home / folder
+
+
+def test_no_agent_claims_the_home_folder():
+    home = Path("/home/ann")
+    env = Environment(home=home, environ={}, platform="linux")
+    roots = [r for a in load_adapters().values() for r in a.roots(env, ())]
+
+    assert roots
+    assert all(
+        not home.is_relative_to(find_agent_folder(root.path, home)) for root in roots
+    )

@@ -9,8 +9,9 @@ import pytest
 
 from leslied import sinks
 from leslied.errors import SinkError
-from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT
+from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, SHARED_FILES
 from leslied.sinks import write_file
+from tests.support.git import git, make_repository
 from tests.support.waiting import MAX_WAIT_SECONDS
 
 
@@ -92,6 +93,35 @@ def test_the_rules_for_git_end_with_ours(
     write_file(tmp_path, ".leslie/INDEX.md", b"titles")
 
     assert (tmp_path / GITIGNORE_FILE).read_text() == after
+
+
+@pytest.mark.threat("S8")
+@pytest.mark.parametrize("rules", ["# mine\n", f"{GITIGNORE_TEXT}!*\n"])
+@pytest.mark.parametrize(
+    "name", [".leslie/INDEX.md", ".leslie/threads/t/.meta/transcripts/a.txt"]
+)
+def test_rules_that_a_checkout_replaced_are_added_again(
+    tmp_path: Path, rules: str, name: str
+):
+    write_file(tmp_path, name, b"text")
+    (tmp_path / GITIGNORE_FILE).write_text(rules)
+
+    write_file(tmp_path, name, b"text")
+
+    assert (tmp_path / GITIGNORE_FILE).read_text() == rules + GITIGNORE_TEXT
+
+
+@pytest.mark.threat("S8")
+@pytest.mark.parametrize("name", SHARED_FILES)
+def test_a_file_that_git_tracks_stays_as_it_is(tmp_path: Path, name: str):
+    project = make_repository(tmp_path / "app", commits=0)
+    (project / name).parent.mkdir()
+    (project / name).write_text("theirs")
+    git(project, "add", "-f", name)
+
+    with pytest.raises(SinkError, match="is tracked by Git"):
+        write_file(project, name, b"ours")
+    assert (project / name).read_text() == "theirs"
 
 
 @pytest.mark.threat("S8")

@@ -32,6 +32,8 @@ RELEASED = {
     "forks": "31f5494178f39bfe",
     "rejected times": "fbc0c626c1417dd4",
     "waiting": "79717a73f2287ce0",
+    "archive checks": "93312666d957bb68",
+    "unknown records": "74ece9cf995b4342",
 }
 """Hash of the SQL of each released migration. Add new ones; never change one."""
 NEVER_WRITTEN = {5}

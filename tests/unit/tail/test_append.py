@@ -18,6 +18,7 @@ from leslied.model.source import Chunk, Cursor
 from leslied.queries.search_query import parse_query
 from leslied.store import Store, StoreReader
 from leslied.tail import ReadLimits
+from leslied.tail.append import has_same_bytes
 from tests.support.claude import (
     SESSION,
     ClaudeHome,
@@ -99,6 +100,16 @@ def test_an_incomplete_last_line_is_read_once_as_final(log: Path):
     log.write_bytes(b"one\ntwo")
 
     assert tailer.read_new(is_final=True) == [b"one", b"two"]
+    assert tailer.read_new(is_final=True) == []
+
+
+@pytest.mark.fault("A2")
+def test_an_incomplete_last_line_of_a_touched_file_is_not_read_again(log: Path):
+    tailer = TailHarness(log)
+    log.write_bytes(b"one\ntwo")
+    tailer.read_new(is_final=True)
+    bump_mtime(log)
+
     assert tailer.read_new(is_final=True) == []
 
 
@@ -481,6 +492,47 @@ def test_compressed_bytes_are_never_decompressed(claude: ClaudeHome):
     assert (report.entries, report.rejected, report.added.records) == (1, 1, 0)
 
 
+@pytest.mark.fault("A11")
+def test_the_last_of_two_values_of_a_key_counts(claude: ClaudeHome):
+    line = encode_json_lines(ClaudeLogBuilder().prompt("@"))
+    line = line.replace(b'"content": "@"', b'"content": "first", "content": "second"')
+    claude.log().write_bytes(line.replace(b'"type"', b'"type": "mode", "type"', 1))
+
+    claude.sync()
+
+    assert list_contents(claude) == ["second"]
+
+
+@pytest.mark.fault("F12")
+def test_a_log_without_any_valid_line_is_read_only_once(claude: ClaudeHome):
+    claude.log().write_bytes(b"not JSON\n" * 1000)
+    first = claude.sync()
+
+    second = claude.sync()
+
+    assert (first.entries, first.rejected) == (1000, 1000)
+    assert (second.entries, second.bytes_read, second.commits) == (0, 0, 0)
+
+
+@pytest.mark.fault("G3")
+def test_records_stay_when_a_compaction_removes_their_lines(claude: ClaudeHome):
+    builder = ClaudeLogBuilder()
+    claude.write(builder.prompt("long ago"), builder.answer("Done."))
+    claude.sync()
+    boundary = builder.line("system", subtype="compact_boundary", content="Compacted")
+    rewrite_in_place(claude.log(), encode_json_lines(boundary, builder.prompt("after")))
+
+    claude.sync()
+
+    assert list_contents(claude) == ["long ago", "after"]
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+        kinds = [
+            p.record.metadata.get("kind") for p in reader.list_records(session.key)
+        ]
+    assert "compacted" in kinds
+
+
 # Long lines
 
 
@@ -492,6 +544,19 @@ def test_a_line_longer_than_a_chunk_is_read_completely(log: Path):
     lines = TailHarness(log, chunk=100, anchor=16).read_new()
 
     assert lines == [text.encode() for text in texts]
+
+
+@pytest.mark.fault("A8")
+@pytest.mark.parametrize(("length", "rejections"), [(998, 0), (999, 0), (1000, 1)])
+def test_a_line_may_have_the_maximum_length_with_its_line_end(
+    log: Path, length: int, rejections: int
+):
+    log.write_bytes(b"x" * length + b"\n")
+    tailer = TailHarness(log, chunk=64, line=1000)
+
+    lines = tailer.read_new()
+
+    assert (len(lines), len(tailer.rejected)) == (1 - rejections, rejections)
 
 
 @pytest.mark.fault("A8")
@@ -758,6 +823,19 @@ def test_a_truncated_file_stores_no_record_twice(claude: ClaudeHome, cut: int):
     assert list_contents(claude, of_type="system_event") == ["", "name", "name"]
 
 
+@pytest.mark.fault("B4")
+def test_a_rewrite_after_a_crash_between_two_chunks_is_detected(log: Path):
+    tailer = TailHarness(log, entries=100)
+    log.write_bytes(encode_lines(*range(100, 400)))
+    # The second chunk is not read: the program was killed before.
+    chunk = next(tail.read(make_source(log), Cursor(), tailer.limits, is_final=False))
+    tailer.cursor = chunk.cursor
+    rewrite_in_place(log, encode_lines(999, *range(101, 400)))
+
+    assert tailer.read_new()[0] == b"999"
+    assert tailer.cursor.generation == 2
+
+
 @pytest.mark.fault("B2")
 def test_a_file_truncated_and_grown_past_the_cursor_is_read_again(log: Path):
     tailer = TailHarness(log)
@@ -954,7 +1032,7 @@ def test_a_new_generation_deletes_the_rejections_of_the_old_one(claude: ClaudeHo
     assert len(list_reasons(claude)) == 1
 
 
-@pytest.mark.fault("B9")
+@pytest.mark.fault("B9", "G4")
 def test_the_session_id_comes_from_the_file_name_in_every_generation(
     claude: ClaudeHome,
 ):
@@ -991,3 +1069,20 @@ def test_reading_continues_after_every_chunk_of_few_lines(log: Path):
         read += [entry.data for entry in chunk.entries]
 
     assert read == lines
+
+
+# Comparison with what was read
+
+
+def test_bytes_that_were_read_are_compared_as_a_whole(log: Path):
+    append(log, encode_lines("one", "two"))
+    *_, last = tail.read(make_source(log), Cursor(), ReadLimits())
+    before = has_same_bytes(make_source(log), last.cursor, ReadLimits(chunk=3))
+    append(log, encode_lines("three"))
+    longer = has_same_bytes(make_source(log), last.cursor, ReadLimits())
+    log.write_bytes(log.read_bytes().replace(b"one", b"0ne"))
+    changed = has_same_bytes(make_source(log), last.cursor, ReadLimits())
+    log.write_bytes(b"")
+    shorter = has_same_bytes(make_source(log), last.cursor, ReadLimits())
+
+    assert (before, longer, changed, shorter) == (True, True, False, False)

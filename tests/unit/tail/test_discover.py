@@ -23,7 +23,7 @@ from tests.support.claude import (
     ClaudeLogBuilder,
     encode_json_lines,
 )
-from tests.support.records import AGENT, append
+from tests.support.records import AGENT, append, bump_mtime
 
 PATTERNS = (
     Pattern(glob="*/*.jsonl"),
@@ -113,6 +113,18 @@ def test_sources_are_sorted_by_change_the_oldest_first(root: Path):
         os.utime(root / "p" / f"{name}.jsonl", (age, age))
 
     assert [source.path.stem for source in walk(root).sources] == ["b", "c", "a"]
+
+
+@pytest.mark.fault("B3")
+def test_a_rewritten_file_of_the_same_size_has_changed(root: Path):
+    write_files(root, "p/a.jsonl", "p/b.jsonl")
+    stamps = {os.fsencode(s.path): s.stamp for s in walk(root).sources}
+    bump_mtime(root / "p" / "b.jsonl")
+
+    changed = discover(AGENT, [Root(path=root, patterns=PATTERNS)], stamps)
+
+    assert list_names(changed) == ["p/b.jsonl"]
+    assert (changed.count, changed.gone_paths) == (2, [])
 
 
 def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -194,3 +196,27 @@ def test_a_torn_document_does_not_delete_the_description(claude: ClaudeHome):
     claude.sync()
 
     assert list_descriptions(claude) == ["Look"]
+
+
+def test_a_compressed_document_is_read_as_its_text(tmp_path: Path):
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}'))
+    harness = DocumentHarness(path)
+
+    assert harness.read_new() == [b'{"a": 1}']
+    assert (harness.cursor.offset, harness.cursor.crc) == (8, zlib.crc32(b'{"a": 1}'))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [gzip.compress(b"text")[:-9], gzip.compress(b" " * 9)],
+    ids=["damaged", "too large"],
+)
+def test_a_compressed_document_that_is_damaged_or_too_large_is_an_error(
+    tmp_path: Path, data: bytes
+):
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(data)
+
+    with pytest.raises(SourceError, match="cannot be decompressed, or is too large"):
+        DocumentHarness(path).read_new(unpacked=8)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from leslied.model.source import FileStamp, Shape, SourceRef
 from leslied.store import StoreReader
-from leslied.tail import ReadLimits, read_spill
+from leslied.tail import ReadLimits, read_side_file, read_spill
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
 LIMITS = ReadLimits(spill=100)
@@ -127,3 +128,83 @@ def test_a_hostile_file_name_loses_no_record(claude: ClaudeHome, file_name: str)
     report = claude.sync()
 
     assert (report.rejected, report.added.records) == (0, 3)
+
+
+def make_source(path: Path, root: Path, side_file: str) -> SourceRef:
+    return SourceRef(
+        agent="agent",
+        path=path,
+        root=root,
+        shape=Shape.DOCUMENT,
+        stamp=FileStamp(0, 0, 0, 0, 0),
+        side_file=side_file,
+    )
+
+
+def test_a_side_file_may_have_the_name_of_its_source(tmp_path: Path):
+    (tmp_path / "one.jsonl").write_text("first line\n")
+    source = make_source(tmp_path / "one.settings.json", tmp_path, "{}.jsonl")
+
+    assert read_side_file(source) == "first line\n"
+
+
+def test_only_the_beginning_of_a_side_file_is_read(tmp_path: Path):
+    (tmp_path / "one.jsonl").write_text("é" * 9000)
+    source = make_source(tmp_path / "one.settings.json", tmp_path, "one.jsonl")
+
+    assert read_side_file(source) == "é" * 2000
+
+
+def test_a_missing_side_file_is_empty(tmp_path: Path):
+    source = make_source(tmp_path / "one.settings.json", tmp_path, "{}.jsonl")
+
+    assert read_side_file(source) == ""
+
+
+def write_link(root: Path, parent: str, child: str) -> None:
+    (root / child).mkdir(parents=True, exist_ok=True)
+    path = root / parent / "links" / child
+    path.mkdir(parents=True)
+    (path / "x.json").write_text(f"{parent} to {child}")
+
+
+def read_link(root: Path, name: str) -> str:
+    pattern = "../*/links/{folder}/x.json"
+    return read_side_file(make_source(root / name / "log.json", root, pattern))
+
+
+def test_a_side_file_may_be_in_a_sibling_of_its_folder(tmp_path: Path):
+    write_link(tmp_path, "b", "c")
+    before = [read_link(tmp_path, name) for name in "bc"]
+
+    write_link(tmp_path, "b", "a")
+
+    assert before == ["", "b to c"]
+    assert [read_link(tmp_path, name) for name in "abc"] == ["b to a", "", "b to c"]
+
+
+@pytest.mark.threat("P5")
+def test_a_sibling_that_is_a_link_is_not_followed(tmp_path: Path):
+    write_link(tmp_path / "outside", "b", "c")
+    (tmp_path / "root" / "c").mkdir(parents=True)
+    (tmp_path / "root" / "b").symlink_to(tmp_path / "outside" / "b")
+
+    assert read_link(tmp_path / "root", "c") == ""
+
+
+def test_a_folder_that_is_gone_has_no_side_file(tmp_path: Path):
+    assert read_link(tmp_path / "gone", "a") == ""
+
+
+def test_a_side_file_can_be_read_from_the_place_that_names_the_source(tmp_path: Path):
+    (tmp_path / "list.json").write_text("x" * 9000 + '"one" 1 "two" 2')
+    source = make_source(tmp_path / "two.json", tmp_path, 'list.json#"{}"')
+
+    assert read_side_file(source) == '"two" 2'
+
+
+def test_a_side_file_that_does_not_name_the_source_is_empty(tmp_path: Path):
+    (tmp_path / "list.json").write_text('"one"')
+    source = make_source(tmp_path / "two.json", tmp_path, 'list.json#"{}"')
+
+    assert read_side_file(source) == ""

@@ -149,6 +149,7 @@ def test_nothing_but_queries_runs(path: Path, statement: str):
     assert rows == [(b"kept",)]
 
 
+@pytest.mark.fault("E10")
 def test_an_agent_switches_a_new_database_to_wal_mode_while_it_is_read(path: Path):
     write_database(path, CHAT + ROW)
     with (
@@ -173,6 +174,7 @@ def test_a_write_without_wal_mode_changes_the_state(path: Path):
     assert read_state(path, path.parent) != before
 
 
+@pytest.mark.fault("E10")
 def test_a_database_is_not_read_during_a_write_without_wal_mode(path: Path):
     write_database(path, CHAT)
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:

@@ -300,6 +300,7 @@ class TestChangedRowids:
         assert list_ids(read_chunks(folder, first[-1].cursor)) == []
 
 
+@pytest.mark.fault("E10")
 class TestReadingWithoutSideEffects:
     def read_without_changes(self, folder: Path) -> list[str]:
         """Read the database, check that no file changed, return the chat ids."""

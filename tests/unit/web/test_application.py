@@ -205,6 +205,18 @@ def test_an_expected_error_is_redacted(application: Application, login: Any):
     assert json.loads(response.body)["error"]["hint"] == "Run: leslied doctor"
 
 
+def test_a_missing_store_may_be_there_later(
+    application: Application, app: App, login: Any
+):
+    app.paths.store_file.unlink()
+
+    response = get(application, "/api/sessions", login)
+
+    assert response.status == 503
+    assert response.headers["retry-after"] == "5"
+    assert json.loads(response.body)["error"]["hint"] == "Run: leslied sync"
+
+
 def test_an_invalid_parameter_is_a_bad_request(application: Application, login: Any):
     response = get(application, "/api/sessions?limit=many", login)
 

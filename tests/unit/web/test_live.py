@@ -144,6 +144,22 @@ def test_the_poller_outlives_errors(monkeypatch):
     assert reported == [bug]
 
 
+def test_pages_learn_that_a_missing_store_is_there(app: App):
+    backend = Backend(app, 1)
+    store = app.paths.store_file
+    moved = store.rename(store.with_name("elsewhere"))
+
+    async def run() -> list[Any]:
+        stream = Live(backend, lambda _: None).listen()
+        daemon = await read_event(stream)
+        moved.rename(store)
+        return [daemon, await read_event(stream)]
+
+    events = asyncio.run(run())
+    backend.close()
+    assert events == [{"type": "daemon", "is_running": False}, {"type": "store"}]
+
+
 def test_a_page_that_is_opened_later_gets_the_state_of_the_daemon(app: App):
     backend = Backend(app, 1)
 

@@ -6,11 +6,13 @@ export class ApiError extends Error {
    * @param {string} message
    * @param {string} hint
    * @param {number} status
+   * @param {boolean} [isTemporary] Whether the same question may be answered soon.
    */
-  constructor(message, hint, status) {
+  constructor(message, hint, status, isTemporary = false) {
     super(message);
     this.hint = hint;
     this.status = status;
+    this.isTemporary = isTemporary;
   }
 }
 
@@ -33,7 +35,7 @@ export async function get(path, params = {}, signal) {
 }
 
 /**
- * Ask for a change.
+ * Ask for a change. The request is sent also if the page is closed meanwhile.
  *
  * @param {"POST" | "PUT" | "DELETE"} method
  * @param {string} path
@@ -46,7 +48,7 @@ export async function change(method, path, body = {}) {
     "Content-Type": "application/json",
     "X-Leslied-Token": meta?.getAttribute("content") ?? "",
   };
-  return await request(`/api${path}`, { method, headers, body: JSON.stringify(body) });
+  return await request(`/api${path}`, { method, headers, body: JSON.stringify(body), keepalive: true });
 }
 
 /**
@@ -84,7 +86,7 @@ async function request(url, options) {
   const envelope = await response.json();
   if (!envelope.success) {
     const { message, hint } = envelope.error;
-    throw new ApiError(message, hint ?? "", response.status);
+    throw new ApiError(message, hint ?? "", response.status, response.headers.has("Retry-After"));
   }
   return envelope.data;
 }

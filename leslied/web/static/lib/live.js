@@ -4,7 +4,7 @@
  */
 
 /**
- * @typedef {{ type: "sessions", ids: string[] }
+ * @typedef {{ type: "sessions" | "annotations", ids: string[] }
  *   | { type: "daemon", is_running: boolean }} LiveEvent
  *
  * @typedef {LiveEvent | { type: "store" }

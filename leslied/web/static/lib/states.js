@@ -2,6 +2,18 @@
 
 import { ApiError } from "./api.js";
 import { h } from "./dom.js";
+import { onReconnect } from "./live.js";
+
+/**
+ * Commands that hints name, and the page that shows the same.
+ *
+ * @type {[command: RegExp, path: string, name: string][]}
+ */
+const PAGES = [
+  [/leslied list\b/, "/", "Show all sessions"],
+  [/leslied files\b/, "/files", "Show all changed files"],
+  [/leslied (assets|threads)\b/, "/threads", "Show all threads"],
+];
 
 /**
  * @param {string} title
@@ -41,10 +53,26 @@ export function showError(root, error) {
   if (error instanceof DOMException && error.name === "AbortError") return;
   const hint = error instanceof ApiError ? error.hint : "Reload the page.";
   const message = error instanceof Error ? error.message : String(error);
-  const box = makeMessage(message, hint);
+  const box = makeMessage(message, drawHint(hint));
   box.setAttribute("role", "alert");
+  if (error instanceof ApiError && error.isTemporary) {
+    box.append(h("p", { class: "small" }, "The page continues by itself as soon as there is something to show."));
+    onReconnect(() => { if (box.isConnected) location.reload(); });
+  }
   box.append(h("button", { onclick: () => location.reload() }, "Reload"));
   root.replaceChildren(box);
+}
+
+/**
+ * Draw what to do: a link, if the page can show what the hint's command would.
+ *
+ * @param {string} hint
+ */
+function drawHint(hint) {
+  const page = PAGES.find(([command]) => command.test(hint));
+  if (page) return h("a", { href: page[1] }, page[2]);
+  // Other hints end with what to type.
+  return hint.replace(/: (leslied [^`]+)$/, ": `$1`");
 }
 
 /**

@@ -10,6 +10,7 @@ import * as router from "../lib/router.js";
 import { makeMessage, makeSkeleton } from "../lib/states.js";
 import { showToast } from "../ui/toast.js";
 import { ReaderHeader } from "../reader/header.js";
+import { ReaderMarks } from "../reader/marks.js";
 import { copyLink, showRaw } from "../reader/menu.js";
 import { openNeighbour } from "../reader/neighbours.js";
 import { findCurrentMessage, findCurrentUnit, goToEntry, moveToMessage } from "../reader/place.js";
@@ -39,13 +40,14 @@ class Reader {
     this.signal = signal;
     this.page = h("div", { class: "reader", "aria-busy": "true" });
     this.view = new View(session, this.page, signal);
-    this.header = new ReaderHeader(session, {
+    this.marks = new ReaderMarks(session, signal);
+    this.header = new ReaderHeader(session, this.marks, {
       toggleRail: () => this.rail.toggle(),
       toggleThinking: () => this.toggleThinking(),
       toggleCalls: () => this.toggleCalls(),
     });
     this.rail = new Rail((unit) => this.goToUnit(unit));
-    this.units = h("div", { class: "units" });
+    this.units = h("div", { class: "units" }, this.marks.element);
     this.pill = h("button", { class: "new-messages", type: "button", hidden: true, onclick: () => this.goToEnd() });
     /** @type {Map<number, UnitSection>} */
     this.sections = new Map();
@@ -62,15 +64,17 @@ class Reader {
   async open() {
     this.page.append(this.header.element, this.rail.element, this.units, this.pill);
     this.applyThinking();
-    if (!location.hash) await this.showStart();
+    const start = location.hash ? null : await this.showStart();
     const outline = await this.fetchOutline(0);
     this.view.session = outline.session.id;
     this.view.project = outline.session.project;
     this.draw(outline);
+    if (start) void this.completeStart(start);
     await this.goToStart(outline);
     if (this.signal.aborted) return;
     this.addShortcuts();
     this.listen();
+    this.marks.start(outline.session.id);
     this.page.removeAttribute("aria-busy");
     void this.view.loadInBackground([...this.sections.values()].map(({ list }) => list));
   }
@@ -78,7 +82,9 @@ class Reader {
   /** Show the first messages at once; the outline of a long session takes longer. */
   async showStart() {
     const { session, page } = await get(`/sessions/${encodeURIComponent(this.view.session)}/start`, {}, this.signal);
-    if (!page?.messages.length) return;
+    if (!page?.messages.length) return null;
+    // What is above the messages comes with them, so that they stay where they are.
+    await this.marks.loaded;
     this.view.session = session.id;
     this.view.project = session.project;
     const unit = makeUnknownUnit(page);
@@ -86,6 +92,17 @@ class Reader {
     this.sections.get(unit.number)?.list.drawPage(0, page);
     this.root.replaceChildren(this.page);
     this.rail.apply();
+    return unit;
+  }
+
+  /**
+   * Load the first page of a long unit again: a result may have come much later.
+   *
+   * @param {import("../reader/types.js").Unit} start
+   */
+  async completeStart({ number, messages }) {
+    const section = this.sections.get(number);
+    if (section && section.unit.messages !== messages) await section.list.reload(0).catch(showProblem);
   }
 
   /** @param {number} first */
@@ -115,7 +132,8 @@ class Reader {
   /** @param {import("../reader/types.js").Outline} outline */
   draw(outline) {
     this.outline = outline;
-    document.title = `${outline.session.title || outline.session.id} · leslied`;
+    this.marks.title = outline.session.title || outline.session.id;
+    document.title = `${this.marks.title} · leslied`;
     this.header.draw(outline);
     this.rail.draw(outline.units);
     for (const unit of outline.units) {
@@ -169,7 +187,7 @@ class Reader {
     add("O", "Unfold all calls", () => this.toggleCalls());
     add("T", "Show or hide thinking", () => this.toggleThinking());
     add("p", "Show or hide the prompts", () => this.rail.toggle());
-    add("c", "Copy the command that resumes the session", () => this.copyCommand());
+    add("c", "Copy the command that resumes this session", () => this.copyCommand());
     add("l", "Copy a link to the message", () => this.copyCurrentLink());
     add("r", "Raw JSON of the message", () => this.showCurrentRaw());
     add("[", "Previous session of the list", () => openNeighbour(this.view.session, -1));

@@ -153,7 +153,7 @@ class SearchPage {
   /** @param {any} data */
   showResults(data) {
     this.results.removeAttribute("aria-busy");
-    this.notice.replaceChildren(...data.notes.map((/** @type {string} */ note) => h("p", {}, note)));
+    this.notice.replaceChildren(...data.notes.map((/** @type {string} */ note) => this.drawNote(note)));
     this.filters.replaceChildren(...drawFilters(data.filters));
     this.summary.replaceChildren(drawSummary(data, this.sort));
     this.facets.replaceChildren(drawFacets(data.facets, data.has_more));
@@ -162,6 +162,13 @@ class SearchPage {
     // The user may have moved on to the results while newer ones were on their way.
     if (index >= 0) this.focusLink(index);
     if (!this.main.isConnected) this.body.replaceChildren(this.facets, this.main);
+  }
+
+  /** @param {string} note */
+  drawNote(note) {
+    const isAboutCharacters = note.includes("any characters");
+    const change = () => this.changeSort("substring");
+    return h("p", {}, note, isAboutCharacters && [" ", h("button", { class: "link-button", onclick: change }, "Search for any characters")]);
   }
 
   /** @param {any} data */

@@ -5,6 +5,7 @@ import { h } from "../lib/dom.js";
 import { addShortcut } from "../lib/keys.js";
 import { go, replaceQuery } from "../lib/router.js";
 import { makeMessage, makeSkeleton, showError } from "../lib/states.js";
+import { addUndoShortcut, openMarksEditor } from "../ui/marks_editor.js";
 import { VirtualList } from "../lib/virtual_list.js";
 import { buildItems, readSubagents } from "./sessions/items.js";
 import { makeShortener } from "./sessions/paths.js";
@@ -59,6 +60,7 @@ class SessionsPage {
       shorten: (/** @type {string} */ path) => this.#shorten(path),
       toggle: (/** @type {Session} */ session) => void this.#toggle(session),
       star: (/** @type {Session} */ session) => void store.star(session),
+      edit: editMarks,
     };
     this.rows = new VirtualList(this.#list, (/** @type {ListItem} */ item) => this.#draw(item, context), signal);
     root.replaceChildren(h("div", { class: "page sessions" }, this.toolbar.header, this.toolbar.element, this.#message, this.#list));
@@ -189,6 +191,8 @@ class SessionsPage {
     addShortcut("Enter", "Open the session", () => this.#open(), signal);
     addShortcut("x", "Show or hide subagents", () => this.#withSelected((session) => void this.#toggle(session)), signal);
     addShortcut("s", "Add or remove the star", () => this.#withSelected((session) => void store.star(session)), signal);
+    addShortcut("e", "Edit tags and note", () => this.#withSelected(editMarks), signal);
+    addUndoShortcut(signal);
     addShortcut("u", "Mark as unread or read", () => this.#withSelected((session) => void store.toggleUnread(session)), signal);
     addShortcut("/", "Filter sessions", () => this.toolbar.focus(), signal);
   }
@@ -262,6 +266,11 @@ class SessionsPage {
     this.#mark(place.selected);
     this.rows.findElement(place.selected)?.querySelector("a")?.focus({ preventScroll: true });
   }
+}
+
+/** @param {Session} session */
+function editMarks({ id, title }) {
+  void openMarksEditor(id, title);
 }
 
 /**

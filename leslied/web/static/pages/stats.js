@@ -1,6 +1,6 @@
 /** The stats page: cost, tokens, activity, tools and context windows. */
 
-import { get } from "../lib/api.js";
+import { ApiError, get } from "../lib/api.js";
 import { h } from "../lib/dom.js";
 import { addShortcut } from "../lib/keys.js";
 import { onLive } from "../lib/live.js";
@@ -58,7 +58,10 @@ export async function showPage({ root, query, signal }) {
 
   addShortcut("m", "Show cost, tokens or messages", () => change({ measure: getNext(MEASURES, state.measure) }), signal);
   refreshWhenLive(content, draw, signal);
-  drawBar().catch((error) => showError(bar, error));
+  drawBar().catch((error) => {
+    // Without a store, the content says so.
+    if (!(error instanceof ApiError && error.isTemporary)) showError(bar, error);
+  });
   await draw();
 }
 

@@ -2,9 +2,10 @@
 
 import { h, parseServerHtml } from "../lib/dom.js";
 import { formatCount, formatDuration } from "../lib/format.js";
-import { drawDiffstat, drawEdit } from "./diff.js";
+import { drawEdit, drawEditStat } from "./edit.js";
+import { drawImages } from "./images.js";
 import { drawSubagent } from "./subagent.js";
-import { drawHtml, drawImages, drawOutput } from "./text.js";
+import { drawHtml, drawOutput } from "./text.js";
 
 const OUTCOMES = {
   ok: { mark: "✓", name: "succeeded" },
@@ -40,7 +41,7 @@ function drawCall(call, view, place) {
     h("span", { class: `mark ${call.outcome}`, "aria-label": outcome.name, role: "img", title: outcome.name }, outcome.mark),
     h("b", {}, call.tool),
     h("code", { class: "clip" }, call.label),
-    call.edits.map((edit) => drawDiffstat(edit.diffstat)),
+    call.edits.map(drawEditStat),
     h("span", { class: "duration" }, call.duration_ms === null ? "" : formatDuration(call.duration_ms)),
   );
   const attributes = { class: `call ${call.outcome}`, id: `entry-${call.id}`, "data-result": call.result_id };

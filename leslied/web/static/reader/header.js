@@ -21,9 +21,10 @@ const MAX_POINTS = 160;
 export class ReaderHeader {
   /**
    * @param {string} session
+   * @param {import("./marks.js").ReaderMarks} marks
    * @param {HeaderActions} actions
    */
-  constructor(session, actions) {
+  constructor(session, marks, actions) {
     this.session = session;
     this.title = h("h1", { class: "clip" });
     this.facts = h("p", { class: "reader-facts clip" });
@@ -38,9 +39,10 @@ export class ReaderHeader {
     this.element = h(
       "header",
       { class: "reader-header" },
+      marks.star,
       h("div", { class: "reader-title" }, this.title, this.facts),
       this.chart,
-      h("div", { class: "reader-actions" }, prompts, this.thinking, this.calls, copy),
+      h("div", { class: "reader-actions" }, prompts, marks.edit, this.thinking, this.calls, copy),
     );
   }
 

@@ -3,8 +3,9 @@
 import { h } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
 import { drawCalls } from "./call.js";
+import { drawImages } from "./images.js";
 import { openMenu } from "./menu.js";
-import { clamp, drawHtml, drawImages, drawOutput, drawPrompt } from "./text.js";
+import { clamp, drawHtml, drawOutput, drawPrompt } from "./text.js";
 
 const ORIGINS = { command: "Command", shell: "Shell command", queued: "Typed while the agent worked", task: "Task" };
 

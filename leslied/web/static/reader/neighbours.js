@@ -1,28 +1,42 @@
-/** The sessions before and after this one, in the order of the list. */
+/** The sessions before and after this one, as the list shows them. */
 
-import { get } from "../lib/api.js";
+import { orderSessions } from "../pages/sessions/items.js";
+import * as store from "../pages/sessions/store.js";
+import { readView, select } from "../pages/sessions/view.js";
 import * as router from "../lib/router.js";
 import { showToast } from "../ui/toast.js";
 
-const FILTERS = ["agent", "project", "model", "status", "since", "until", "sort"];
-const MAX_SESSIONS = 1000;
-
 /**
- * Open a session beside this one in the list.
+ * Open a session beside this one in the list: with the filters, groups and order that the
+ * list had last.
  *
- * @param {string} session
+ * @param {string} id
  * @param {1 | -1} step
  */
-export async function openNeighbour(session, step) {
-  const query = new URLSearchParams(router.getLastAddress("/").split("?")[1] ?? "");
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]));
+export async function openNeighbour(id, step) {
   try {
-    const { sessions } = await get("/sessions", { ...filters, limit: MAX_SESSIONS });
-    const at = sessions.findIndex((/** @type {any} */ each) => each.id === session);
-    const next = at < 0 ? null : sessions[at + step];
+    const view = readView(new URLSearchParams(router.getLastAddress("/").split("?")[1] ?? ""));
+    await (view.sort === "cost" ? store.load(false) : store.loadList());
+    const next = findNeighbour(id, step, view);
     if (next) router.go(`/s/${encodeURIComponent(next.id)}`);
     else showToast(step === 1 ? "This is the last session of the list" : "This is the first session of the list", "close");
   } catch (error) {
     showToast(error instanceof Error ? error.message : String(error), "close");
   }
+}
+
+/**
+ * @param {string} id
+ * @param {1 | -1} step
+ * @param {import("../pages/sessions/view.js").View} view
+ */
+function findNeighbour(id, step, view) {
+  const sessions = store.listSessions();
+  const { selected } = select(sessions, view);
+  // A session may have left the list meanwhile: in a list of unread ones, by being read.
+  const own = sessions.find((session) => session.id === id);
+  if (own && !selected.includes(own)) selected.push(own);
+  const ordered = orderSessions(selected, view);
+  const at = ordered.findIndex((session) => session.id === id);
+  return at < 0 ? undefined : ordered[at + step];
 }

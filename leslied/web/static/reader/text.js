@@ -84,23 +84,3 @@ async function showAll(pre, button, session, entry) {
     showToast(error instanceof Error ? error.message : String(error), "close");
   }
 }
-
-/**
- * Draw the images of an entry; one that is gone says so.
- *
- * @param {string} session
- * @param {string | null} entry
- * @param {number} count
- */
-export function drawImages(session, entry, count) {
-  if (!count || !entry) return null;
-  const images = Array.from({ length: count }, (_, number) => {
-    const address = `/api/sessions/${encodeURIComponent(session)}/entries/${entry}/images/${number}`;
-    const image = h("img", { src: address, alt: `Image ${number + 1}`, loading: "lazy" });
-    image.addEventListener("error", () => {
-      image.replaceWith(h("span", { class: "faint small" }, "The image is not in the log any more."));
-    });
-    return h("a", { href: address, target: "_blank", rel: "noopener" }, image);
-  });
-  return h("div", { class: "images" }, images);
-}

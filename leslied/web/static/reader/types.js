@@ -66,7 +66,7 @@
  * @typedef {object} Edit
  * @property {string} path
  * @property {string} diffstat
- * @property {[sign: "+" | "-" | " " | "@", text: string][]} lines
+ * @property {import("../ui/diff.js").DiffLine[]} lines
  * @property {number} hidden_lines
  *
  * @typedef {object} Subagent

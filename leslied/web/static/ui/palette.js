@@ -7,6 +7,7 @@ import { get, toQuery } from "../lib/api.js";
 import { h } from "../lib/dom.js";
 import { copyText } from "../lib/copy.js";
 import { formatWhen } from "../lib/format.js";
+import { listShortcuts } from "../lib/keys.js";
 import { go } from "../lib/router.js";
 import { showHelp } from "./help.js";
 import { changeTheme } from "./theme.js";
@@ -41,6 +42,7 @@ class Palette {
   /** @param {{ name: string, path: string }[]} pages */
   constructor(pages) {
     this.pages = pages;
+    this.shortcutItems = makeShortcutItems();
     /** @type {Item[]} */
     this.items = [];
     /** @type {Item[]} */
@@ -122,7 +124,9 @@ class Palette {
   listItems() {
     const text = this.box.value.trim();
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const commands = [...this.makePageItems(), ...this.makeActionItems()].filter((item) =>
+    const actions = this.makeActionItems();
+    const shortcuts = text ? this.shortcutItems.filter(({ label }) => !actions.some((action) => action.label === label)) : [];
+    const commands = [...this.makePageItems(), ...actions, ...shortcuts].filter((item) =>
       words.every((word) => item.label.toLowerCase().includes(word)));
     const search = text ? [makeSearchItem(text)] : [];
     return [...commands, ...this.sessionItems, ...search];
@@ -229,6 +233,16 @@ class Palette {
     this.close();
     void item.run();
   }
+}
+
+/** @returns {Item[]} What the keys of the page that is shown do. */
+function makeShortcutItems() {
+  return listShortcuts().filter(({ isGlobal }) => !isGlobal).map(({ keys, about, run }) => ({
+    group: "On this page",
+    label: about,
+    about: keys,
+    run: () => run(new KeyboardEvent("keydown", { key: keys })),
+  }));
 }
 
 /**

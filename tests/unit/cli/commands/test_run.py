@@ -18,6 +18,7 @@ def stop_and_work() -> None:
     threading.Event().wait(MAX_WAIT_SECONDS)
 
 
+@pytest.mark.fault("F8")
 def test_work_that_goes_on_after_a_stop_is_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -6,8 +6,8 @@ import click
 import pytest
 from msgspec import structs
 
-from leslied.cli.render.search_results import format_groups, format_hits
-from leslied.queries.search import SearchHit, SearchResult
+from leslied.cli.render.search_results import format_groups, format_hits, format_notes
+from leslied.queries.search import SUBSTRING_ADVICE, SearchHit, SearchResult
 from leslied.queries.search_groups import GroupedSearch, SearchGroup
 from tests.support.records import START_TIME, make_key
 
@@ -128,3 +128,12 @@ def test_a_list_names_the_session_of_each_hit():
 
     assert "sess 0123456789ab" in lines[0]
     assert lines[-1] == "There are more hits. Show more with: -n 10"
+
+
+def test_a_note_names_the_option_that_it_suggests():
+    notes = format_notes(["Filters apply.", f"To find it, {SUBSTRING_ADVICE}."])
+
+    assert notes == [
+        "Filters apply.",
+        "To find it, search for any characters with --substring.",
+    ]

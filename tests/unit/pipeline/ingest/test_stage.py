@@ -14,7 +14,7 @@ from leslied import tail
 from leslied.pipeline import Budget
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest import backlog
-from leslied.pipeline.ingest.batch import BATCH_WEIGHT, Slice
+from leslied.pipeline.ingest.batch import BATCH_WEIGHT, DAEMON_BATCH_WEIGHT, Slice
 from leslied.pipeline.work_marker import WorkMarker
 from leslied.store import Store, StoreReader
 from leslied.store.write.transaction import Transaction
@@ -66,6 +66,7 @@ def test_a_final_read_of_incomplete_logs_continues_from_their_cursors(
     assert final.added.placements == 0
 
 
+@pytest.mark.fault("E15")
 def test_a_source_that_fails_unexpectedly_does_not_stop_the_others(
     claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
@@ -123,6 +124,97 @@ def test_a_failing_commit_affects_only_its_source_and_moves_no_cursor(
     assert report.added.records > 0
     assert again.entries == 2
     assert again.failures == {}
+
+
+def find_scan_time(claude: ClaudeHome) -> int:
+    """Return when the last complete scan started, in nanoseconds; 0 for never."""
+    with StoreReader(claude.store_path) as reader:
+        return int(reader.summarize_agents()[0]["looked_ns"])
+
+
+def test_a_scan_that_leaves_sources_for_the_next_run_is_not_complete(
+    claude: ClaudeHome,
+):
+    """Status must not take the sources that were left out for read ones."""
+    claude.slice = Slice(max_bytes=10**9, max_entries=10**9, max_sources=1)
+    for number in range(2):
+        builder = ClaudeLogBuilder(f"{number}2222222-2222-4333-8444-555555555555")
+        claude.write(builder.prompt("one"), name=f"-app/{builder.session_id}.jsonl")
+    claude.sync()
+    scan_time = find_scan_time(claude)
+    claude.slice = None
+    claude.sync()
+
+    assert scan_time == 0
+    assert find_scan_time(claude) > 0
+
+
+@pytest.mark.parametrize("weight", [1, BATCH_WEIGHT])
+def test_a_failing_commit_keeps_the_entries_after_it_waiting(
+    claude: ClaudeHome, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, weight: int
+):
+    claude.limits = tail.ReadLimits(entries=1)
+    builder = ClaudeLogBuilder()
+    claude.write(*[builder.prompt(f"{number}") for number in range(3)])
+    add = Transaction.add
+
+    def fail_for_first_line(transaction: Transaction, chunk: Any) -> None:
+        if chunk.entries and not chunk.entries[0].offset:
+            raise ZeroDivisionError
+        add(transaction, chunk)
+
+    with Store(claude.store_path, clock) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(Transaction, "add", fail_for_first_line)
+            replace(claude.make_ingest(store), weight=weight).scan()
+        again = claude.make_ingest(store).scan()
+
+    assert again.entries == 3
+    assert list_prompts(claude) == ["0", "1", "2"]
+
+
+def list_prompts(claude: ClaudeHome) -> list[str]:
+    """Return the prompts in the store, in the order in which they were read."""
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+        placed = reader.list_records(session.key)
+    return [p.record.content for p in placed if p.record.type == "user_message"]
+
+
+def test_a_rewritten_log_is_decoded_without_the_state_of_the_old_one(
+    claude: ClaudeHome,
+):
+    builder = ClaudeLogBuilder()
+    log = claude.write(
+        builder.prompt("go"),
+        builder.line("queue-operation", operation="enqueue", content="of the old log"),
+    )
+    claude.sync()
+    log.write_bytes(
+        encode_json_lines(
+            builder.prompt("go on"),
+            builder.line("queue-operation", operation="enqueue", content="of the new"),
+            builder.line("queue-operation", operation="remove"),
+        )
+    )
+    claude.sync()
+
+    assert list_prompts(claude) == ["go", "go on", "of the new"]
+
+
+@pytest.mark.parametrize("weight", [DAEMON_BATCH_WEIGHT, BATCH_WEIGHT])
+def test_every_line_of_a_long_log_is_stored_in_order(
+    claude: ClaudeHome, clock: FakeClock, weight: int
+):
+    builder = ClaudeLogBuilder()
+    prompts = [f"prompt {number}" for number in range(7_001)]
+    claude.write(*map(builder.prompt, prompts))
+
+    with Store(claude.store_path, clock) as store:
+        report = replace(claude.make_ingest(store), weight=weight).scan()
+
+    assert report.entries == len(prompts)
+    assert list_prompts(claude) == prompts
 
 
 def count_gone(claude: ClaudeHome) -> int:
@@ -210,6 +302,7 @@ def test_the_next_slice_does_not_read_the_bytes_before_it(claude: ClaudeHome):
     assert sum(report.entries for report in reports) == 500
 
 
+@pytest.mark.fault("F7")
 @pytest.mark.parametrize("is_scan", [True, False])
 def test_many_files_do_not_keep_the_newest_log_waiting(
     claude: ClaudeHome, clock: FakeClock, *, is_scan: bool
@@ -368,6 +461,49 @@ def test_sources_are_named_as_in_progress_until_they_are_committed(
     assert all(log.stem.encode() in names for log in logs)
     assert small_log.stem.encode() not in names
     assert path.read_bytes() == b""
+
+
+def test_a_source_is_named_as_in_progress_before_it_is_read(
+    claude: ClaudeHome,
+    clock: FakeClock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(backlog, "_MIN_DEADLY_BYTES", 1)
+    log, marker = claude.write(ClaudeLogBuilder().prompt("one")), tmp_path / "marker"
+    read, named = tail.read, []
+
+    def read_and_record(*args: Any, **options: Any) -> Any:
+        named.append(marker.read_text())
+        return read(*args, **options)
+
+    monkeypatch.setattr(tail, "read", read_and_record)
+    with Store(claude.store_path, clock) as store:
+        failures = Failures(store, clock, marker=WorkMarker(marker))
+        replace(claude.make_ingest(store), failures=failures).scan()
+
+    assert [str(log) in text for text in named] == [True]
+
+
+def test_a_paused_log_that_waits_in_the_backlog_is_not_read(
+    claude: ClaudeHome, clock: FakeClock
+):
+    claude.slice = Slice(max_bytes=10**9, max_entries=10**9, max_sources=1)
+    logs = [claude.log(f"-home-dev-app/{name}.jsonl") for name in ("new", "old")]
+    for time, log in enumerate(reversed(logs)):
+        log.write_bytes(b"{}\n")
+        os.utime(log, (time, time))
+    with Store(claude.store_path, clock) as store:
+        failures = Failures(store, clock)
+        failures.record("source", str(logs[1]), "it failed")
+        stage = replace(claude.make_ingest(store), failures=failures)
+        reports = [stage.run(Budget(changed_paths=logs))]
+        reports.append(stage.run(Budget(changed_paths=())))
+        clock.advance(3600)
+        reports.append(stage.run(Budget(changed_paths=logs)))
+        reports.append(stage.run(Budget(changed_paths=())))
+
+    assert [report.entries for report in reports] == [1, 0, 0, 1]
 
 
 def test_a_run_for_changed_files_continues_unfinished_logs(

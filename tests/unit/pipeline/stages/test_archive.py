@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import pytest
 
 from leslied.archive import ArchiveReader, ArchiveVersionError, FrameKind, list_files
-from leslied.pipeline import Ingest
 from leslied.pipeline.stages.archive import Archiver, ArchiverReport
 from leslied.store import Store
+from tests.support.archives import ArchiverHarness, write_newer_format
 from tests.support.claude import (
     ADAPTER,
     SESSION,
@@ -23,49 +24,6 @@ from tests.support.golden import make_environment
 from tests.support.records import list_modes
 
 SPILL = f"-home-dev-app/{SESSION}/tool-results/big.txt"
-
-
-class ArchiverHarness:
-    """Ingests a home and archives it."""
-
-    def __init__(self, claude: ClaudeHome) -> None:
-        self.claude = claude
-        self.folder = claude.store_path.parent / "archive"
-
-    def __call__(self, *, is_final: bool = True, **options: Any) -> ArchiverReport:
-        claude = self.claude
-        roots = tuple(ADAPTER.roots(make_environment(claude.home), []))
-        is_excluded = options.pop("is_excluded_when_read", None)
-        with Store(claude.store_path, claude.clock) as store:
-            Ingest(
-                adapter=ADAPTER,
-                store=store,
-                roots=roots,
-                is_final=is_final,
-                is_excluded=is_excluded,
-            ).scan()
-            if is_final:
-                store.mark_all_stopped()
-            return Archiver(
-                store=store,
-                archive_dir=self.folder,
-                roots={ADAPTER.name: roots},
-                clock=claude.clock,
-                **{"key_id": "k", **options},
-            ).run()
-
-    def read_generations(self, number: int = 0) -> dict[int, bytes]:
-        """Return the content of one archive file by generation."""
-        with ArchiveReader(list_files(self.folder)[number]) as reader:
-            assert reader.find_damage() == []
-            return {
-                generation: b"".join(d for f in frames for d in reader.read_frame(f))
-                for generation, frames in reader.list_frames_by_generation().items()
-            }
-
-    def list_frame_kinds(self) -> list[FrameKind]:
-        with ArchiveReader(list_files(self.folder)[0]) as reader:
-            return [FrameKind(frame.kind) for frame in reader.frames]
 
 
 @pytest.fixture
@@ -130,6 +88,20 @@ def test_a_rewritten_log_starts_a_new_generation_and_the_old_one_stays(
 
     archiver()
 
+    assert archiver.read_generations() == {1: old, 2: log.read_bytes()}
+
+
+def test_a_log_that_became_longer_when_it_was_rewritten_is_archived(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
+):
+    log = claude.write(builder.prompt("one"))
+    archiver()
+    old = log.read_bytes()
+    log.write_bytes(encode_json_lines(*[builder.prompt("all new") for _ in range(3)]))
+
+    report = archiver()
+
+    assert (report.sources, report.errors) == (1, {})
     assert archiver.read_generations() == {1: old, 2: log.read_bytes()}
 
 
@@ -334,10 +306,7 @@ def test_a_newer_archive_stops_the_run(
     claude.write(builder.prompt("one"), builder.answer("1"))
     archiver()
     (path,) = list_files(archiver.folder)
-    data = bytearray(path.read_bytes())
-    # Bytes 4 and 5 are the version of the format.
-    data[5] = 9
-    path.write_bytes(data)
+    data = write_newer_format(path)
     claude.write(builder.prompt("two"))
 
     with pytest.raises(ArchiveVersionError):
@@ -408,3 +377,26 @@ def test_a_source_that_fails_unexpectedly_does_not_stop_the_others(
     assert report.sources == 1
     assert report.errors[str(bad)].startswith("unexpected ZeroDivisionError")
     assert archiver().sources == 1
+
+
+@pytest.mark.fault("D3")
+def test_what_could_not_be_synced_is_archived_again(
+    claude: ClaudeHome, archiver: ArchiverHarness, monkeypatch: pytest.MonkeyPatch
+):
+    builder = ClaudeLogBuilder()
+    log = claude.write(builder.prompt("one"))
+    archiver()
+    claude.write(builder.prompt("two"))
+
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        report = archiver()
+    again = archiver()
+
+    assert "Input/output error" in str(report.errors)
+    assert again.errors == {}
+    assert again.bytes_written > 0
+    assert archiver.read_generations() == {1: log.read_bytes()}

@@ -641,6 +641,24 @@ def test_a_failure_in_the_projects_index_leaves_it_due(
     assert (project / ".leslie" / "index.json").exists()
 
 
+def test_a_projects_index_that_could_not_be_written_is_tried_again(
+    claude: ClaudeHome,
+    indexer: AssetIndexHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+):
+    claude.write(builder.prompt("go"), builder.answer("Done."))
+    page = project / ".leslie" / "INDEX.md"
+    page.mkdir(parents=True)
+    report = indexer()
+    page.rmdir()
+
+    indexer()
+
+    assert list(report.errors) == [str(project)]
+    assert page.is_file()
+
+
 def test_every_thread_is_checked_in_one_of_several_scans(
     claude: ClaudeHome, indexer: AssetIndexHarness, project: Path
 ):

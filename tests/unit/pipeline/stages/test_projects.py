@@ -312,3 +312,14 @@ def test_reloaded_settings_keep_what_is_to_be_found(
     stage.adopt(harness.stage)
 
     assert list(stage.memory.pending) == [str(repository)]
+
+
+def test_a_new_project_with_a_log_of_an_agent_is_read_at_once(
+    harness: ProjectsHarness, project: Path
+):
+    harness.stage.log_names = (".agent.md",)
+    (project / ".agent.md").touch(mode=0o600)
+    (project / "src").mkdir()
+
+    assert harness.work_in(project / "src").needs_reload
+    assert not harness.stage.run().needs_reload

@@ -298,6 +298,7 @@ def test_an_entry_that_becomes_two_records_is_placed_in_order(
     ]
 
 
+@pytest.mark.fault("A15")
 def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
     claude: ClaudeHome, log: Path
 ):

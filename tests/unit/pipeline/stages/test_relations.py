@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from leslied.agents import load_adapters
+from leslied.errors import SinkError
 from leslied.pipeline import Ingest, RelationsReport, RelationsSync, TranscriptStage
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
@@ -364,6 +366,7 @@ def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(
     assert sync_relations(is_final=True).files_written == 1
 
 
+@pytest.mark.fault("D6")
 def test_a_deleted_folder_is_not_created_again_for_the_relations_file(
     claude: ClaudeHome,
     sync_relations: RelationsHarness,
@@ -540,3 +543,24 @@ def test_a_thread_that_fails_unexpectedly_does_not_stop_the_others(
     assert list(load_relations(project)["threads"]) == ["thread-22222222"]
     sync_relations()
     assert len(load_relations(project)["threads"]) == 2
+
+
+def test_a_thread_is_added_after_the_disk_was_full(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def fail(*_: object) -> None:
+        raise SinkError("The disk is full.") from OSError(errno.ENOSPC, "full")
+
+    builder = ClaudeLogBuilder(cwd=str(project))
+    claude.write(builder.prompt("go"), builder.answer("Done."))
+    with monkeypatch.context() as patch:
+        patch.setattr("leslied.sinks.write_file", fail)
+        report = sync_relations(is_final=True)
+
+    sync_relations(is_final=True)
+
+    assert "The disk is full." in report.errors[str(project)]
+    assert (project / ".leslie" / "thread_relations.json").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,23 @@ def test_a_session_that_cannot_be_written_does_not_stop_the_others(
     assert report.files_written == 2 * SESSIONS
     transcripts = list(threads.glob("*/.meta/transcripts/*.txt"))
     assert len(transcripts) == 2 * (SESSIONS - 1)
+
+
+def test_transcripts_that_could_not_get_their_names_are_written_by_the_next_run(
+    settle: SettleHarness, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", fail_for_transcripts)
+        failed = settle()
+    repeated = settle()
+
+    assert (failed.files_written, len(failed.errors)) == (0, SESSIONS)
+    assert repeated.files_written == 2 * SESSIONS
+    assert len(list(home.parent.rglob("transcripts/*.txt"))) == 2 * SESSIONS
+
+
+def fail_for_transcripts(source: str, target: str, **folders: int) -> None:
+    """Rename a file, such as .gitignore, but fail for a transcript."""
+    if target.endswith(".txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    os.replace(source, target, **folders)  # noqa: PTH105 - below open folders

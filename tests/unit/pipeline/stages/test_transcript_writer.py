@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import resource
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from leslied.errors import SinkError
 from leslied.folders import FileBatch
 from leslied.model.session import Session
 from leslied.pipeline.stages.transcript_writer import (
@@ -47,10 +50,25 @@ def writer(tmp_path: Path) -> TranscriptWriter:
     )
 
 
-def write_files(writer: TranscriptWriter, central: Path) -> None:
+def write_files(
+    writer: TranscriptWriter, central: Path, contents: list[bytes] | None = None
+) -> None:
+    """Write the files, with other contents than those of the unit if given."""
+    contents = contents or writer.render()
     with ExitStack() as stack:
         outputs = OutputFolders(central, stack)
-        writer.write_files(writer.render(), outputs, stack.enter_context(FileBatch()))
+        writer.write_files(contents, outputs, stack.enter_context(FileBatch()))
+
+
+@contextmanager
+def limit_file_size(size: int) -> Iterator[None]:
+    """Let writing fail in the middle of a file of more bytes, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -89,8 +107,10 @@ def test_a_unit_and_its_subagents_cost_one_walk_to_their_folder(
 ):
     with store.transcripts() as ledger:
         writer.reserve_names(ledger)
+    # Rendering imports modules, which opens files, too.
+    contents = writer.render()
     with PathRecorder() as recorder:
-        write_files(writer, tmp_path / "central")
+        write_files(writer, tmp_path / "central", contents)
 
     walk, transcripts = len(tmp_path.parts) + 1, 2 * 6
     git_rules = 12 + 2 * len(tmp_path.parts)
@@ -101,11 +121,44 @@ def test_a_unit_and_its_subagents_cost_one_walk_to_their_folder(
 def test_a_file_with_the_right_content_is_not_written_again(
     writer: TranscriptWriter, store: Store, tmp_path: Path
 ):
+    inodes = []
     for _ in range(2):
         with store.transcripts() as ledger:
             writer.reserve_names(ledger)
         write_files(writer, tmp_path / "central")
         with store.transcripts() as ledger:
             writer.save(ledger)
+        inodes.append([path.stat().st_ino for path in list_files(tmp_path)])
 
     assert writer.report.files_written == 2
+    assert inodes[0] == inodes[1]
+
+
+def test_no_transcript_has_its_name_before_all_are_written(
+    writer: TranscriptWriter, store: Store, tmp_path: Path
+):
+    with store.transcripts() as ledger:
+        writer.reserve_names(ledger)
+    with ExitStack() as stack:
+        outputs = OutputFolders(tmp_path / "central", stack)
+        batch = stack.enter_context(FileBatch())
+        writer.write_files(writer.render(), outputs, batch)
+        files_before = list_files(tmp_path)
+
+    assert files_before == []
+    assert len(list_files(tmp_path)) == 2
+
+
+def test_a_full_disk_leaves_the_old_transcripts_whole(
+    writer: TranscriptWriter, store: Store, tmp_path: Path
+):
+    with store.transcripts() as ledger:
+        writer.reserve_names(ledger)
+    write_files(writer, tmp_path / "central")
+    old = {path: path.read_bytes() for path in list_files(tmp_path)}
+    contents = [content + b"x" * 50_000 for content in old.values()]
+
+    with limit_file_size(30_000), pytest.raises(SinkError, match="cannot be written"):
+        write_files(writer, tmp_path / "central", contents)
+
+    assert {path: path.read_bytes() for path in list_files(tmp_path)} == old

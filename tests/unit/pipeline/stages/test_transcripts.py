@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -178,6 +180,24 @@ def test_more_entries_rewrite_the_same_file(
     )
 
 
+@pytest.mark.fault("D8")
+def test_a_program_that_reads_a_transcript_sees_one_version_of_it(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    settled: bytes,
+):
+    folder = project / META_FOLDER / "transcripts"
+    with (folder / list_transcripts(project)[0]).open("rb") as file:
+        claude.write(builder.answer("and more"))
+        settle()
+        text_of_reader = file.read()
+
+    assert text_of_reader == settled
+    assert b"and more" in read_bytes(project)
+
+
 def test_a_unit_is_rendered_again_once_when_the_user_takes_it_back(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -245,6 +265,7 @@ def test_two_units_with_the_same_prompt_get_two_files(
     ]
 
 
+@pytest.mark.fault("D9")
 @pytest.mark.threat("P6", "X7")
 def test_a_file_that_is_not_ours_is_never_changed(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
@@ -373,6 +394,7 @@ def test_a_subagent_without_any_parent_log_is_not_written(
     assert settle().files_written == 0
 
 
+@pytest.mark.fault("G5")
 def test_a_unit_is_rendered_again_when_its_subagent_appears_later(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -519,6 +541,7 @@ def test_a_thread_keeps_only_its_newest_fifty_transcripts(
     assert settle().files_written == 0
 
 
+@pytest.mark.fault("D10")
 def test_a_unit_without_a_time_counts_as_newer_than_the_unit_before_it(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -559,6 +582,7 @@ def test_a_link_in_place_of_the_output_folder_is_not_followed(
     assert len(list(claude.store_path.parent.rglob("central/**/*.txt"))) == 1
 
 
+@pytest.mark.fault("D7")
 @pytest.mark.threat("P2")
 @pytest.mark.usefixtures("settled")
 def test_a_parent_replaced_by_a_link_stops_writing_until_it_is_back(
@@ -850,3 +874,61 @@ def test_sessions_that_settling_did_not_get_to_come_first_in_the_next_run(
         counts.append(len(list(threads)))
 
     assert counts == [1, 2, 3]
+
+
+@pytest.mark.fault("D6")
+@pytest.mark.usefixtures("settled")
+def test_deleted_transcripts_of_old_units_are_not_written_again(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    shutil.rmtree(project / ".leslie")
+
+    report = settle()
+    is_left_deleted = not (project / ".leslie").exists()
+    claude.write(builder.prompt("two"), builder.answer("Done."))
+    settle()
+
+    assert report.files_written == 0
+    assert is_left_deleted
+    assert [name[14:] for name in list_transcripts(project)] == ["two.txt"]
+
+
+@pytest.mark.fault("D5")
+def test_a_project_that_is_gone_gets_its_transcripts_in_the_central_tree(
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+):
+    shutil.rmtree(project)
+    claude.write(builder.prompt("one"), builder.answer("Done."))
+
+    report = settle()
+
+    assert report.errors == {}
+    assert not project.exists()
+    assert len(list_central(claude)) == 1
+
+
+@pytest.mark.fault("D4")
+def test_a_transcript_that_finds_no_space_is_written_later(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    claude.write(builder.prompt("one"), builder.answer("Done."))
+
+    def fail(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", fail)
+        report = settle()
+    with StoreReader(claude.store_path) as reader:
+        (session,) = reader.list_sessions()
+    before = list_transcripts(project)
+    again = settle()
+
+    assert "No space left" in report.errors[SESSION]
+    assert (session.units, before) == (1, [])
+    assert again.errors == {}
+    assert [name[14:] for name in list_transcripts(project)] == ["one.txt"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from leslied.app import App
 from leslied.archive import list_files
+from leslied.jobs import write_lock_info
 from leslied.pipeline.failures import Failures
 from leslied.pipeline.work_marker import WorkMarker
 from leslied.queries.annotations import MarksChange, change_marks
 from leslied.queries.context import QueryContext
 from leslied.queries.operations.health import CheckResult, HealthReport, check_health
+from leslied.tail.watch import WatchProblem
 from tests.support.claude import ADAPTER, SESSION, ClaudeHome
 from tests.support.prune import sync_and_archive
 from tests.support.queries import make_app, write_session
@@ -137,3 +141,21 @@ def test_annotations_are_counted_and_damage_is_reported(app: App):
     results = {finding.what for finding in counted.findings}
     assert "stars, tags, notes and visits of 1 session" in results
     assert "annotations.db cannot be used" in "".join(list_failures(damaged))
+
+
+def test_missing_file_events_are_a_warning_with_a_hint(app: App):
+    problem = WatchProblem("no file events: limit reached", "Raise the limit.")
+    with app.open_writer() as store:
+        write_lock_info(app, store, problem=problem)
+
+        assert CheckResult("warn", *problem) in check(app).findings
+
+
+def test_an_agent_that_is_behind_is_a_warning_with_a_hint(app: App, claude: ClaudeHome):
+    (log,) = claude.projects.rglob("*.jsonl")
+    os.utime(log, ns=(10**18, 10**18))
+
+    (warning,) = [f for f in check(app).findings if "is behind" in f.what]
+
+    assert warning.what.endswith("1 log with unread changes")
+    assert warning.hint == "Read them now: leslied sync"

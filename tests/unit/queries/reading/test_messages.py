@@ -20,6 +20,7 @@ from leslied.queries.reading.messages import (
 from leslied.queries.reading.pages import PAGE_MESSAGES
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.queries import SECRET
+from tests.support.reader_sessions import LONG, write_unit_with_late_result
 
 
 def load(queries: QueryContext, **address: Any) -> dict[str, Any]:
@@ -102,6 +103,34 @@ def test_the_start_has_the_header_and_the_first_messages(queries: QueryContext):
 
     assert start["session"]["id"] == SESSION
     assert start["page"] == load(queries, unit=1)
+
+
+def test_the_start_of_a_long_unit_needs_only_its_first_entries(
+    queries: QueryContext, claude: ClaudeHome
+):
+    write_unit_with_late_result(claude, answers=1500)
+    claude.sync()
+
+    page = load_start(queries, LONG).to_dict()["page"]
+
+    assert len(page["messages"]) == PAGE_MESSAGES
+    assert page["total"] == 1000
+
+
+def test_the_start_looks_further_if_the_first_entries_are_one_message(
+    queries: QueryContext, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder(LONG)
+    lines = [builder.prompt("Work")]
+    lines += [builder.answer(f"part {n}", id="same") for n in range(1500)]
+    lines += [builder.answer(f"answer {n}") for n in range(PAGE_MESSAGES)]
+    claude.write(*lines, name=f"-home-dev-app/{LONG}.jsonl")
+    claude.sync()
+
+    page = load_start(queries, LONG).to_dict()["page"]
+
+    whole = load_messages(queries, MessageAddress(session_id=LONG, unit=1)).to_dict()
+    assert page == whole
 
 
 def test_a_page_shows_what_was_added_to_its_unit(

@@ -44,3 +44,30 @@ def test_only_the_password_of_an_address_is_replaced(text: str, kept: tuple[str,
 
     assert redacted.startswith(f"{kept[0]}[REDACTED:url-password:")
     assert redacted.endswith(f"]{kept[1]}")
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "acme_live_8f3kD02lsPq9Zx7Vb5Nm1Ty6",
+        "acme_pat_8f3kd02lspq9zx7vb5nm1ty6",
+        "acme-cloud-token-8f3kD02lsPq9Zx7Vb5Nm1Ty6",
+    ],
+)
+def test_a_token_of_a_vendor_without_a_rule_of_its_own_is_redacted(token: str):
+    assert redact(f"use {token} now").startswith("use [REDACTED:vendor-token:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app-prod-3f786850e387550fdab836ed7e6dc881de23001b",
+        "pip_cache_key_3f786850e387550fdab836ed7e6dc881de23001b",
+        "test_api_returnsEverythingThatWasStored",
+        "my_live_configuration_of_the_application",
+        "acme_live_short1A2",
+        "pk_live_8f3kD02lsPq9Zx7Vb5Nm1Ty6",
+    ],
+)
+def test_a_name_with_a_hash_or_words_is_not_a_token(text: str):
+    assert redact(text) == text

@@ -71,6 +71,19 @@ def test_a_secret_at_any_place_of_a_result_is_not_shown(
     assert SECRET[-8:] not in shown
 
 
+@pytest.mark.threat("S2")
+@pytest.mark.parametrize("lines", [170, 185, 199])
+def test_no_part_of_a_secret_after_many_blank_lines_is_shown(
+    lines: int, options: TranscriptOptions
+):
+    text = "\r\n" * lines + f"{SECRET} " + "y" * 5_000
+    unit = make_unit(make_prompt("go"), make_result("1", text))
+
+    shown = serialize_document(shape_document(unit, options))
+
+    assert SECRET[:8] not in shown
+
+
 @pytest.mark.threat("S1")
 def test_secrets_in_names_and_ids_are_not_shown(options: TranscriptOptions):
     child = make_child(make_record("hi"), name=SECRET)

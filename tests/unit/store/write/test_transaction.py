@@ -136,6 +136,19 @@ def test_a_generation_that_changes_within_a_commit_restarts_the_count(
     assert report.records == 2
 
 
+@pytest.mark.fault("B1")
+def test_lines_that_moved_in_a_rewritten_log_are_not_stored_again(
+    harness: StoreHarness,
+):
+    lines = [make_record("one"), make_record("two")]
+    harness.commit(*lines)
+
+    report = harness.commit(make_record("first"), *lines, generation=2)
+
+    assert (report.records, report.placements) == (1, 1)
+    assert sorted(harness.contents()) == ["first", "one", "two"]
+
+
 @pytest.mark.fault("A2")
 def test_an_incomplete_line_without_an_id_is_not_counted_yet(
     harness: StoreHarness,
@@ -658,6 +671,18 @@ def test_repeated_entries_are_recognized_beyond_one_query_batch(harness: StoreHa
     assert (report.records, report.placements) == (0, 0)
 
 
+@pytest.mark.parametrize("count", [1, 499, 500, 501, 1_000, 1_001, 5_000, 12_000])
+def test_every_record_of_a_commit_of_any_size_is_stored(
+    harness: StoreHarness, count: int
+):
+    contents = [f"{number}" for number in range(count)]
+
+    report = harness.commit(*(make_record(text, f"n{text}") for text in contents))
+
+    assert (report.records, report.placements) == (count, count)
+    assert harness.contents() == contents
+
+
 @pytest.mark.fault("G6")
 def test_records_are_in_the_order_they_were_read(harness: StoreHarness):
     latest_first = [
@@ -721,7 +746,6 @@ def test_a_log_read_line_by_line_has_the_same_units_as_read_at_once(claude: Clau
     assert results[0] == results[1]
 
 
-@pytest.mark.fault("G4")
 def test_one_chunk_may_contain_records_of_many_sessions(harness: StoreHarness):
     records = [make_prompt(name, name, session=make_key(name)) for name in "abc"]
     entries = tuple(make_entry(record, n) for n, record in enumerate(records))

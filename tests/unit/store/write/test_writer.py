@@ -106,7 +106,7 @@ def test_a_commit_that_fails_in_any_table_writes_nothing(
         "BEGIN SELECT RAISE(ABORT, 'disk full'); END"
     )
 
-    with pytest.raises(StoreUnusable, match=r"cannot be written: disk full\."):
+    with pytest.raises(StoreUnusable, match=r"cannot be written: constraint failed\."):
         harness.store.commit([make_full_chunk()])
 
     assert count_rows(harness) == before
@@ -364,6 +364,19 @@ def test_all_sessions_can_be_marked_stopped(harness: StoreHarness):
     assert harness.store.mark_all_stopped() == 1
     assert harness.store.mark_all_stopped() == 0
     assert harness.session().is_stopped
+
+
+def test_a_settled_session_that_stops_is_settled_again(harness: StoreHarness):
+    """Its thread is indexed then, with the new status."""
+    harness.commit(make_prompt("one", "1"))
+    with harness.store.transcripts() as ledger:
+        ledger.mark_settled("claude-code", "s")
+        due_before = ledger.list_due(0, 10)
+
+    harness.store.mark_stopped("claude-code", ["s"])
+
+    with harness.store.transcripts() as ledger:
+        assert (due_before, ledger.list_due(0, 10)) == ([], [("claude-code", "s")])
 
 
 @pytest.mark.fault("G9")

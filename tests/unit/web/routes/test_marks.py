@@ -21,8 +21,20 @@ def queries(claude: ClaudeHome) -> Iterator[QueryContext]:
 
 
 def ask(queries: QueryContext, name: str, **values: object) -> Any:
-    """Ask the endpoint with this last part of its path."""
-    (endpoint,) = (e for e in ENDPOINTS if e.path == f"/sessions/{{id}}/{name}")
+    """Ask the endpoint with this last part of its path; changes are PUT requests."""
+    return ask_endpoints(queries, name, ("GET", "PUT"), values)
+
+
+def post(queries: QueryContext, name: str, **values: object) -> Any:
+    """Send a POST request to the endpoint with this last part of its path."""
+    return ask_endpoints(queries, name, ("POST",), values)
+
+
+def ask_endpoints(
+    queries: QueryContext, name: str, methods: tuple[str, ...], values: dict[str, Any]
+) -> Any:
+    path = f"/sessions/{{id}}/{name}"
+    (endpoint,) = (e for e in ENDPOINTS if e.path == path and e.method in methods)
     return endpoint.answer(queries, endpoint.parse({"id": SESSION}, values))
 
 
@@ -52,6 +64,21 @@ def test_changes_need_a_value(queries: QueryContext):
     for name in ("star", "note"):
         with pytest.raises(UserError, match="is missing"):
             ask(queries, name)
+
+
+def test_tags_are_added_and_removed_without_touching_others(queries: QueryContext):
+    ask(queries, "tags", tags="bug later")
+
+    changed = post(queries, "tags", add="#Parser, docs", remove="bug missing")
+
+    assert changed["tags"] == ["docs", "later", "parser"]
+
+
+def test_a_word_that_cannot_be_a_tag_is_refused(queries: QueryContext):
+    with pytest.raises(UserError, match="cannot be a tag"):
+        post(queries, "tags", add="good b;d")
+
+    assert ask(queries, "marks")["tags"] == []
 
 
 def test_answers_have_the_fields_of_their_schema(queries: QueryContext):

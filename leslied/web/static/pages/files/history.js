@@ -8,7 +8,7 @@ import { addShortcut } from "../../lib/keys.js";
 import { onLive, onReconnect } from "../../lib/live.js";
 import { go } from "../../lib/router.js";
 import { makeSkeleton, showError } from "../../lib/states.js";
-import { drawDiff } from "./diff.js";
+import { drawDiff, drawDiffstat } from "../../ui/diff.js";
 import { getBaseName, makeAddress } from "./paths.js";
 
 /**
@@ -26,7 +26,7 @@ import { getBaseName, makeAddress } from "./paths.js";
  * @property {string} tool
  * @property {string | null} at
  * @property {boolean} is_rewound
- * @property {import("./diff.js").DiffLine[]} diff
+ * @property {import("../../ui/diff.js").DiffLine[]} diff
  * @property {number} omitted_lines
  * @property {number} added
  * @property {number} removed
@@ -201,24 +201,12 @@ function drawRevision(revision, isSamePrompt) {
       ` · ${revision.agent} ${KINDS[revision.kind]} it`,
       revision.subagent_id && " in a subagent",
       " · ",
-      drawDiffstat(revision),
+      revision.added || revision.removed ? drawDiffstat(revision.added, revision.removed) : revision.tool,
       drawBadges(revision),
     ),
     revision.moved_from && h("p", { class: "revision-about" }, "Moved from ", h("code", {}, revision.moved_from)),
     revision.error && h("p", { class: "revision-error" }, revision.error),
     drawChange(revision, when),
-  );
-}
-
-/** @param {Revision} revision */
-function drawDiffstat({ added, removed, tool }) {
-  if (!added && !removed) return tool;
-  return h(
-    "span",
-    { class: "files-diffstat" },
-    h("span", { class: "added" }, `+${added}`),
-    " ",
-    h("span", { class: "removed" }, `−${removed}`),
   );
 }
 

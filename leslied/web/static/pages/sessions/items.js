@@ -1,6 +1,6 @@
 /** The rows of the list: headings of groups, sessions, and subagents below them. */
 
-import { getGroup, getLastActive } from "./view.js";
+import { getGroup, getLastActive, sort } from "./view.js";
 
 /** @typedef {import("./store.js").Session} Session */
 /** @typedef {import("./view.js").View} View */
@@ -49,6 +49,16 @@ export function buildItems(sessions, view, expansions, heights, shorten) {
     const rows = members.flatMap((session) => buildRows(session, expansions.get(session.key), heights));
     return key === null ? rows : [buildHeading(key, members, view, heights, shorten), ...rows];
   });
+}
+
+/**
+ * Return sessions as the list shows them from top to bottom.
+ *
+ * @param {Session[]} sessions Those of the view.
+ * @param {View} view
+ */
+export function orderSessions(sessions, view) {
+  return groupSessions(sort(sessions, view.sort), view).flatMap(({ members }) => members);
 }
 
 /**

@@ -16,6 +16,7 @@ import { getDuration, getGroup, getLastActive } from "./view.js";
  * @property {(path: string) => string} shorten Shortens the path of a project.
  * @property {(session: Session) => void} toggle Shows or hides subagents.
  * @property {(session: Session) => void} star
+ * @property {(session: Session) => void} edit Opens the editor of tags and note.
  */
 
 /** @type {Record<string, string>} What an agent cannot go on without. */
@@ -76,7 +77,7 @@ function drawSession(session, isExpanded, attributes, context) {
       drawAbout(session, context),
     ),
     h("div", { class: "session-figures" }, drawFigures(session, getGroup(context.getView()) === "day")),
-    h("div", { class: "session-actions" }, drawExpander(session, isExpanded, context), drawStar(session, context)),
+    h("div", { class: "session-actions" }, drawExpander(session, isExpanded, context), drawEdit(session, context), drawStar(session, context)),
   );
 }
 
@@ -106,7 +107,7 @@ function drawAbout(session, { shorten }) {
     h("span", { class: "clip session-agent" }, agent),
     model && h("span", { class: "session-model clip", title: model }, shortenModel(model)),
     isHidden && h("span", { class: "badge" }, "nobody spoke"),
-    tags.map((tag) => h("span", { class: "badge accent" }, tag)),
+    tags.map((tag) => h("a", { class: "badge accent session-tag", href: `/?tag=${encodeURIComponent(tag)}`, title: "Only sessions with this tag" }, tag)),
     note && h("span", { class: "session-note clip", title: note }, note),
   );
 }
@@ -166,6 +167,18 @@ function drawStar(session, { star }) {
     "button",
     { class: "icon-button star", "aria-pressed": String(session.isStarred), "aria-label": `Star ${session.title}`, title: "Star", onclick: () => star(session) },
     makeIcon("star"),
+  );
+}
+
+/**
+ * @param {Session} session
+ * @param {RowContext} context
+ */
+function drawEdit(session, { edit }) {
+  return h(
+    "button",
+    { class: "icon-button edit-marks", "aria-label": `Tags and note of ${session.title}`, title: "Tags and note (e)", onclick: () => edit(session) },
+    makeIcon("tag"),
   );
 }
 

@@ -7,6 +7,7 @@
 
 import { change, get } from "../../lib/api.js";
 import { onLive, onReconnect } from "../../lib/live.js";
+import { onMarksChange } from "../../lib/marks.js";
 import { showToast } from "../../ui/toast.js";
 
 /**
@@ -50,8 +51,9 @@ let costs = new Map();
 const listeners = new Set();
 /** @type {Set<string>} */
 const changedIds = new Set();
-/** @type {Promise<void> | null} */
+/** @type {{ list: Promise<void>, costs: Promise<void> } | null} */
 let loading = null;
+let isWatching = false;
 let isComplete = false;
 let hasCosts = false;
 let revision = 0;
@@ -86,11 +88,14 @@ export function onChange(listener, signal) {
  * @param {boolean} isFirstScreenUseful
  */
 export async function load(isFirstScreenUseful) {
-  if (!loading) {
-    loading = loadSteps(isFirstScreenUseful);
-    loading.catch(() => { loading = null; });
-  }
-  await loading;
+  loading ??= startLoading(isFirstScreenUseful);
+  await loading.costs;
+}
+
+/** Load all sessions, without waiting for what they cost. */
+export async function loadList() {
+  loading ??= startLoading(false);
+  await loading.list;
 }
 
 /**
@@ -136,19 +141,22 @@ async function changeMark(session, fields, mark, body) {
  * @param {Partial<Session>} fields
  */
 function replaceSession(session, fields) {
-  sessions.set(session.key, { ...session, ...fields, revision: ++revision });
+  sessions.set(session.key, makeSession({ ...session, ...fields }));
   notify(new Set());
 }
 
 /** @param {boolean} isFirstScreenUseful */
-async function loadSteps(isFirstScreenUseful) {
-  if (isFirstScreenUseful) {
-    const { sessions: first } = await get("/sessions", { limit: FIRST_COUNT });
-    notify(new Set(first.map((/** @type {any} */ data) => addSession(readSession(data)))));
-  }
-  await loadIndex();
-  watch();
-  await loadCosts();
+function startLoading(isFirstScreenUseful) {
+  const list = (isFirstScreenUseful ? loadFirstScreen() : Promise.resolve()).then(loadIndex);
+  const costs = list.then(watch).then(loadCosts);
+  // What failed is loaded again when it is needed next.
+  costs.catch(() => { loading = null; });
+  return { list, costs };
+}
+
+async function loadFirstScreen() {
+  const { sessions: first } = await get("/sessions", { limit: FIRST_COUNT });
+  notify(new Set(first.map((/** @type {any} */ data) => addSession(readSession(data)))));
 }
 
 async function loadIndex() {
@@ -181,8 +189,14 @@ async function loadCosts() {
 }
 
 function watch() {
+  if (isWatching) return;
+  isWatching = true;
   onLive((event) => { if ("ids" in event) scheduleRefresh(event.ids); });
   onReconnect(() => void reload());
+  onMarksChange((marks) => {
+    const session = sessions.get(makeKey(marks.agent, marks.id));
+    if (session) replaceSession(session, readMarks({ ...marks, waiting_for: session.waitingFor }));
+  });
   setInterval(refreshOpen, STATUS_REFRESH_MS);
 }
 
@@ -334,5 +348,6 @@ function makeKey(agent, id) {
  */
 function isSame(one, other) {
   const names = /** @type {(keyof Session)[]} */ (Object.keys(one));
+  // Tags are in the haystack, too.
   return names.every((name) => name === "revision" || name === "tags" || one[name] === other[name]);
 }

@@ -1,0 +1,150 @@
+"""Decode the lines of Cursor's transcripts, which have neither ids nor times."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from leslied.agents._entry import LogEntry, as_count, as_dict, as_folder, as_text
+from leslied.agents._parsing import parse_object, printable_name
+from leslied.errors import DecodeError
+from leslied.model.record import MAIN, DecodeResult, Record, SessionKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from leslied.model.source import RawEntry, SourceRef
+
+State = dict[str, Any]
+_SUBAGENTS = "subagents"
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+"""What the user wrote; Cursor puts context around it."""
+_CONTEXT_TAGS = ("<user_info>", "<system_reminder>", "<open_and_recently_viewed_files>")
+"""How a message begins that has no words of the user."""
+
+
+def decode_line(entry: RawEntry, state: State) -> DecodeResult:
+    """Decode a message, or the end of a turn.
+
+    Messages are numbered, and the end of a turn has the number of the message before
+    it: Cursor removes the line when the next turn begins.
+    """
+    value = parse_object(entry.data)
+    key = _make_key(entry.source)
+    records: list[Record] = []
+    if "number" not in state:
+        folder = _parse_marker(as_text(state.get("beside")))
+        state = {"number": 0, "cwd": folder}
+        records += _decode_opening(key, entry.source, folder)
+    number = as_count(state.get("number"))
+    scope = key.subagent_id or key.session_id
+    if value.get("type") == "turn_ended":
+        line = LogEntry(key=key, native_id=f"end {number}", scope=scope)
+        records += _decode_end(line, value)
+    else:
+        number += 1
+        line = LogEntry(key=key, native_id=f"{number}", scope=scope)
+        records += _decode_message(line, value, entry.data)
+    noise = "" if records else "empty"
+    return DecodeResult(
+        records=tuple(records),
+        state={**state, "number": number},
+        noise=noise,
+        cwd=as_text(state.get("cwd")),
+    )
+
+
+def _make_key(source: SourceRef) -> SessionKey:
+    """Return the session: the file's name, or for a subagent, its folder's."""
+    stem = printable_name(source.path.stem)
+    if source.path.parent.name != _SUBAGENTS:
+        return SessionKey(source.agent, stem)
+    main = printable_name(source.path.parent.parent.name)
+    return SessionKey(source.agent, main, f"subagent:{stem}")
+
+
+def _parse_marker(text: str) -> str:
+    """Return the path of the project, which the marker of a trusted one has."""
+    try:
+        return as_folder(parse_object(text.encode(errors="replace"))["workspacePath"])
+    except (DecodeError, KeyError):
+        return ""
+
+
+def _decode_opening(
+    key: SessionKey, source: SourceRef, folder: str
+) -> Iterator[Record]:
+    about = LogEntry(key=key, native_id="file", scope=printable_name(source.path.stem))
+    if folder:
+        yield about.make_event("opened", cwd=folder)
+    if key.source != MAIN:
+        yield about.make_event("subagent_linked", block=1)
+
+
+def _decode_end(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+    """Decode the end of a turn, and why it failed."""
+    status, error = as_text(value.get("status")), as_text(value.get("error"))
+    if status == "aborted":
+        yield line.make_event("turn_ended", note="interrupt")
+        return
+    if status == "error":
+        text = error or "The turn failed."
+        yield line.make_record("error", "assistant", block=1, content=text)
+    yield line.make_event("turn_ended")
+
+
+def _decode_message(
+    line: LogEntry, value: dict[str, Any], data: bytes
+) -> Iterator[Record]:
+    role, content = value.get("role"), as_dict(value.get("message")).get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if role not in ("user", "assistant") or not isinstance(content, list):
+        yield line.make_unknown(data)
+    elif role == "user":
+        yield from _decode_prompt(line, content)
+    else:
+        for block, part in enumerate(content):
+            yield from _decode_part(line, block, part)
+
+
+def _decode_prompt(line: LogEntry, content: list[Any]) -> Iterator[Record]:
+    """Decode what the user wrote, without the context around it."""
+    texts = [as_text(as_dict(part).get("text")) for part in content]
+    text = "\n\n".join(filter(None, texts)).strip()
+    if queries := _QUERY.findall(text):
+        prompt = line.make_prompt("\n\n".join(queries), block=len(content))
+        context = _QUERY.sub("", text).strip()
+        attached = {"attached": context} if context else {}
+        yield replace(prompt, metadata={**prompt.metadata, **attached})
+    elif text.startswith(_CONTEXT_TAGS):
+        yield line.make_event("context", text, block=len(content), note="injected")
+    elif text:
+        yield line.make_prompt(text, block=len(content))
+    for block, part in enumerate(content):
+        if as_dict(part).get("type") != "text":
+            yield from _decode_part(line, block, part)
+
+
+def _decode_part(line: LogEntry, block: int, part: Any) -> Iterator[Record]:
+    """Decode a text or a call; what a call returned is in no transcript."""
+    fields = as_dict(part)
+    match fields.get("type"):
+        case "text":
+            if (text := as_text(fields.get("text"))).strip():
+                yield line.make_answer(text, block=block)
+        case "tool_use":
+            call_id = as_text(fields.get("id")) or f"{line.native_id}.{block}"
+            name = as_text(fields.get("name"))
+            yield line.make_call(name, call_id, fields.get("input"), block=block)
+        case "tool_result":
+            call_id, result = as_text(fields.get("tool_use_id")), fields.get("content")
+            text = result if isinstance(result, str) else ""
+            yield line.make_result("", call_id, text, block=block)
+        case "thinking":
+            if thought := as_text(fields.get("thinking")).strip():
+                yield line.make_thinking(thought, block=block)
+        case _:
+            yield line.make_unknown(part, block=block)

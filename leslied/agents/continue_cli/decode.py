@@ -1,0 +1,280 @@
+"""Decode Continue's sessions: documents that are rewritten as they grow.
+
+Messages have no ids. A prompt is identified by its text and its number among equal
+ones, any other message by the prompt before it and its distance from that. So a message
+that changes is a new version, and messages that a summary replaced are not overwritten
+by those that follow it.
+
+`docs/formats/continue-cli.md` documents the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from leslied.agents._entry import (
+    LogEntry,
+    as_count,
+    as_dict,
+    as_folder,
+    as_list,
+    as_text,
+    format_attachment,
+)
+from leslied.agents._parsing import (
+    mark_exit_code,
+    parse_document,
+    parse_time,
+    printable_name,
+    reject_entry,
+    to_json,
+)
+from leslied.model.record import DecodeResult, SessionKey, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from leslied.model.record import Record
+    from leslied.model.source import RawEntry
+
+    State = dict[str, Any]
+
+_RESULT_BLOCK, _THINKING_BLOCK, _SUMMARY_BLOCK = 1000, 2000, 2001
+"""Block numbers of a message's first result, of its thought and of its summary."""
+_DEFAULT_TITLES = ("Untitled Session", "New Session", "")
+_MAX_TITLE_ID = 100
+"""Characters of a title that are a part of its id."""
+_CREATED = re.compile(r'\A[^{}]*"dateCreated":\s*"?(\d{12,14})')
+"""The time of a session in the part of the list that begins with its id."""
+_ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
+_EXIT_CODE = re.compile(
+    r"\A(?:Error executing tool \w+: )?Error \(exit code (\d{1,9})\): "
+)
+_OPEN_STATUSES = ("generating", "generated", "calling")
+"""Statuses of calls that have no result yet."""
+
+
+def decode_session(entry: RawEntry, state: State) -> DecodeResult:
+    """Decode all messages of a session.
+
+    `beside` is the part of the list of sessions that begins with this one.
+    """
+    document = parse_document(entry.data)
+    items = document.get("history")
+    if not isinstance(items, list):
+        reject_entry("a document without a history")
+    session_id = printable_name(entry.source.parts[-1]).removesuffix(".json")
+    about = LogEntry(
+        key=SessionKey(entry.source.agent, session_id),
+        native_id="session",
+        scope=session_id,
+    )
+    cwd = _parse_folder(document.get("workspaceDirectory"))
+    created_at = _find_time(as_text(state.get("beside")))
+    try:
+        records = _decode_header(about, document, cwd, created_at)
+        for number, (native_id, item) in enumerate(_name_items(items)):
+            line = LogEntry(
+                key=about.key,
+                native_id=native_id,
+                # The client saves a session for the first time with its first prompt.
+                created_at=None if number or "/" in native_id else created_at,
+                scope=session_id,
+                model=_find_model(as_dict(item)),
+            )
+            records += _decode_item(line, item)
+    except RecursionError:
+        reject_entry("nested too deeply")
+    return DecodeResult(
+        records=tuple(records), state={"cwd": cwd} if cwd else {}, cwd=cwd
+    )
+
+
+def _parse_folder(value: object) -> str:
+    """Return the path of a directory, which editors write as a URI."""
+    path = as_text(value)
+    if path.startswith("file://"):
+        path = _decode_uri(path.removeprefix("file://"))
+    return as_folder(path)
+
+
+def _decode_uri(path: str) -> str:
+    """Return a path without percent escapes, as `urllib` would; it is not imported."""
+    data = _ESCAPE.sub(
+        lambda match: bytes([int(match[1], 16)]), path.encode(errors="replace")
+    )
+    return data.decode(errors="replace")
+
+
+def _find_time(listed: str) -> datetime | None:
+    """Return when a session was created, from its place in the list, or None."""
+    created = _CREATED.match(listed)
+    return parse_time(int(created[1])) if created else None
+
+
+def _decode_header(
+    about: LogEntry, document: dict[str, Any], cwd: str, created_at: datetime | None
+) -> list[Record]:
+    """Decode the session's directory, time and title."""
+    opened = replace(about.make_event("opened", cwd=cwd), created_at=created_at)
+    title = as_text(document.get("title")).strip()
+    if title in _DEFAULT_TITLES:
+        return [opened]
+    event = about.make_event("title", title, title_kind="ai", is_side=True)
+    return [opened, replace(event, native_id=f"title:{title[:_MAX_TITLE_ID]}")]
+
+
+def _name_items(items: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each message with its id."""
+    anchor, distance = _find_epoch(items), 0
+    epoch = anchor
+    counts: Counter[str] = Counter()
+    for item in items:
+        message = as_dict(as_dict(item).get("message"))
+        if message.get("role") == "user":
+            digest = _digest(to_json(message.get("content")))
+            counts[digest] += 1
+            anchor, distance = f"{epoch}{digest}-{counts[digest]}", 0
+        yield f"{anchor}+{distance}", item
+        distance += 1
+
+
+def _find_epoch(items: list[Any]) -> str:
+    """Return a prefix of all ids after the messages were replaced by a summary."""
+    first = as_dict(items[0]) if items else {}
+    summary = as_text(first.get("conversationSummary"))
+    is_replaced = summary and summary == as_dict(first.get("message")).get("content")
+    return f"{_digest(summary)}/" if is_replaced else ""
+
+
+def _digest(text: str) -> str:
+    data = text.encode(errors="replace")
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def _find_model(item: dict[str, Any]) -> str:
+    """Return the model that a client names for the tokens, or an editor in its log."""
+    usage = as_dict(as_dict(item.get("message")).get("usage"))
+    logs = as_list(item.get("promptLogs"))
+    title = as_text(as_dict(logs[-1]).get("modelTitle")) if logs else ""
+    return as_text(usage.get("model")) or title
+
+
+def _decode_item(line: LogEntry, value: object) -> Iterator[Record]:
+    item = as_dict(value)
+    message = as_dict(item.get("message"))
+    summary = as_text(item.get("conversationSummary"))
+    text = _join_texts(message.get("content"))
+    match message.get("role"):
+        case "user":
+            yield _decode_prompt(line, item, text)
+        case "assistant" if summary and summary == text:
+            pass
+        case "assistant":
+            yield from _decode_answer(line, item, message)
+        case "thinking":
+            yield line.make_thinking(text)
+        case "tool":
+            yield line.make_result("", as_text(message.get("toolCallId")), text)
+        case "system":
+            yield line.make_event("context", text, note="system_prompt")
+        case _:
+            yield line.make_unknown(value)
+    if summary:
+        yield line.make_event("compacted", summary, block=_SUMMARY_BLOCK)
+
+
+def _decode_prompt(line: LogEntry, item: dict[str, Any], text: str) -> Record:
+    """Decode a prompt; what the client added to it is attached."""
+    record = line.make_prompt(text)
+    contents = [
+        as_text(as_dict(each).get("content"))
+        for each in as_list(item.get("contextItems"))
+    ]
+    attached = "\n\n".join(filter(None, contents))
+    if not attached:
+        return record
+    return replace(record, metadata={**record.metadata, "attached": attached})
+
+
+def _decode_answer(
+    line: LogEntry, item: dict[str, Any], message: dict[str, Any]
+) -> Iterator[Record]:
+    """Decode a thought, a text, calls and results; without a call, the turn ends."""
+    text, usage = _join_texts(message.get("content")), _parse_usage(message)
+    calls = [as_dict(call) for call in as_list(message.get("toolCalls"))]
+    records = []
+    if thought := as_text(as_dict(item.get("reasoning")).get("text")):
+        records.append(line.make_thinking(thought, block=_THINKING_BLOCK))
+    if text or not calls:
+        stop_reason = "" if calls else "end_turn"
+        records.append(line.make_answer(text, stop_reason=stop_reason))
+    for block, call in enumerate(calls[: _RESULT_BLOCK - 1], 1):
+        records.append(_decode_call(line, call, block))
+    message_id = f"{line.scope}:{line.native_id}"
+    for record in records:
+        yield replace(record, usage=usage, message_id=message_id)
+    states = [as_dict(each) for each in as_list(item.get("toolCallStates"))]
+    for block, each in enumerate(states[:_RESULT_BLOCK], _RESULT_BLOCK):
+        yield from _decode_result(line, each, block)
+
+
+def _decode_call(line: LogEntry, call: dict[str, Any], block: int) -> Record:
+    function = as_dict(call.get("function"))
+    arguments = as_text(function.get("arguments"))
+    name, call_id = as_text(function.get("name")), as_text(call.get("id"))
+    return line.make_call(name, call_id, arguments, block=block)
+
+
+def _decode_result(
+    line: LogEntry, state: dict[str, Any], block: int
+) -> Iterator[Record]:
+    """Decode the result of a call that has one."""
+    status = as_text(state.get("status"))
+    outputs = [as_dict(each) for each in as_list(state.get("output"))]
+    if status in _OPEN_STATUSES and not outputs:
+        return
+    text = "\n\n".join(as_text(each.get("content")) for each in outputs)
+    code = _EXIT_CODE.match(text)
+    shown = text[code.end() :] if code else text
+    shown, facts = mark_exit_code(shown, int(code[1]) if code else None)
+    if status in ("errored", "canceled"):
+        facts["is_error"] = True
+    function = as_dict(as_dict(state.get("toolCall")).get("function"))
+    name, call_id = as_text(function.get("name")), as_text(state.get("toolCallId"))
+    text = shown or ("The call was cancelled." if status == "canceled" else "")
+    yield line.make_result(name, call_id, text, block=block, **facts)
+
+
+def _parse_usage(message: dict[str, Any]) -> Usage | None:
+    """Return the tokens of a request; the input includes what was cached."""
+    usage = as_dict(message.get("usage"))
+    details = as_dict(usage.get("prompt_tokens_details"))
+    sent, received = (
+        as_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")
+    )
+    read = as_count(details.get("cached_tokens"))
+    return Usage(max(sent - read, 0), received, read) or None
+
+
+def _join_texts(content: object) -> str:
+    """Return the text of a message, with a placeholder for each image."""
+    if isinstance(content, str):
+        return content
+    texts = []
+    for part in as_list(content):
+        fields = as_dict(part)
+        if fields.get("type") == "imageUrl":
+            url = as_text(as_dict(fields.get("imageUrl")).get("url"))
+            head, _, data = url.partition(";base64,")
+            media_type = head.removeprefix("data:") if data else "link"
+            texts.append(format_attachment("image", media_type, data))
+        else:
+            texts.append(as_text(fields.get("text")) or to_json(part))
+    return "\n\n".join(filter(None, texts))

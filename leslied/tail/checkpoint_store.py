@@ -1,0 +1,257 @@
+"""Read sessions stored as a journal that is replaced by checkpoints.
+
+The source is a file that names the current generation. The folder of a generation has a
+manifest, which lists the chunks with the session's history up to a sequence number, and
+names the segment of the journal that continues it. Chunks are named by a hash of their
+content. The agent deletes old generations, segments and chunks.
+
+A read continues with the segment that it knows. When there is a new generation, its
+chunks are read only if a part of the journal was missed; a chunk may repeat entries
+that were read before. The version of the format is not checked: what a newer one adds
+is for the decoder to recognize, and what cannot be read stops no other source.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from leslied.errors import SourceError
+from leslied.model.source import Chunk, Cursor, RawEntry
+from leslied.tail.files import open_regular, read_at
+from leslied.tail.json_files import (
+    SUFFIX,
+    add_to_stamp,
+    encode_text,
+    list_names,
+    load_json,
+    load_json_or_error,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from leslied.model.source import FileStamp, SourceRef
+    from leslied.tail.limits import ReadLimits
+
+_SEGMENT_SUFFIX = ".jsonl"
+_DIGEST_LENGTH = 12
+"""Characters of a chunk's name that the cursor keeps."""
+
+
+class _Position(msgspec.Struct):
+    """How far a source was read."""
+
+    generation: str = ""
+    segment: str = ""
+    """The name of the segment of the journal, without its suffix."""
+    offset: int = 0
+    """Bytes of the segment that were read."""
+    sequence: int = -1
+    """Number of the last record of the journal that was read."""
+    chunks: list[str] = msgspec.field(default_factory=list)
+    """Beginnings of the names of all chunks of the history that were read."""
+
+
+class _Record(msgspec.Struct):
+    """The number of a record of the journal."""
+
+    sequence: int = -1
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One read of a source: the entries that are not in a chunk yet."""
+
+    source: SourceRef
+    limits: ReadLimits
+    cursor: Cursor
+    position: _Position
+    entries: list[bytes] = field(default_factory=list)
+    size: int = 0
+    is_complete: bool = True
+    """False if a file was missing that the agent may have replaced meanwhile."""
+
+    @property
+    def folder(self) -> Path:
+        return self.source.path.parent
+
+    def add(self, kind: bytes, data: bytes) -> None:
+        entry = b'{"%b":%b}' % (kind, data)
+        self.entries.append(entry)
+        self.size += len(entry)
+
+    def is_full(self) -> bool:
+        return (
+            self.size >= self.limits.chunk or len(self.entries) >= self.limits.entries
+        )
+
+    def make_chunk(self, stamp: FileStamp | None) -> Chunk:
+        """Return the entries that were added since the last chunk."""
+        start, entries = self.cursor.offset, self.entries
+        self.cursor = replace(
+            self.cursor,
+            offset=start + len(entries),
+            anchor=msgspec.json.encode(self.position),
+            stamp=stamp,
+        )
+        bytes_read, self.entries, self.size = self.size, [], 0
+        return Chunk(
+            entries=tuple(
+                RawEntry(self.source, offset, data)
+                for offset, data in enumerate(entries, start)
+            ),
+            cursor=self.cursor,
+            bytes_read=bytes_read,
+        )
+
+
+def stamp_store(path: Path, stamp: FileStamp) -> FileStamp:
+    """Return the stamp of a session's file and the newest segment of its journal."""
+    folder = path.parent / "journal"
+    newest = max(list_names(folder, path.parent, _SEGMENT_SUFFIX), default="")
+    return add_to_stamp(stamp, [folder, folder / (newest + _SEGMENT_SUFFIX)])
+
+
+def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
+    """Yield the records of the journal, and what only a checkpoint has.
+
+    Raise SourceError if there is no generation that can be read.
+    """
+    position = (
+        msgspec.json.decode(cursor.anchor, type=_Position)
+        if cursor.anchor
+        else _Position()
+    )
+    reader = _Reader(source, limits, cursor, position)
+    if position.segment:
+        yield from _read_segment(reader)
+    generation = _find_generation(reader)
+    if generation != position.generation:
+        yield from _read_generation(reader, generation)
+        yield from _read_segment(reader)
+    yield reader.make_chunk(source.stamp if reader.is_complete else None)
+
+
+def _find_generation(reader: _Reader) -> str:
+    """Return the name of the current generation, or else of the newest one."""
+    data = load_json(reader.source.path, reader.source.root, reader.limits)
+    name = _as_object(msgspec.json.decode(data)).get("generation")
+    if isinstance(name, str) and name.isalnum() and name.isascii():
+        return name
+    names = list_names(reader.folder / "generations", reader.source.root)
+    return max((name for name in names if name.isdigit()), default="")
+
+
+def _read_generation(reader: _Reader, generation: str) -> Iterator[Chunk]:
+    """Yield the states of a generation, and those chunks that were not read before."""
+    position, root = reader.position, reader.source.root
+    folder = reader.folder / "generations" / generation
+    data = load_json(folder / "manifest.json", root, reader.limits)
+    manifest = _as_object(msgspec.json.decode(data))
+    states = {
+        kind: load_json_or_error(folder / f"{kind}-state.json", root, reader.limits)
+        for kind in ("runtime", "projection")
+    }
+    reader.add(b"runtime", states["runtime"])
+    if manifest.get("snapshot_sequence") != position.sequence:
+        for name in _list_chunks(manifest):
+            if _read_chunk(reader, name, generation) and reader.is_full():
+                yield reader.make_chunk(stamp=None)
+    reader.add(b"projection", states["projection"])
+    if reader.is_complete:
+        _move_to_segment(position, generation, manifest)
+
+
+def _list_chunks(manifest: dict[str, Any]) -> list[str]:
+    """Return the names of the chunks with the history, in its order."""
+    names = _as_object(manifest.get("projection_state")).get("chunks")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def _move_to_segment(
+    position: _Position, generation: str, manifest: dict[str, Any]
+) -> None:
+    """Move to the start of the segment that continues a generation."""
+    path = str(_as_object(manifest.get("recovery_journal_segment")).get("path"))
+    segment = path.rpartition("/")[2].removesuffix(_SEGMENT_SUFFIX)
+    sequence = manifest.get("snapshot_sequence")
+    position.generation = generation
+    position.sequence = sequence if isinstance(sequence, int) else -1
+    if segment != position.segment:
+        position.segment, position.offset = segment, 0
+    digests = {name[:_DIGEST_LENGTH] for name in _list_chunks(manifest)}
+    position.chunks = [digest for digest in position.chunks if digest in digests]
+
+
+def _read_chunk(reader: _Reader, name: str, generation: str) -> bool:
+    """Add the entries of a chunk; return False if it was read before or is gone."""
+    digest = name[:_DIGEST_LENGTH]
+    if digest in reader.position.chunks or not name.isalnum():
+        return False
+    path = reader.folder / "chunks" / (name + SUFFIX)
+    data = load_json_or_error(path, reader.source.root, reader.limits)
+    is_list = data.startswith(b"[")
+    if not is_list and _find_generation(reader) != generation:
+        # The agent has deleted the chunk after another checkpoint.
+        reader.is_complete = False
+        return False
+    items = msgspec.json.decode(data, type=list[msgspec.Raw]) if is_list else [data]
+    for item in items:
+        reader.add(b"history", bytes(item))
+    reader.position.chunks.append(digest)
+    return True
+
+
+def _read_segment(reader: _Reader) -> Iterator[Chunk]:
+    """Yield the complete lines of the current segment; it may be deleted already."""
+    position = reader.position
+    path = reader.folder / "journal" / (position.segment + _SEGMENT_SUFFIX)
+    while True:
+        try:
+            data = _read_lines(path, reader)
+        except SourceError:
+            return
+        if not data:
+            return
+        for line in data.split(b"\n")[:-1]:
+            _add_record(reader, line)
+            position.offset += len(line) + 1
+        if reader.is_full():
+            yield reader.make_chunk(stamp=None)
+
+
+def _read_lines(path: Path, reader: _Reader) -> bytes:
+    """Return complete lines after the position, of about the size of a chunk."""
+    offset, length = reader.position.offset, reader.limits.chunk
+    with open_regular(path, reader.source.root) as fd:
+        size = os.fstat(fd).st_size
+        while True:
+            data = read_at(fd, length, offset)
+            end = data.rfind(b"\n") + 1
+            if end or offset + length >= size:
+                return data[:end]
+            length *= 2
+
+
+def _add_record(reader: _Reader, line: bytes) -> None:
+    """Add a line of the journal; of one that is not JSON, only the beginning."""
+    if not line.strip():
+        return
+    try:
+        record = msgspec.json.decode(line, type=_Record)
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        text = line[: reader.limits.head].decode(errors="replace")
+        reader.add(b"journal", encode_text(text))
+        return
+    reader.position.sequence = record.sequence
+    reader.add(b"journal", line)
+
+
+def _as_object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,38 @@
+"""Where OpenHands' conversations are, and how a session is resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from leslied.agents.openhands import ADAPTER
+from leslied.model.source import Environment
+
+
+def list_root_paths(*configured: Path, **environ: str) -> list[str]:
+    env = Environment(home=Path("/home/dev"), environ=environ, platform="linux")
+    return [str(root.path) for root in ADAPTER.roots(env, configured)]
+
+
+@pytest.mark.parametrize(
+    ("environ", "path"),
+    [
+        ({}, "/home/dev/.openhands/conversations"),
+        ({"OPENHANDS_PERSISTENCE_DIR": "/p"}, "/p/conversations"),
+        (
+            {"OPENHANDS_CONVERSATIONS_DIR": "/c", "OPENHANDS_PERSISTENCE_DIR": "/p"},
+            "/c",
+        ),
+    ],
+)
+def test_the_root_is_the_folder_of_conversations(environ: dict[str, str], path: str):
+    assert list_root_paths(**environ) == [path]
+
+
+def test_configured_directories_replace_the_default():
+    assert list_root_paths(Path("/a")) == ["/a"]
+
+
+def test_a_session_is_resumed_by_its_id():
+    assert ADAPTER.resume_command("a3ac") == "openhands --resume a3ac"
