@@ -234,11 +234,14 @@ def test_commands_before_the_first_sync_suggest_sync(
     assert "leslied sync" in result.err
 
 
-def test_sync_in_a_home_without_agents_lists_the_searched_paths(leslied: LesliedRunner):
+def test_sync_in_a_home_without_agents_names_the_command_that_lists_paths(
+    leslied: LesliedRunner,
+):
     result = leslied("sync")
 
     assert result.code == 0
-    assert "~/.claude/projects" in result.out
+    assert "leslied agents" in result.out
+    assert "~/.claude/projects" in leslied("agents").out
 
 
 @pytest.mark.fault("E13")

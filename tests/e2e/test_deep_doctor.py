@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -119,26 +115,5 @@ def test_it_runs_beside_the_daemon(home: Path, claude: ClaudeHome):
     assert "✓ claude-code: 1 log" in result.out
 
 
-def test_progress_is_drawn_on_a_terminal_only(
-    leslied: LesliedRunner, claude: ClaudeHome
-):
-    for number in range(300):
-        log = ClaudeLogBuilder(f"{number:08d}-2222-4333-8444-555555555555")
-        lines = [log.prompt("x") for _ in range(20)]
-        claude.write(*lines, name=f"-home-dev-app/{log.session_id}.jsonl")
-    leslied("sync")
-    terminal, stderr = pty.openpty()
-
-    subprocess.run(
-        [sys.executable, "-m", "leslied", "doctor", "--deep"],
-        env=leslied.environ | {"TERM": "xterm"},
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        check=False,
-    )
-
-    os.close(stderr)
-    drawn = os.read(terminal, 100_000).decode()
-    os.close(terminal)
-    assert "Comparing logs" in drawn
-    assert "Comparing" not in leslied("doctor", "--deep").err
+def test_no_progress_is_drawn_without_a_terminal(leslied: LesliedRunner):
+    assert leslied("doctor", "--deep").err == ""

@@ -28,6 +28,9 @@ class Installation:
         self._copy()
         self.run = LesliedRunner(home, cwd=folder)
         self.run.environ["PYTHONPATH"] = str(folder)
+        # A daemon that imports a module while its package is replaced must not
+        # create the folder of the new package for the compiled file.
+        self.run.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
     def _copy(self) -> None:
         shutil.copytree(
@@ -38,7 +41,6 @@ class Installation:
 
     def upgrade(self) -> None:
         """Replace the package by one with another version and a newer decoder."""
-        # The daemon of the old version may still write to the folder.
         (self.folder / "leslied").rename(self.folder / "old")
         self._copy()
         package = self.folder / "leslied"

@@ -25,6 +25,17 @@ def test_logs_of_an_unknown_agent_cannot_be_proven(app: App):
         repair.prove_logs(app, ignore_progress, "nobody")
 
 
+def test_proving_logs_reports_the_bytes_compared(app: App):
+    progress: list[tuple[int, int]] = []
+
+    repair.prove_logs(app, lambda done, total: progress.append((done, total)), "")
+
+    total = progress[-1][1]
+    assert total > 0
+    assert progress[-1] == (total, total)
+    assert progress == sorted(progress)
+
+
 def test_files_that_others_can_read_are_made_private(app: App):
     app.paths.store_file.chmod(0o644)
 
