@@ -45,7 +45,7 @@ def decode_trajectory(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     session_id = next(filter(None, map(as_text, names)))
     try:
         key = SessionKey(entry.source.agent, session_id)
-        records = tuple(_Trajectory(document, key).decode())
+        records = tuple(_TrajectoryDecoder(document, key).decode())
     except RecursionError:
         reject_entry("nested too deeply")
     cwd = next((r.metadata["cwd"] for r in records if "cwd" in r.metadata), "")
@@ -53,7 +53,7 @@ def decode_trajectory(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 @dataclass(slots=True)
-class _Trajectory:
+class _TrajectoryDecoder:
     """The trajectory of a session or subagent."""
 
     document: dict[str, Any]
@@ -200,7 +200,7 @@ class _Trajectory:
         if self.depth:
             link["parent_agent"] = self.key.subagent_id
         key = SessionKey(self.key.agent, self.key.session_id, _SUBAGENT + name)
-        yield from _Trajectory(child, key, link, self.depth + 1).decode()
+        yield from _TrajectoryDecoder(child, key, link, self.depth + 1).decode()
 
 
 def _parse_usage(metrics: dict[str, Any]) -> Usage | None:

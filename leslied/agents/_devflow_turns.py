@@ -38,7 +38,7 @@ def decode_run(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     folder = printable_name(([*entry.source.parts, ""] * 2)[-3])
     run_id = as_text(document.get("runId")) or folder or "run"
     try:
-        records = tuple(_Run.make(document, entry.source.agent, run_id).decode())
+        records = tuple(_DevflowRun.make(document, entry.source.agent, run_id).decode())
     except RecursionError:
         reject_entry("nested too deeply")
     cwd = next((r.metadata["cwd"] for r in records if "cwd" in r.metadata), "")
@@ -46,7 +46,7 @@ def decode_run(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 @dataclass(slots=True)
-class _Run:
+class _DevflowRun:
     """One run; leslied exports each subagent as a run that names its parent."""
 
     document: dict[str, Any]
@@ -56,7 +56,7 @@ class _Run:
     scope: str
 
     @classmethod
-    def make(cls, document: dict[str, Any], agent: str, run_id: str) -> _Run:
+    def make(cls, document: dict[str, Any], agent: str, run_id: str) -> _DevflowRun:
         metadata = as_dict(document.get("metadata"))
         inputs = as_dict(metadata.get("input"))
         parent, node = (

@@ -30,7 +30,7 @@ TRANSCRIPTS = (
 )
 
 
-class Cursor(BaseAdapter):
+class CursorEditor(BaseAdapter):
     """Adapter for Cursor's editor and command line, written from other readers."""
 
     name = "cursor"
@@ -62,4 +62,4 @@ class Cursor(BaseAdapter):
         return f"cursor-agent --resume={shlex.quote(session_id)}"
 
 
-ADAPTER: AgentAdapter = Cursor()
+ADAPTER: AgentAdapter = CursorEditor()

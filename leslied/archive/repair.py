@@ -42,7 +42,7 @@ class OriginalBytes(Protocol):
         """Return the text of a spilled result; raise SourceError if it is gone."""
 
 
-class _Position(NamedTuple):
+class _FramePosition(NamedTuple):
     """End of the LOG frames of a generation that were written."""
 
     offset: int = 0
@@ -72,7 +72,7 @@ class ArchiveRepair:
     """Regions left out after the last frame of the source's own bytes."""
     last_frame: ArchiveFrame | None = None
     """Last frame of the source's own bytes, except incomplete lines."""
-    _positions: dict[int, _Position] = field(default_factory=dict)
+    _positions: dict[int, _FramePosition] = field(default_factory=dict)
 
     def run(self) -> None:
         """Copy, restore or leave out every part."""
@@ -147,7 +147,7 @@ class ArchiveRepair:
             self.keep(part)
             return
         if frame.kind == FrameKind.LOG:
-            position = _Position(frame.source_end, frame.running_crc)
+            position = _FramePosition(frame.source_end, frame.running_crc)
             self._positions[frame.generation] = position
 
     def _restore(self, frame: ArchiveFrame) -> bool:
@@ -159,19 +159,19 @@ class ArchiveRepair:
             return False
         return True
 
-    def _find_start(self, frame: ArchiveFrame) -> _Position:
+    def _find_start(self, frame: ArchiveFrame) -> _FramePosition:
         """Return where a frame starts, with the checksum of what is before it."""
         position = self._get_position(frame)
         if frame.kind != FrameKind.LOG:
-            return _Position(frame.offset)
+            return _FramePosition(frame.offset)
         if position.offset == frame.offset:
             return position
-        return _Position(frame.offset, self._compute_crc(frame, frame.offset))
+        return _FramePosition(frame.offset, self._compute_crc(frame, frame.offset))
 
     def _append(
         self,
         frame: ArchiveFrame,
-        position: _Position,
+        position: _FramePosition,
         length: int,
         *,
         crc_after: int | None,
@@ -204,5 +204,5 @@ class ArchiveRepair:
             crc = zlib.crc32(data, crc)
         return crc
 
-    def _get_position(self, frame: ArchiveFrame) -> _Position:
-        return self._positions.get(frame.generation, _Position())
+    def _get_position(self, frame: ArchiveFrame) -> _FramePosition:
+        return self._positions.get(frame.generation, _FramePosition())

@@ -161,7 +161,7 @@ class RemovedService(CommandResult, frozen=True, kw_only=True):
     removed: bool
 
 
-class ChangedFile(CommandResult, frozen=True, kw_only=True):
+class SettingsFileChange(CommandResult, frozen=True, kw_only=True):
     """A file, and whether the command changed it."""
 
     path: str

@@ -26,7 +26,7 @@ _URL_WITH_SCHEME = re.compile(r"\w[\w+.-]*://(?:[^/@]*@)?([^/:]*)(?::\d*)?/*(.*)
 _SCP_LIKE_URL = re.compile(r"(?:[^/@]*@)?([^/:]+):/*(.+)")
 
 
-class Repository(NamedTuple):
+class GitRepository(NamedTuple):
     """A Git working tree and the repository that it belongs to."""
 
     worktree: Path
@@ -43,7 +43,7 @@ def find_top_level(folder: Path) -> Path | None:
     return None
 
 
-def find_repository(folder: str) -> Repository | None:
+def find_repository(folder: str) -> GitRepository | None:
     """Return the repository of a folder, which need not exist any more, or None.
 
     A linked working tree belongs to another repository only if that repository names
@@ -57,9 +57,9 @@ def find_repository(folder: str) -> Repository | None:
         return None
     common_dir = _find_common_dir(top)
     if common_dir is None:
-        return Repository(top, top)
+        return GitRepository(top, top)
     is_bare = common_dir.name != ".git"
-    return Repository(top, common_dir if is_bare else common_dir.parent)
+    return GitRepository(top, common_dir if is_bare else common_dir.parent)
 
 
 def find_git_dir(main: Path) -> Path | None:

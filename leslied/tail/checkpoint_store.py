@@ -14,16 +14,16 @@ is for the decoder to recognize, and what cannot be read stops no other source.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from leslied.errors import SourceError
-from leslied.model.source import Chunk, Cursor, RawEntry
 from leslied.tail.files import open_regular, read_at
 from leslied.tail.json_files import (
     SUFFIX,
+    EntryBuffer,
     add_to_stamp,
     encode_text,
     list_names,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from leslied.model.source import FileStamp, SourceRef
+    from leslied.model.source import Chunk, Cursor, FileStamp, SourceRef
     from leslied.tail.limits import ReadLimits
 
 _SEGMENT_SUFFIX = ".jsonl"
@@ -43,7 +43,7 @@ _DIGEST_LENGTH = 12
 """Characters of a chunk's name that the cursor keeps."""
 
 
-class _Position(msgspec.Struct):
+class _StorePosition(msgspec.Struct):
     """How far a source was read."""
 
     generation: str = ""
@@ -64,50 +64,33 @@ class _Record(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class _Reader:
-    """One read of a source: the entries that are not in a chunk yet."""
+class _StoreReader:
+    """One read of a source."""
 
-    source: SourceRef
-    limits: ReadLimits
-    cursor: Cursor
-    position: _Position
-    entries: list[bytes] = field(default_factory=list)
-    size: int = 0
+    buffer: EntryBuffer
+    position: _StorePosition
     is_complete: bool = True
     """False if a file was missing that the agent may have replaced meanwhile."""
+
+    @property
+    def source(self) -> SourceRef:
+        return self.buffer.source
+
+    @property
+    def limits(self) -> ReadLimits:
+        return self.buffer.limits
 
     @property
     def folder(self) -> Path:
         return self.source.path.parent
 
     def add(self, kind: bytes, data: bytes) -> None:
-        entry = b'{"%b":%b}' % (kind, data)
-        self.entries.append(entry)
-        self.size += len(entry)
+        self.buffer.add(b'{"%b":%b}' % (kind, data))
 
-    def is_full(self) -> bool:
-        return (
-            self.size >= self.limits.chunk or len(self.entries) >= self.limits.entries
-        )
-
-    def make_chunk(self, stamp: FileStamp | None) -> Chunk:
-        """Return the entries that were added since the last chunk."""
-        start, entries = self.cursor.offset, self.entries
-        self.cursor = replace(
-            self.cursor,
-            offset=start + len(entries),
-            anchor=msgspec.json.encode(self.position),
-            stamp=stamp,
-        )
-        bytes_read, self.entries, self.size = self.size, [], 0
-        return Chunk(
-            entries=tuple(
-                RawEntry(self.source, offset, data)
-                for offset, data in enumerate(entries, start)
-            ),
-            cursor=self.cursor,
-            bytes_read=bytes_read,
-        )
+    def iter_full_chunks(self) -> Iterator[Chunk]:
+        """Yield a chunk if there are enough entries for one."""
+        if self.buffer.is_full():
+            yield self.buffer.make_chunk(self.position)
 
 
 def stamp_store(path: Path, stamp: FileStamp) -> FileStamp:
@@ -123,21 +106,22 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
     Raise SourceError if there is no generation that can be read.
     """
     position = (
-        msgspec.json.decode(cursor.anchor, type=_Position)
+        msgspec.json.decode(cursor.anchor, type=_StorePosition)
         if cursor.anchor
-        else _Position()
+        else _StorePosition()
     )
-    reader = _Reader(source, limits, cursor, position)
+    reader = _StoreReader(EntryBuffer(source, limits, cursor), position)
     if position.segment:
         yield from _read_segment(reader)
     generation = _find_generation(reader)
     if generation != position.generation:
         yield from _read_generation(reader, generation)
         yield from _read_segment(reader)
-    yield reader.make_chunk(source.stamp if reader.is_complete else None)
+    stamp = source.stamp if reader.is_complete else None
+    yield reader.buffer.make_chunk(position, stamp)
 
 
-def _find_generation(reader: _Reader) -> str:
+def _find_generation(reader: _StoreReader) -> str:
     """Return the name of the current generation, or else of the newest one."""
     data = load_json(reader.source.path, reader.source.root, reader.limits)
     name = _as_object(msgspec.json.decode(data)).get("generation")
@@ -147,7 +131,7 @@ def _find_generation(reader: _Reader) -> str:
     return max((name for name in names if name.isdigit()), default="")
 
 
-def _read_generation(reader: _Reader, generation: str) -> Iterator[Chunk]:
+def _read_generation(reader: _StoreReader, generation: str) -> Iterator[Chunk]:
     """Yield the states of a generation, and those chunks that were not read before."""
     position, root = reader.position, reader.source.root
     folder = reader.folder / "generations" / generation
@@ -160,8 +144,8 @@ def _read_generation(reader: _Reader, generation: str) -> Iterator[Chunk]:
     reader.add(b"runtime", states["runtime"])
     if manifest.get("snapshot_sequence") != position.sequence:
         for name in _list_chunks(manifest):
-            if _read_chunk(reader, name, generation) and reader.is_full():
-                yield reader.make_chunk(stamp=None)
+            if _read_chunk(reader, name, generation):
+                yield from reader.iter_full_chunks()
     reader.add(b"projection", states["projection"])
     if reader.is_complete:
         _move_to_segment(position, generation, manifest)
@@ -174,7 +158,7 @@ def _list_chunks(manifest: dict[str, Any]) -> list[str]:
 
 
 def _move_to_segment(
-    position: _Position, generation: str, manifest: dict[str, Any]
+    position: _StorePosition, generation: str, manifest: dict[str, Any]
 ) -> None:
     """Move to the start of the segment that continues a generation."""
     path = str(_as_object(manifest.get("recovery_journal_segment")).get("path"))
@@ -188,7 +172,7 @@ def _move_to_segment(
     position.chunks = [digest for digest in position.chunks if digest in digests]
 
 
-def _read_chunk(reader: _Reader, name: str, generation: str) -> bool:
+def _read_chunk(reader: _StoreReader, name: str, generation: str) -> bool:
     """Add the entries of a chunk; return False if it was read before or is gone."""
     digest = name[:_DIGEST_LENGTH]
     if digest in reader.position.chunks or not name.isalnum():
@@ -207,7 +191,7 @@ def _read_chunk(reader: _Reader, name: str, generation: str) -> bool:
     return True
 
 
-def _read_segment(reader: _Reader) -> Iterator[Chunk]:
+def _read_segment(reader: _StoreReader) -> Iterator[Chunk]:
     """Yield the complete lines of the current segment; it may be deleted already."""
     position = reader.position
     path = reader.folder / "journal" / (position.segment + _SEGMENT_SUFFIX)
@@ -221,11 +205,10 @@ def _read_segment(reader: _Reader) -> Iterator[Chunk]:
         for line in data.split(b"\n")[:-1]:
             _add_record(reader, line)
             position.offset += len(line) + 1
-        if reader.is_full():
-            yield reader.make_chunk(stamp=None)
+        yield from reader.iter_full_chunks()
 
 
-def _read_lines(path: Path, reader: _Reader) -> bytes:
+def _read_lines(path: Path, reader: _StoreReader) -> bytes:
     """Return complete lines after the position, of about the size of a chunk."""
     offset, length = reader.position.offset, reader.limits.chunk
     with open_regular(path, reader.source.root) as fd:
@@ -238,7 +221,7 @@ def _read_lines(path: Path, reader: _Reader) -> bytes:
             length *= 2
 
 
-def _add_record(reader: _Reader, line: bytes) -> None:
+def _add_record(reader: _StoreReader, line: bytes) -> None:
     """Add a line of the journal; of one that is not JSON, only the beginning."""
     if not line.strip():
         return

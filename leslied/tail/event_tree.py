@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from leslied.errors import SourceError
-from leslied.model.source import Chunk, Cursor, RawEntry
 from leslied.tail.json_files import (
     SUFFIX,
+    EntryBuffer,
     add_to_stamp,
     encode_text,
     list_names,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from leslied.model.source import FileStamp, SourceRef
+    from leslied.model.source import Chunk, Cursor, FileStamp, SourceRef
     from leslied.tail.limits import ReadLimits
 
 _EVENTS, _SUBAGENTS = 0, 1
@@ -63,49 +63,6 @@ class _Session:
         return "/".join(self.names)
 
 
-@dataclass(slots=True)
-class _Reader:
-    """One read of a source."""
-
-    source: SourceRef
-    limits: ReadLimits
-    cursor: Cursor
-    positions: dict[str, tuple[str, int]]
-    """The newest event and the checksum of the state, for each session's key."""
-    entries: list[bytes] = field(default_factory=list)
-    size: int = 0
-    is_complete: bool = True
-    """False if a file is not written to its end yet."""
-
-    def add(self, session: _Session, data: bytes) -> Iterator[Chunk]:
-        """Add an entry, and yield a chunk if there are enough of them."""
-        self.positions[session.key] = (session.newest, session.crc)
-        self.entries.append(data)
-        self.size += len(data)
-        is_full = len(self.entries) >= self.limits.entries
-        if self.size >= self.limits.chunk or is_full:
-            yield self.make_chunk(stamp=None)
-
-    def make_chunk(self, stamp: FileStamp | None) -> Chunk:
-        """Return the entries that were added since the last chunk."""
-        start, entries = self.cursor.offset, self.entries
-        self.cursor = replace(
-            self.cursor,
-            offset=start + len(entries),
-            anchor=msgspec.json.encode(self.positions),
-            stamp=stamp,
-        )
-        bytes_read, self.entries, self.size = self.size, [], 0
-        return Chunk(
-            entries=tuple(
-                RawEntry(self.source, offset, data)
-                for offset, data in enumerate(entries, start)
-            ),
-            cursor=self.cursor,
-            bytes_read=bytes_read,
-        )
-
-
 def stamp_tree(
     path: Path, child_folders: tuple[str, ...], stamp: FileStamp
 ) -> FileStamp:
@@ -129,22 +86,25 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
     sessions = [
         each for each in folders if _load_state(source, each, positions, limits)
     ]
-    reader = _Reader(source, limits, cursor, positions)
+    buffer, is_complete = EntryBuffer(source, limits, cursor), True
     new_events = [_list_new_events(source, session) for session in sessions]
     # The call that starts a subagent is older than the subagent's events.
     for _, session, name, is_newest in merge(*new_events, key=lambda event: event[0]):
         path = session.folder / source.child_folders[_EVENTS] / (name + SUFFIX)
         data = load_json_or_error(path, source.root, limits)
         if is_newest and not data.startswith(b"{"):
-            reader.is_complete = False
+            is_complete = False  # The file is not written to its end yet.
             continue
         session.newest = name
-        yield from reader.add(session, _make_entry(session, name, data))
+        positions[session.key] = (session.newest, session.crc)
+        buffer.add(_make_entry(session, name, data))
+        if buffer.is_full():
+            yield buffer.make_chunk(positions)
     for session in sessions:
         if session.state_json:
-            session.crc = session.new_crc
-            yield from reader.add(session, _make_entry(session))
-    yield reader.make_chunk(source.stamp if reader.is_complete else None)
+            positions[session.key] = (session.newest, session.new_crc)
+            buffer.add(_make_entry(session))
+    yield buffer.make_chunk(positions, source.stamp if is_complete else None)
 
 
 def _make_entry(session: _Session, name: str = "", data: bytes = b"") -> bytes:

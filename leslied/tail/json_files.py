@@ -6,22 +6,65 @@ For the readers of sources that consist of many files.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from leslied.errors import SourceError
 from leslied.fs import FOLDER_FLAGS
+from leslied.model.source import Chunk, Cursor, RawEntry
 from leslied.tail.files import open_inside, open_regular, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from leslied.model.source import FileStamp
+    from leslied.model.source import FileStamp, SourceRef
     from leslied.tail.limits import ReadLimits
 
 SUFFIX = ".json"
+
+
+@dataclass(slots=True)
+class EntryBuffer:
+    """Entries of a source that are not in a chunk yet."""
+
+    source: SourceRef
+    limits: ReadLimits
+    cursor: Cursor
+    entries: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, entry: bytes) -> None:
+        """Add an entry."""
+        self.entries.append(entry)
+        self.size += len(entry)
+
+    def is_full(self) -> bool:
+        """Return whether there are enough entries for a chunk."""
+        return (
+            self.size >= self.limits.chunk or len(self.entries) >= self.limits.entries
+        )
+
+    def make_chunk(self, position: object, stamp: FileStamp | None = None) -> Chunk:
+        """Return the entries since the last chunk, with a cursor at the position."""
+        start, entries = self.cursor.offset, self.entries
+        self.cursor = replace(
+            self.cursor,
+            offset=start + len(entries),
+            anchor=msgspec.json.encode(position),
+            stamp=stamp,
+        )
+        bytes_read, self.entries, self.size = self.size, [], 0
+        return Chunk(
+            entries=tuple(
+                RawEntry(self.source, offset, data)
+                for offset, data in enumerate(entries, start)
+            ),
+            cursor=self.cursor,
+            bytes_read=bytes_read,
+        )
 
 
 def list_names(folder: Path, top: Path, suffix: str = "") -> list[str]:

@@ -29,7 +29,7 @@ _MAX_PROGRESS_ITEMS = 100
 _THREAD_FOLDER = re.compile(rf"{re.escape(THREADS_FOLDER)}/[^/]+/")
 
 
-class FileRevision(Struct, frozen=True):
+class AssetFileRevision(Struct, frozen=True):
     """One state of a file, and the tool calls that led to it."""
 
     at: str
@@ -39,13 +39,13 @@ class FileRevision(Struct, frozen=True):
     """Ids of the calls."""
 
 
-class FileHistory(Struct, frozen=True):
+class AssetFileHistory(Struct, frozen=True):
     """The revisions of a file in an earlier index."""
 
     type: str
     path: str
     title: str = ""
-    history: list[FileRevision] = []
+    history: list[AssetFileRevision] = []
 
 
 class _StoredAsset(Struct, frozen=True):
@@ -54,7 +54,7 @@ class _StoredAsset(Struct, frozen=True):
     type: str
     path: str
     title: str = ""
-    history: list[FileRevision] = []
+    history: list[AssetFileRevision] = []
     files: list[dict[str, Any]] = []
 
 
@@ -100,7 +100,7 @@ class ThreadIndex:
     session_id: str
     assets: Sequence[Asset] = ()
     progress: ThreadProgress | None = None
-    histories: dict[str, FileHistory] = field(default_factory=dict)
+    histories: dict[str, AssetFileHistory] = field(default_factory=dict)
 
 
 # The schemas contain the fields that the readers of an index require.
@@ -117,7 +117,7 @@ class _FileSchema(Struct, frozen=True):
     size: int
     updated_at: str | None
     calls: list[_CallSchema] = []
-    history: list[FileRevision] = []
+    history: list[AssetFileRevision] = []
 
 
 class _AssetSchema(Struct, frozen=True):
@@ -162,7 +162,7 @@ def parse_index(text: str) -> dict[str, Any] | None:
     return index
 
 
-def parse_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
+def parse_histories(text: str | None, thread_id: str) -> dict[str, AssetFileHistory]:
     """Return the file histories in an earlier index, by path; empty if damaged.
 
     The thread may have had another id when the index was written, so each path gets
@@ -188,14 +188,14 @@ def parse_histories(text: str | None, thread_id: str) -> dict[str, FileHistory]:
         return {}
 
 
-def _iter_histories(asset: _StoredAsset) -> Iterable[FileHistory]:
+def _iter_histories(asset: _StoredAsset) -> Iterable[AssetFileHistory]:
     """Yield the histories of an asset's files; transcripts have none."""
     if asset.type == "transcript":
         return
     if asset.history:
-        yield FileHistory(asset.type, asset.path, asset.title, asset.history)
+        yield AssetFileHistory(asset.type, asset.path, asset.title, asset.history)
     for file in asset.files:
-        yield msgspec.convert({**file, "type": asset.type}, FileHistory)
+        yield msgspec.convert({**file, "type": asset.type}, AssetFileHistory)
 
 
 def thread_index_to_dict(thread: ThreadIndex) -> dict[str, Any]:
@@ -267,7 +267,9 @@ def call_to_dict(change: FileChange) -> dict[str, Any]:
     }
 
 
-def _asset_to_dict(asset: Asset, histories: dict[str, FileHistory]) -> dict[str, Any]:
+def _asset_to_dict(
+    asset: Asset, histories: dict[str, AssetFileHistory]
+) -> dict[str, Any]:
     form = "folder" if asset.is_folder else "file"
     fields: dict[str, Any] = {"type": asset.type, "path": asset.path, "form": form}
     if asset.is_collected:
@@ -281,7 +283,7 @@ def _asset_to_dict(asset: Asset, histories: dict[str, FileHistory]) -> dict[str,
 
 
 def _file_to_dict(
-    file: AssetFile, histories: dict[str, FileHistory], *, has_history: bool
+    file: AssetFile, histories: dict[str, AssetFileHistory], *, has_history: bool
 ) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "path": file.path,
@@ -308,8 +310,8 @@ def _file_to_dict(
 
 
 def extend_history(
-    old_history: Sequence[FileRevision], file: AssetFile
-) -> list[FileRevision]:
+    old_history: Sequence[AssetFileRevision], file: AssetFile
+) -> list[AssetFileRevision]:
     """Return the history with the file's current revision and all its calls added.
 
     A call belongs to the first revision after it.
@@ -317,7 +319,7 @@ def extend_history(
     history = list(old_history)
     if file.sha256 and (not history or history[-1].sha256 != file.sha256):
         at = _format_time(file.updated_at) or ""
-        history.append(FileRevision(at, file.size, file.sha256))
+        history.append(AssetFileRevision(at, file.size, file.sha256))
     if not history:
         return []
     listed_ids = {call_id for revision in history for call_id in revision.calls}
@@ -340,7 +342,7 @@ def extend_history(
     return extended[-MAX_REVISIONS:]
 
 
-def _revision_to_dict(revision: FileRevision) -> dict[str, Any]:
+def _revision_to_dict(revision: AssetFileRevision) -> dict[str, Any]:
     return msgspec.structs.asdict(revision)
 
 

@@ -20,22 +20,22 @@ _MEDIA_TYPES = {
 }
 
 
-class Asset(NamedTuple):
+class StaticFile(NamedTuple):
     """One file of the page."""
 
     body: bytes
     media_type: str
 
 
-def load_assets() -> dict[str, Asset]:
+def load_assets() -> dict[str, StaticFile]:
     """Return the files of the page, by path below `static`."""
     return dict(_iter_assets(files("leslied.web") / "static", ""))
 
 
-def _iter_assets(folder: Traversable, prefix: str) -> Iterator[tuple[str, Asset]]:
+def _iter_assets(folder: Traversable, prefix: str) -> Iterator[tuple[str, StaticFile]]:
     for entry in folder.iterdir():
         name = prefix + entry.name
         if entry.is_dir():
             yield from _iter_assets(entry, f"{name}/")
         elif media_type := _MEDIA_TYPES.get(name.rpartition(".")[2]):
-            yield name, Asset(entry.read_bytes(), media_type)
+            yield name, StaticFile(entry.read_bytes(), media_type)

@@ -114,6 +114,21 @@ def test_functions_are_short(modules: list[Module]):
     fail_with(violations, f"A function has at most {MAX_FUNCTION_LINES} lines")
 
 
+def test_a_class_name_belongs_to_one_class(modules: list[Module]):
+    names: dict[str, list[str]] = {}
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                names.setdefault(node.name, []).append(module.name)
+    violations = [
+        f"{name}: {', '.join(places)}"
+        for name, places in names.items()
+        if len(places) > 1
+    ]
+
+    fail_with(violations, "A class name belongs to one class")
+
+
 @pytest.mark.fault("A13", "B19")
 def test_no_module_makes_a_dangerous_call(modules: list[Module]):
     """No splitlines, no mmap."""

@@ -24,7 +24,7 @@ from leslied.hooks.settings_file import (
 from leslied.hooks.spool import FOLDER
 from leslied.hooks.state import HooksState, HooksStatus, read_state
 from leslied.hooks.thread import find_project
-from leslied.model.command_results import ChangedFile
+from leslied.model.command_results import SettingsFileChange
 from leslied.rendering.humanize import format_path
 
 if TYPE_CHECKING:
@@ -125,18 +125,18 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 
 def _update(
     app: App, scope: Scope, edit: Callable[[str | None], str | None]
-) -> ChangedFile:
+) -> SettingsFileChange:
     """Edit the settings file of the scope, and keep its last version."""
     file = SettingsFile(_get_settings_file(app, scope), scope)
     change = file.update(edit, app.paths.data_dir / BACKUP_FOLDER)
-    return ChangedFile(
+    return SettingsFileChange(
         path=str(file.path),
         changed=change.is_changed,
         backup=str(change.backup) if change.backup else None,
     )
 
 
-def _backup_lines(app: App, result: ChangedFile) -> Iterator[str]:
+def _backup_lines(app: App, result: SettingsFileChange) -> Iterator[str]:
     if result.backup:
         path = sanitize(format_path(result.backup, str(app.home)))
         yield f"The file before the change: {path}"

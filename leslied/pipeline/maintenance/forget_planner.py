@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
     from leslied.queries.context import QueryContext
     from leslied.queries.operations.forget_plan import ForgetRequest
-    from leslied.store.read.forget_queries import SessionName, SessionPart, ThreadFolder
+    from leslied.store.read.forget_queries import (
+        SessionName,
+        SessionPart,
+        SessionThreadFolder,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +49,9 @@ class ForgetPlan:
     rejected: tuple[bytes, ...] = ()
     """Digests of rejected entries."""
     raw: RawMatches
-    threads: tuple[ThreadFolder, ...] = ()
+    threads: tuple[SessionThreadFolder, ...] = ()
     """Folders of the threads of `parts`."""
-    other_threads: tuple[ThreadFolder, ...] = ()
+    other_threads: tuple[SessionThreadFolder, ...] = ()
 
     def list_whole_sessions(self) -> set[SessionName]:
         """Return the sessions that lose all of their entries."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from leslied.clock import Clock
     from leslied.literal_text import LiteralText
-    from leslied.store.read.forget_queries import ThreadFolder
+    from leslied.store.read.forget_queries import SessionThreadFolder
     from leslied.threads.operations import RelationsData
 
 _RELATIONS_FILES = (RELATIONS_FILE, RELATIONS_BACKUP, RELATIONS_DAMAGED)
@@ -43,7 +43,7 @@ class ThreadFiles:
     """The central tree."""
     clock: Clock
 
-    def remove(self, thread: ThreadFolder) -> str:
+    def remove(self, thread: SessionThreadFolder) -> str:
         """Delete everything that leslied wrote about a thread.
 
         The project's index is written again by the asset index stage. Return why the
@@ -73,7 +73,7 @@ class ThreadFiles:
         else:
             sinks.remove_thread(base, thread_id)
 
-    def remove_transcripts(self, thread: ThreadFolder) -> None:
+    def remove_transcripts(self, thread: SessionThreadFolder) -> None:
         """Delete the transcripts and exports of a thread, to be written again."""
         base, thread_id = Path(os.fsdecode(thread.folder)), thread.thread_id
         for folder in (
@@ -84,7 +84,7 @@ class ThreadFiles:
             for name in sinks.list_files(base, folder):
                 sinks.remove_file(base, name)
 
-    def remove_holders(self, thread: ThreadFolder, text: LiteralText) -> str:
+    def remove_holders(self, thread: SessionThreadFolder, text: LiteralText) -> str:
         """Delete those files about a thread and its project that hold the text.
 
         Return why the relations file still has the thread, or "".

@@ -34,7 +34,7 @@ _CHECKBOX = re.compile(
 )
 
 
-class ThreadAssets(NamedTuple):
+class ThreadAssetIndex(NamedTuple):
     """A thread with its assets, and the calls that wrote them."""
 
     thread: dict[str, Any]
@@ -64,7 +64,7 @@ class AssetContent(NamedTuple):
         return self._asdict()
 
 
-def load_thread_assets(context: QueryContext, thread_id: str) -> ThreadAssets:
+def load_thread_assets(context: QueryContext, thread_id: str) -> ThreadAssetIndex:
     """Return a thread with its assets; a call has the id of its entry.
 
     Raise UserError if the thread is unknown or has no index.
@@ -76,7 +76,7 @@ def load_thread_assets(context: QueryContext, thread_id: str) -> ThreadAssets:
         else _add_provenance(context, asset)
         for asset in index["assets"]
     ]
-    return ThreadAssets({**index, "assets": assets})
+    return ThreadAssetIndex({**index, "assets": assets})
 
 
 def load_asset_content(

@@ -72,7 +72,7 @@ class SessionPart(NamedTuple):
         return (self.agent, self.session_id)
 
 
-class ThreadFolder(NamedTuple):
+class SessionThreadFolder(NamedTuple):
     """A folder that contains, or contained, the files of a thread."""
 
     agent: str
@@ -224,7 +224,7 @@ class ForgetReader:
     @translate_sqlite_errors
     def list_thread_folders(
         self, sessions: Iterable[SessionName] | None = None
-    ) -> list[ThreadFolder]:
+    ) -> list[SessionThreadFolder]:
         """Return the folders of these sessions' threads, or of all.
 
         Include folders that a thread left, and old ids of a thread, if files may remain
@@ -238,7 +238,7 @@ class ForgetReader:
             "SELECT s.agent, s.session_id, m.thread_id, s.folder FROM thread_move m "
             "JOIN session s ON s.id = m.session WHERE s.folder <> x''"
         )
-        folders = [ThreadFolder(*row) for row in rows]
+        folders = [SessionThreadFolder(*row) for row in rows]
         if sessions is None:
             return folders
         selected = set(sessions)

@@ -69,7 +69,7 @@ class SessionIndexRow(NamedTuple):
     """What it waits for; a stopped session waits for nothing."""
 
 
-class _Row(NamedTuple):
+class _IndexRow(NamedTuple):
     """What is selected of one session; `_make_column` has the SQL of each field."""
 
     agent: str
@@ -105,9 +105,11 @@ class SessionIndexQueries:
         `db` has the function `count_current`.
         """
         usage = UsageTotals(self._db).get_by_stream()
-        columns = ", ".join(_make_column(name, stop_cutoff_us) for name in _Row._fields)
+        columns = ", ".join(
+            _make_column(name, stop_cutoff_us) for name in _IndexRow._fields
+        )
         rows = self._db.execute(f"SELECT {columns} {_FROM_GROUPS}")
-        return [_make_row(_Row(*row), usage) for row in rows]
+        return [_make_row(_IndexRow(*row), usage) for row in rows]
 
 
 def _make_column(name: str, stop_cutoff_us: int) -> str:
@@ -118,7 +120,7 @@ def _make_column(name: str, stop_cutoff_us: int) -> str:
     return _SQL.get(name, f"{table}.{name}")
 
 
-def _make_row(row: _Row, usage: Mapping[int, Usage]) -> SessionIndexRow:
+def _make_row(row: _IndexRow, usage: Mapping[int, Usage]) -> SessionIndexRow:
     return SessionIndexRow(
         agent=row.agent,
         session_id=row.session_id,

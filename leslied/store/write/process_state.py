@@ -23,7 +23,7 @@ _LAST_CALL = (
 )
 
 
-class _Row(NamedTuple):
+class _ProcessRow(NamedTuple):
     """A session that waits, or may wait."""
 
     id: int
@@ -68,7 +68,7 @@ def find_waiting_changes(
         (agent, json.dumps(sorted(activities))),
     ).fetchall()
     changes: list[tuple[str, int, int]] = []
-    for row in map(_Row._make, rows):
+    for row in map(_ProcessRow._make, rows):
         stored = Waiting(row.waiting_for or None, row.waiting_us)
         waiting = decide_waiting(
             stored,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leslied.projects.git import (
-    Repository,
+    GitRepository,
     find_git_dir,
     find_repository,
     get_directory_id,
@@ -28,7 +28,7 @@ def repository(tmp_path: Path) -> Path:
 def test_a_subfolder_belongs_to_the_repository_above_it(repository: Path):
     folder = repository / "src" / "web"
 
-    assert find_repository(str(folder)) == Repository(repository, repository)
+    assert find_repository(str(folder)) == GitRepository(repository, repository)
 
 
 def test_a_linked_working_tree_belongs_to_its_repository(
@@ -37,7 +37,7 @@ def test_a_linked_working_tree_belongs_to_its_repository(
     tree = tmp_path / "tree"
     git(repository, "worktree", "add", "-q", str(tree))
 
-    assert find_repository(str(tree / "src")) == Repository(tree, repository)
+    assert find_repository(str(tree / "src")) == GitRepository(tree, repository)
 
 
 def test_a_working_tree_of_a_bare_repository_belongs_to_it(
@@ -47,7 +47,7 @@ def test_a_working_tree_of_a_bare_repository_belongs_to_it(
     git(tmp_path, "clone", "-q", "--bare", str(repository), str(bare))
     git(bare, "worktree", "add", "-q", str(tree))
 
-    assert find_repository(str(tree)) == Repository(tree, bare)
+    assert find_repository(str(tree)) == GitRepository(tree, bare)
 
 
 @pytest.mark.threat("P1")
@@ -59,7 +59,7 @@ def test_a_repository_that_does_not_name_the_working_tree_does_not_own_it(
     forged.mkdir()
     shutil.copy(tmp_path / "tree" / ".git", forged)
 
-    assert find_repository(str(forged)) == Repository(forged, forged)
+    assert find_repository(str(forged)) == GitRepository(forged, forged)
 
 
 def test_a_submodule_is_a_repository_of_its_own(repository: Path, tmp_path: Path):
@@ -67,7 +67,7 @@ def test_a_submodule_is_a_repository_of_its_own(repository: Path, tmp_path: Path
     git(repository, "submodule", "--quiet", "add", str(library), "lib")
 
     submodule = repository / "lib"
-    assert find_repository(str(submodule)) == Repository(submodule, submodule)
+    assert find_repository(str(submodule)) == GitRepository(submodule, submodule)
     git_dir = find_git_dir(submodule)
     assert git_dir == repository / ".git" / "modules" / "lib"
     assert read_head(git_dir) == git(submodule, "rev-parse", "HEAD")
@@ -86,7 +86,7 @@ def test_a_damaged_git_file_marks_a_repository_of_its_own(
 ):
     (tmp_path / ".git").write_bytes(content)
 
-    assert find_repository(str(tmp_path)) == Repository(tmp_path, tmp_path)
+    assert find_repository(str(tmp_path)) == GitRepository(tmp_path, tmp_path)
 
 
 @pytest.mark.threat("P1")

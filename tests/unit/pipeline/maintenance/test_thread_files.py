@@ -18,7 +18,7 @@ from leslied.layout import (
 )
 from leslied.literal_text import LiteralText
 from leslied.pipeline.maintenance.thread_files import ThreadFiles
-from leslied.store.read.forget_queries import ThreadFolder
+from leslied.store.read.forget_queries import SessionThreadFolder
 from leslied.threads.operations import upsert_threads
 from leslied.threads.relations import encode_relations, make_empty_relations
 from tests.support.clock import FakeClock
@@ -49,8 +49,10 @@ class ThreadTree:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def thread(self, thread_id: str) -> ThreadFolder:
-        return ThreadFolder("claude-code", "s", thread_id, os.fsencode(self.base))
+    def thread(self, thread_id: str) -> SessionThreadFolder:
+        return SessionThreadFolder(
+            "claude-code", "s", thread_id, os.fsencode(self.base)
+        )
 
     def exists(self, thread_id: str, name: str) -> bool:
         return (self.base / thread_folder(thread_id) / name).exists()
