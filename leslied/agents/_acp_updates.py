@@ -247,7 +247,7 @@ def _make_result(entry: LogEntry, update: dict[str, Any], output: str | None) ->
 
 
 def _format_contents(update: dict[str, Any]) -> str:
-    """Return the text of a result; a diff is in the arguments of its call."""
+    """Return a result's text, without diffs: the call's arguments have them."""
     contents = map(as_dict, as_list(update.get("content")))
     texts = (
         format_block(item.get("content"))

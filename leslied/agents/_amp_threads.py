@@ -45,15 +45,15 @@ def decode_thread(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         reject_entry("a thread without messages")
     stem = printable_name(entry.source.path.stem)
     id_ = as_text(thread.get("id")) or stem
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, id_),
         native_id="thread",
         scope=id_,
         created_at=parse_time(thread.get("created")),
     )
     folder = _find_folder(thread)
-    records = [*_decode_header(about, thread, folder)]
-    records += _decode_messages(about, thread["messages"])
+    records = [*_decode_header(log_entry, thread, folder)]
+    records += _decode_messages(log_entry, thread["messages"])
     return DecodeResult(records=tuple(records), state=state, cwd=folder)
 
 
@@ -65,18 +65,18 @@ def _find_folder(thread: dict[str, Any]) -> str:
 
 
 def _decode_header(
-    about: LogEntry, thread: dict[str, Any], folder: str
+    log_entry: LogEntry, thread: dict[str, Any], folder: str
 ) -> Iterator[Record]:
-    yield about.make_event("opened", cwd=folder)
+    yield log_entry.make_event("opened", cwd=folder)
     if title := as_text(thread.get("title")).strip():
         # Each title has its own id, so that a repeated title is stored once.
-        event = about.make_event("title", title, title_kind="ai")
+        event = log_entry.make_event("title", title, title_kind="ai")
         yield replace(event, native_id=f"title:{title}")
 
 
-def _decode_messages(about: LogEntry, messages: list[Any]) -> Iterator[Record]:
+def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Record]:
     """Decode all messages; one without a time has that of the message before it."""
-    time, names, ids = about.created_at, dict[str, str](), set[str]()
+    time, names, ids = log_entry.created_at, dict[str, str](), set[str]()
     for number, value in enumerate(messages):
         message = as_dict(value)
         time = _find_time(message) or time
@@ -85,9 +85,9 @@ def _decode_messages(about: LogEntry, messages: list[Any]) -> Iterator[Record]:
             native_id = f"{native_id} nth {number}"
         ids.add(native_id)
         line = LogEntry(
-            key=about.key,
+            key=log_entry.key,
             native_id=native_id,
-            scope=about.scope,
+            scope=log_entry.scope,
             created_at=time,
             model=as_text(as_dict(message.get("usage")).get("model")),
         )

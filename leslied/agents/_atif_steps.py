@@ -74,14 +74,17 @@ class _TrajectoryDecoder:
             yield from self._decode_child(number, as_dict(child))
 
     def _decode_head(self) -> Iterator[Record]:
-        about, agent = self._make_entry("opened"), as_dict(self.document.get("agent"))
+        log_entry, agent = (
+            self._make_entry("opened"),
+            as_dict(self.document.get("agent")),
+        )
         extra = as_dict(agent.get("extra"))
         if self.key.source != MAIN:
             facts = {
                 name: as_text(extra.get(name)) for name in ("agent_type", "description")
             }
-            yield about.make_event("subagent_linked", block=1, **self.link, **facts)
-        yield about.make_event(
+            yield log_entry.make_event("subagent_linked", block=1, **self.link, **facts)
+        yield log_entry.make_event(
             "opened",
             cwd=as_folder(extra.get("cwd")),
             version=as_text(agent.get("version")),

@@ -72,8 +72,8 @@ def decode_window(entry: RawEntry, state: State) -> DecodeResult:
             if number == len(lines) and not entry.data.endswith(b"\n"):
                 continue
             digest = hashlib.sha256(data).hexdigest()[:16]
-            about = _make_about(agent, {"id": f"damaged:{digest}"}, context)
-            line_records = [about.make_unknown(data)]
+            log_entry = _make_log_entry(agent, {"id": f"damaged:{digest}"}, context)
+            line_records = [log_entry.make_unknown(data)]
         for record in line_records:
             key = (record.session, record.native_id or number, record.block)
             records.setdefault(key, record)
@@ -90,7 +90,7 @@ def _has_role(data: bytes) -> bool:
         return False
 
 
-def _make_about(agent: str, line: dict[str, Any], context: str) -> LogEntry:
+def _make_log_entry(agent: str, line: dict[str, Any], context: str) -> LogEntry:
     """Return what all records of an entry have in common.
 
     leslied's exports name the subagent that a context is about.
@@ -113,23 +113,25 @@ def _decode_entry(
     agent: str, line: dict[str, Any], context: str, state: State
 ) -> tuple[list[Record], State]:
     """Decode an entry; return its records, and the state with the open calls."""
-    about = _make_about(agent, line, context)
+    log_entry = _make_log_entry(agent, line, context)
     open_calls = [
         [*map(as_text, as_list(call)), "", ""][:2]
         for call in as_list(state.get("open"))
     ]
-    records = list(_decode_by_type(about, line, context, open_calls))
-    links = list(_decode_link(about, line))
+    records = list(_decode_by_type(log_entry, line, context, open_calls))
+    links = list(_decode_link(log_entry, line))
     state = {"open": open_calls[-_MAX_OPEN_CALLS:]} if open_calls else {}
     return [*links, *records], state
 
 
-def _decode_link(about: LogEntry, line: dict[str, Any]) -> Iterator[Record]:
+def _decode_link(log_entry: LogEntry, line: dict[str, Any]) -> Iterator[Record]:
     """Yield the link of a subagent to its call, which its first entry names."""
     metadata = as_dict(line.get("metadata"))
-    if about.key.source != MAIN and (call_id := as_text(metadata.get("spawn_call_id"))):
+    if log_entry.key.source != MAIN and (
+        call_id := as_text(metadata.get("spawn_call_id"))
+    ):
         parent = as_text(metadata.get("parent_agent"))
-        yield about.make_event(
+        yield log_entry.make_event(
             "subagent_linked",
             block=_LINK_BLOCK,
             tool_call_id=call_id,
@@ -138,7 +140,7 @@ def _decode_link(about: LogEntry, line: dict[str, Any]) -> Iterator[Record]:
 
 
 def _decode_by_type(
-    about: LogEntry, line: dict[str, Any], context: str, open_calls: list[list[str]]
+    log_entry: LogEntry, line: dict[str, Any], context: str, open_calls: list[list[str]]
 ) -> Iterator[Record]:
     text, metadata = as_text(line.get("content")), as_dict(line.get("metadata"))
     sender, recipient = as_text(line.get("from")), as_text(line.get("to"))
@@ -146,40 +148,40 @@ def _decode_by_type(
     kind = as_text(line.get("entry_type"))
     match kind:
         case "message" if _is_answer(line, context):
-            yield about.make_answer(text)
+            yield log_entry.make_answer(text)
         case "message" if line.get("role") == "system":
-            yield about.make_event("context", text)
+            yield log_entry.make_event("context", text)
         case "message":
             origin = as_text(metadata.get("origin"))
-            is_valid = about.key.source == MAIN and origin in get_args(Origin)
-            yield about.make_prompt(text, origin=origin if is_valid else "")
+            is_valid = log_entry.key.source == MAIN and origin in get_args(Origin)
+            yield log_entry.make_prompt(text, origin=origin if is_valid else "")
         case "tool_call":
-            call_id = call_id or about.native_id
+            call_id = call_id or log_entry.native_id
             open_calls.append([recipient[:_MAX_ID_LENGTH], call_id[:_MAX_ID_LENGTH]])
-            yield about.make_call(recipient, call_id, text)
+            yield log_entry.make_call(recipient, call_id, text)
         case "tool_result":
             call_id = _take_call(open_calls, sender, call_id)
             marks = ("is_error", "is_between_turns")
             facts = {name: True for name in marks if metadata.get(name) is True}
-            yield about.make_result(sender, call_id, text, **facts)
+            yield log_entry.make_result(sender, call_id, text, **facts)
         case _:
-            yield _decode_marker(about, line)
+            yield _decode_marker(log_entry, line)
 
 
-def _decode_marker(about: LogEntry, line: dict[str, Any]) -> Record:
+def _decode_marker(log_entry: LogEntry, line: dict[str, Any]) -> Record:
     """Decode an entry that is not a part of the conversation."""
     text, kind = as_text(line.get("content")), as_text(line.get("entry_type"))
     match kind:
         case "compaction" | "archival":
             summary = as_text(as_dict(line.get("metadata")).get("summary"))
-            return about.make_event("compacted", summary, note=kind)
+            return log_entry.make_event("compacted", summary, note=kind)
         case "context_created":
-            return about.make_event("opened")
+            return log_entry.make_event("opened")
         case "system_prompt_changed":
-            return about.make_event("context", text, note=kind)
+            return log_entry.make_event("context", text, note=kind)
         case "control_transfer":
-            return about.make_event("notice", text, note=kind)
-    return about.make_unknown(line)
+            return log_entry.make_event("notice", text, note=kind)
+    return log_entry.make_unknown(line)
 
 
 def _is_answer(line: dict[str, Any], context: str) -> bool:
@@ -203,12 +205,12 @@ def _take_call(open_calls: list[list[str]], name: str, call_id: str) -> str:
 
 def _decode_inbox(entry: RawEntry, line: dict[str, Any], context: str) -> Record:
     """Decode a message of another context, which waits for the next prompt."""
-    about = _make_about(entry.source.agent, line, context)
+    log_entry = _make_log_entry(entry.source.agent, line, context)
     sender = as_text(line.get("from"))
     if not as_text(line.get("content")):
-        return about.make_unknown(entry.data)
+        return log_entry.make_unknown(entry.data)
     text = as_text(line.get("content"))
-    return about.make_event("notice", text, block=3, note="inbox", sender=sender)
+    return log_entry.make_event("notice", text, block=3, note="inbox", sender=sender)
 
 
 def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Record:
@@ -221,7 +223,7 @@ def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Rec
     details = as_dict(usage.get("prompt_tokens_details"))
     read = min(as_count(details.get("cached_tokens")), sent)
     response_id = as_text(response.get("id"))
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, context),
         native_id=f"response:{response_id}" if response_id else "",
         scope=context,
@@ -229,5 +231,5 @@ def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Rec
         model=as_text(response.get("model")),
     )
     if counts := Usage(sent - read, received, read):
-        return about.make_usage(counts, response_id, block=_USAGE_BLOCK)
-    return about.make_unknown(entry.data)
+        return log_entry.make_usage(counts, response_id, block=_USAGE_BLOCK)
+    return log_entry.make_unknown(entry.data)

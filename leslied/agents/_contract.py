@@ -182,7 +182,7 @@ class BaseAdapter:
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return no files: none names the agent's processes."""
+        """Return nothing: the agent does not list its processes."""
         del env, configured
         return ()
 

@@ -76,11 +76,13 @@ def _parse_marker(text: str) -> str:
 def _decode_opening(
     key: SessionKey, source: SourceRef, folder: str
 ) -> Iterator[Record]:
-    about = LogEntry(key=key, native_id="file", scope=printable_name(source.path.stem))
+    log_entry = LogEntry(
+        key=key, native_id="file", scope=printable_name(source.path.stem)
+    )
     if folder:
-        yield about.make_event("opened", cwd=folder)
+        yield log_entry.make_event("opened", cwd=folder)
     if key.source != MAIN:
-        yield about.make_event("subagent_linked", block=1)
+        yield log_entry.make_event("subagent_linked", block=1)
 
 
 def _decode_end(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:

@@ -73,13 +73,13 @@ class _DevflowRun:
 
     def decode(self) -> Iterator[Record]:
         """Yield the records of the run and its turns."""
-        about = self._make_entry("opened", self.metadata.get("startedAt"))
+        log_entry = self._make_entry("opened", self.metadata.get("startedAt"))
         if self.key.source != MAIN:
             names = {"tool_call_id": "toolCallId", "agent_type": "agentType"}
             names |= {"description": "description", "parent_agent": "parentAgent"}
             facts = {name: as_text(self.inputs.get(key)) for name, key in names.items()}
-            yield about.make_event("subagent_linked", block=1, **facts)
-        yield about.make_event(
+            yield log_entry.make_event("subagent_linked", block=1, **facts)
+        yield log_entry.make_event(
             "opened",
             cwd=as_folder(self.inputs.get("project")),
             version=as_text(self.inputs.get("agentVersion")),

@@ -56,7 +56,7 @@ _CUSTOM_MODEL = re.compile(r"custom:(.+?)(?:-\d+)?")
 _EXIT_CODE = re.compile(r"\s*\[Process exited with code (-?\d{1,9})\]\s*\Z")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: -?\d+\)\n")
 _TASK = re.compile(
-    r"\ASubagent type: (?P<type>[^\n]*)\n(?:.*\n)?Task description: (?P<about>[^\n]*)\n"
+    r"\ASubagent type: (?P<type>[^\n]*)\n(?:.*\n)?Task description: (?P<title>[^\n]*)\n"
     r".*^---BEGIN TASK FROM PARENT AGENT---\n(?P<task>.*)\n---END TASK",
     re.DOTALL | re.MULTILINE,
 )
@@ -173,12 +173,12 @@ def _decode_start(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     title = title or (as_text(value.get("title")) if is_manual else "")
     if line.key.source != MAIN:
         call_id = as_text(value.get("callingToolUseId"))
-        about = title.partition(": ")[2]
+        description = title.partition(": ")[2]
         yield line.make_event(
             "subagent_linked",
             block=_LINK_BLOCK,
             tool_call_id=call_id,
-            description=about,
+            description=description,
         )
     elif title:
         title_kind = "custom" if is_manual else "ai"
@@ -289,7 +289,7 @@ def _decode_task(line: LogEntry, text: str) -> Iterator[Record]:
             "subagent_linked",
             block=_LINK_BLOCK,
             agent_type=match["type"],
-            description=match["about"],
+            description=match["title"],
         )
         metadata["attached"] = text
         text = match["task"]

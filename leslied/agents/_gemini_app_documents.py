@@ -41,14 +41,14 @@ def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """Decode a document: the activities of a day, or a prompt of AI Studio."""
     document = parse_document(entry.data)
     name = printable_name(entry.source.parts[-1]).removesuffix(".json")
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, name), native_id="opened", scope=name
     )
     try:
         if isinstance(document.get("activities"), list):
-            records = tuple(_decode_day(about, document))
+            records = tuple(_decode_day(log_entry, document))
         elif isinstance(document.get("chunkedPrompt"), dict):
-            records = tuple(_decode_prompt(about, document))
+            records = tuple(_decode_prompt(log_entry, document))
         else:
             reject_entry("neither activities nor a prompt")
     except RecursionError:
@@ -56,18 +56,18 @@ def decode_document(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     return DecodeResult(records=records, state=state)
 
 
-def _decode_day(about: LogEntry, document: dict[str, Any]) -> Iterator[Record]:
+def _decode_day(log_entry: LogEntry, document: dict[str, Any]) -> Iterator[Record]:
     """Decode a day: each activity is a prompt with its answer."""
-    yield about.make_event("opened")
+    yield log_entry.make_event("opened")
     numbers: dict[str, int] = {}
     for activity in as_list(document.get("activities")):
         fields = as_dict(activity)
         time = as_text(fields.get("time"))
         numbers[time] = numbers.get(time, 0) + 1
         entry = LogEntry(
-            key=about.key,
+            key=log_entry.key,
             native_id=f"{time}#{numbers[time]}",
-            scope=about.scope,
+            scope=log_entry.scope,
             created_at=parse_time(time),
         )
         yield from _decode_activity(entry, fields)
@@ -98,12 +98,16 @@ def _to_text(markup: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", html.unescape(text)).strip()
 
 
-def _decode_prompt(about: LogEntry, document: dict[str, Any]) -> Iterator[Record]:
+def _decode_prompt(log_entry: LogEntry, document: dict[str, Any]) -> Iterator[Record]:
     """Decode a prompt of AI Studio, which is a whole conversation."""
-    yield about.make_event("opened")
-    yield about.make_event("title", about.key.session_id, block=1, title_kind="custom")
+    yield log_entry.make_event("opened")
+    yield log_entry.make_event(
+        "title", log_entry.key.session_id, block=1, title_kind="custom"
+    )
     if instruction := _join_parts(as_dict(document.get("systemInstruction"))):
-        yield about.make_event("context", instruction, block=2, note="system_prompt")
+        yield log_entry.make_event(
+            "context", instruction, block=2, note="system_prompt"
+        )
     settings = as_dict(document.get("runSettings"))
     model = as_text(settings.get("model")).removeprefix("models/")
     chunks = as_list(as_dict(document.get("chunkedPrompt")).get("chunks"))
@@ -111,9 +115,9 @@ def _decode_prompt(about: LogEntry, document: dict[str, Any]) -> Iterator[Record
     for number, value in enumerate(chunks):
         chunk = as_dict(value)
         entry = LogEntry(
-            key=about.key,
+            key=log_entry.key,
             native_id=f"chunk:{number}",
-            scope=about.scope,
+            scope=log_entry.scope,
             created_at=parse_time(chunk.get("createTime")),
             model=model,
         )

@@ -130,6 +130,7 @@ def decode_summary(entry: RawEntry) -> DecodeResult:
         title_kind = "custom" if value.get("title_is_manual") is True else "ai"
         event = line.make_event("title", title, title_kind=title_kind, is_side=True)
         records.append(event)
+    # The log's path names the folder, unless that name was too long.
     if parent or not _decode_folder(entry):
         event = line.make_event("opened", cwd=cwd, forked_from=parent)
         records.append(replace(event, native_id="opened", block=_OPENED_BLOCK))
@@ -254,24 +255,24 @@ def _find_output(update: dict[str, Any]) -> str | None:
 def _decode_spawn(
     line: LogEntry, update: dict[str, Any], records: list[Record], state: State
 ) -> _acp_updates.Decoded:
-    """Link a subagent to the call that starts it, and shorten its answer."""
+    """Link a subagent to its call, and add its answer without the client's notes."""
     call_id = as_text(update.get("toolCallId"))
     output = as_dict(update.get("rawOutput"))
     spawns = dict(as_dict(state.get("spawns")))
-    about = as_text(as_dict(update.get("rawInput")).get("description"))
+    description = as_text(as_dict(update.get("rawInput")).get("description"))
     is_call = _acp_updates.find_tool_name(update) == "spawn_subagent"
     if is_call and len(call_id) <= _MAX_ID_LENGTH:
-        spawns[call_id] = about[:_MAX_ID_LENGTH]
-    results = [_add_result_facts(record, output) for record in records]
-    ended = [record.content for record in records if record.type == "tool_result"]
-    if ended and (call_id in spawns or output.get("type") == "SubagentCompleted"):
+        spawns[call_id] = description[:_MAX_ID_LENGTH]
+    decoded = [_add_result_facts(record, output) for record in records]
+    results = [record.content for record in records if record.type == "tool_result"]
+    if results and (call_id in spawns or output.get("type") == "SubagentCompleted"):
         spawns.pop(call_id, None)
-        if match := _SUBAGENT_ID.search(ended[0]):
-            results.append(_make_link(line, match[1], call_id))
+        if match := _SUBAGENT_ID.search(results[0]):
+            decoded.append(_make_link(line, match[1], call_id))
     spawns = dict(list(spawns.items())[-_MAX_SPAWNS:])
     state = {name: fact for name, fact in state.items() if name != "spawns"}
     return _acp_updates.Decoded(
-        results, {**state, "spawns": spawns} if spawns else state
+        decoded, {**state, "spawns": spawns} if spawns else state
     )
 
 
@@ -291,15 +292,19 @@ def _decode_spawned(
     line: LogEntry, update: dict[str, Any], state: State
 ) -> _acp_updates.Decoded:
     """Decode the start of a subagent; only its description tells which call it was."""
-    about = as_text(update.get("description"))
+    description = as_text(update.get("description"))
     spawns = as_dict(state.get("spawns"))
-    calls = [id_ for id_, text in spawns.items() if text == about[:_MAX_ID_LENGTH]]
+    calls = [
+        id_ for id_, text in spawns.items() if text == description[:_MAX_ID_LENGTH]
+    ]
     child = as_text(update.get("child_session_id"))
     if not child:
         return _acp_updates.Decoded([], state)
     call_id = calls[0] if len(calls) == 1 else ""
     agent_type = as_text(update.get("subagent_type"))
-    link = _make_link(line, child, call_id, agent_type=agent_type, description=about)
+    link = _make_link(
+        line, child, call_id, agent_type=agent_type, description=description
+    )
     return _acp_updates.Decoded([link], state)
 
 

@@ -83,11 +83,11 @@ def _parse_facts(text: str) -> dict[str, str]:
 
 
 def _decode_opening(key: SessionKey, facts: dict[str, str]) -> Iterator[Record]:
-    about = LogEntry(key=key, native_id="session", scope=key.session_id)
+    log_entry = LogEntry(key=key, native_id="session", scope=key.session_id)
     if folder := facts.get("cwd"):
-        yield about.make_event("opened", cwd=folder)
+        yield log_entry.make_event("opened", cwd=folder)
     if title := facts.get("title", "").strip():
-        yield about.make_event("title", title, block=1, title_kind="ai")
+        yield log_entry.make_event("title", title, block=1, title_kind="ai")
 
 
 def _decode_message(

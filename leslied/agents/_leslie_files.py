@@ -163,34 +163,34 @@ def decode_event(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     thread_id = as_text(event.get("threadId"))
     if not thread_id:
         reject_entry("an event without a thread")
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, thread_id),
         native_id="",
         created_at=parse_time(event.get("timestamp")),
     )
-    record = _decode_event_by_type(about, event, entry.data)
+    record = _decode_event_by_type(log_entry, event, entry.data)
     return DecodeResult(records=(record,), state=state)
 
 
 def _decode_event_by_type(
-    about: LogEntry, event: dict[str, Any], data: bytes
+    log_entry: LogEntry, event: dict[str, Any], data: bytes
 ) -> Record:
     request_id = as_text(event.get("requestId"))
     match event.get("type"):
         case "thread_started":
-            return about.make_event("opened", note=as_text(event.get("source")))
+            return log_entry.make_event("opened", note=as_text(event.get("source")))
         case "assistant_text":
-            return about.make_answer(as_text(event.get("text")))
+            return log_entry.make_answer(as_text(event.get("text")))
         case "tool_request":
-            return about.make_call(as_text(event.get("toolName")), request_id, {})
+            return log_entry.make_call(as_text(event.get("toolName")), request_id, {})
         case "tool_decision":
             # The program's reader and writer disagree about the name of this field.
             names = ("decision", "behavior")
             decision = next((as_text(event[n]) for n in names if n in event), "")
             if decision == "deny":
-                return about.make_result("", request_id, "Denied.", is_error=True)
-            return about.make_event("notice", decision, note="tool_decision")
+                return log_entry.make_result("", request_id, "Denied.", is_error=True)
+            return log_entry.make_event("notice", decision, note="tool_decision")
         case "worker_exit":
             reason = "" if event.get("success") is True else "error"
-            return about.make_event("ended", note=reason)
-    return about.make_unknown(data)
+            return log_entry.make_event("ended", note=reason)
+    return log_entry.make_unknown(data)

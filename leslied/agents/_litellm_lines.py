@@ -62,16 +62,16 @@ def _decode_request(
     time = next((t for n in _TIMES if (t := parse_time(line.get(n)))), None)
     names = _name_calls(messages)
     for number, message in enumerate(messages):
-        about = _make_about(key, number, message, None)
-        for record in _decode_message(about, message, names):
+        log_entry = _make_log_entry(key, number, message, None)
+        for record in _decode_message(log_entry, message, names):
             yield replace(record, is_repeat=True)
     response = _find_response(line)
     model = as_text(response.get("model")) or as_text(request.get("model"))
     choice = as_dict(next(iter(as_list(response.get("choices"))), {}))
     if answer := as_dict(choice.get("message")):
-        about = _make_about(key, len(messages), answer, time, model)
+        log_entry = _make_log_entry(key, len(messages), answer, time, model)
         reason = _STOP_REASONS.get(as_text(choice.get("finish_reason")), "")
-        yield from _decode_message(about, answer, names, reason)
+        yield from _decode_message(log_entry, answer, names, reason)
     yield from _decode_rest(key, line, response, len(messages), time)
 
 
@@ -93,7 +93,7 @@ def _find_session(
     ]
 
 
-def _make_about(
+def _make_log_entry(
     key: SessionKey,
     number: int,
     message: dict[str, Any],
@@ -134,40 +134,43 @@ def _name_calls(messages: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _decode_message(
-    about: LogEntry, message: dict[str, Any], names: dict[str, str], reason: str = ""
+    log_entry: LogEntry,
+    message: dict[str, Any],
+    names: dict[str, str],
+    reason: str = "",
 ) -> Iterator[Record]:
     text = _join_parts(message.get("content"))
     match message.get("role"):
         case "system" | "developer":
-            yield about.make_event("context", text, note="system_prompt")
+            yield log_entry.make_event("context", text, note="system_prompt")
         case "user":
-            yield about.make_prompt(text)
+            yield log_entry.make_prompt(text)
         case "assistant":
-            yield from _decode_answer(about, message, text, reason)
+            yield from _decode_answer(log_entry, message, text, reason)
         case "tool" | "function":
             call_id = as_text(message.get("tool_call_id"))
             name = as_text(message.get("name")) or names.get(call_id, "")
-            yield about.make_result(name, call_id, text)
+            yield log_entry.make_result(name, call_id, text)
         case _:
-            yield about.make_unknown(message)
+            yield log_entry.make_unknown(message)
 
 
 def _decode_answer(
-    about: LogEntry, message: dict[str, Any], text: str, reason: str
+    log_entry: LogEntry, message: dict[str, Any], text: str, reason: str
 ) -> Iterator[Record]:
     names = ("reasoning_content", "reasoning")
     thinking = next(filter(None, (as_text(message.get(name)) for name in names)), "")
     if thinking:
-        yield about.make_thinking(thinking, block=1)
+        yield log_entry.make_thinking(thinking, block=1)
     calls = as_list(message.get("tool_calls"))
     if text or not (thinking or calls):
-        yield about.make_answer(text, block=2, stop_reason=reason)
+        yield log_entry.make_answer(text, block=2, stop_reason=reason)
     for block, value in enumerate(calls, _CALLS_BLOCK):
         call = as_dict(value)
         function = as_dict(call.get("function"))
         arguments = function.get("arguments")
         name, call_id = as_text(function.get("name")), as_text(call.get("id"))
-        yield about.make_call(name, call_id, arguments, block=block)
+        yield log_entry.make_call(name, call_id, arguments, block=block)
 
 
 def _find_response(line: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +190,7 @@ def _decode_rest(
 ) -> Iterator[Record]:
     """Decode the tokens and the error of a request."""
     response_id = as_text(response.get("id")) or as_text(line.get("id"))
-    about = LogEntry(
+    log_entry = LogEntry(
         key=key,
         native_id=f"response:{response_id or number}",
         scope=key.session_id,
@@ -195,12 +198,12 @@ def _decode_rest(
         model=as_text(response.get("model")) or as_text(line.get("model")),
     )
     if usage := _parse_usage(as_dict(response.get("usage")) or line):
-        yield about.make_usage(usage, f"{key.session_id}:{about.native_id}")
+        yield log_entry.make_usage(usage, f"{key.session_id}:{log_entry.native_id}")
     errors = (line.get("error_str"), line.get("exception"), response.get("error"))
     error = next(filter(None, errors), None)
     if error:
         text = error if isinstance(error, str) else to_json(error)
-        yield about.make_record("error", "assistant", content=text, block=1)
+        yield log_entry.make_record("error", "assistant", content=text, block=1)
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage | None:

@@ -82,16 +82,16 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         reject_entry("a fragment that is not an entry")
     session_id = _find_session(line) or as_text(state.get("session"))
     session_id = session_id or as_text(line.get("entry_id")) or "slice"
-    about = LogEntry(
+    log_entry = LogEntry(
         key=_make_key(entry.source.agent, session_id, as_text(line.get("source"))),
         native_id=as_text(line.get("entry_id")),
         created_at=parse_time(line.get("created_at")),
     )
-    record = _decode_entry(about, line) if is_entry(line) else None
+    record = _decode_entry(log_entry, line) if is_entry(line) else None
     state = {**state, "session": session_id[:_MAX_ID_LENGTH]}
     if record and (cwd := as_folder(record.metadata.get("cwd"))):
         state["cwd"] = cwd
-    records = (record or about.make_unknown(entry.data),)
+    records = (record or log_entry.make_unknown(entry.data),)
     return DecodeResult(records=records, state=state, cwd=state.get("cwd", ""))
 
 
@@ -107,7 +107,7 @@ def _make_key(agent: str, session_id: str, source: str) -> SessionKey:
     return SessionKey(agent, session_id, source if is_subagent else MAIN)
 
 
-def _decode_entry(about: LogEntry, line: dict[str, Any]) -> Record | None:
+def _decode_entry(log_entry: LogEntry, line: dict[str, Any]) -> Record | None:
     """Decode an entry of a slice; return None if its type is unknown."""
     metadata = as_dict(line.get("metadata"))
     role, text = as_text(line.get("role")), as_text(line.get("content"))
@@ -120,12 +120,12 @@ def _decode_entry(about: LogEntry, line: dict[str, Any]) -> Record | None:
     if type_ == "system_event" and facts.get("kind") not in get_args(EventKind):
         facts["kind"] = "context"
     if type_ == "user_message" and facts.get("origin") not in get_args(Origin):
-        facts["origin"] = "prompt" if about.key.source == MAIN else "task"
-    return about.make_record(
+        facts["origin"] = "prompt" if log_entry.key.source == MAIN else "task"
+    return log_entry.make_record(
         cast("RecordType", type_),
         cast("Role", role if role in get_args(Role) else "system"),
         content="" if is_call else text,
-        created_at=None if metadata.get("is_time_observed") else about.created_at,
+        created_at=None if metadata.get("is_time_observed") else log_entry.created_at,
         tool_name=as_text(line.get("tool_name")),
         tool_call_id=as_text(line.get("tool_call_id")),
         tool_input=to_json(tool_input) if is_call else "",
@@ -160,43 +160,45 @@ def _get_envelope(line: dict[str, Any]) -> dict[str, Any]:
 def _decode_envelope(
     entry: RawEntry, envelope: dict[str, Any], state: dict[str, Any]
 ) -> DecodeResult:
-    """Decode a log record of the later form."""
+    """Decode a log record in an envelope with a sequence number."""
     session_id = as_text(envelope.get("session_id")) or as_text(state.get("session"))
     session_id = session_id or as_text(envelope.get("prompt_name")) or "bundle"
     source = as_text(envelope.get("source"))
-    about = LogEntry(
+    log_entry = LogEntry(
         key=_make_key(entry.source.agent, session_id, source),
         native_id=f"{source}:{as_count(envelope.get('sequence_number'))}",
         scope=session_id,
         created_at=parse_time(envelope.get("timestamp")),
     )
-    record = _decode_detail(about, envelope, entry.data)
+    record = _decode_detail(log_entry, envelope, entry.data)
     state = {**state, "session": session_id[:_MAX_ID_LENGTH]}
     return DecodeResult(records=(record,), state=state)
 
 
-def _decode_detail(about: LogEntry, envelope: dict[str, Any], data: bytes) -> Record:
+def _decode_detail(
+    log_entry: LogEntry, envelope: dict[str, Any], data: bytes
+) -> Record:
     detail = as_dict(envelope.get("detail"))
     text = _get_text(detail)
     name, call_id = (as_text(detail.get(n)) for n in ("tool_name", "tool_use_id"))
     match envelope.get("entry_type"):
         case "user_message":
-            return about.make_prompt(text)
+            return log_entry.make_prompt(text)
         case "assistant_message":
-            return about.make_answer(text)
+            return log_entry.make_answer(text)
         case "thinking":
-            return about.make_thinking(text)
+            return log_entry.make_thinking(text)
         case "tool_use":
-            return about.make_call(name, call_id, detail.get("input", {}))
+            return log_entry.make_call(name, call_id, detail.get("input", {}))
         case "tool_result":
             facts = {"is_error": True} if detail.get("is_error") is True else {}
-            return about.make_result(name, call_id, text, **facts)
+            return log_entry.make_result(name, call_id, text, **facts)
         case "system_event":
             is_compacted = detail.get("subtype") == "compaction"
-            return about.make_event("compacted" if is_compacted else "notice", text)
+            return log_entry.make_event("compacted" if is_compacted else "notice", text)
         case "error":
-            return about.make_record("error", "assistant", content=text)
-    return about.make_unknown(data)
+            return log_entry.make_record("error", "assistant", content=text)
+    return log_entry.make_unknown(data)
 
 
 def _get_text(detail: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ class Acp(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one stream."""
-        from leslied.agents import _acp_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _acp_lines  # noqa: PLC0415 - only to decode
 
         return _acp_lines.decode_stream(entry, state)
 

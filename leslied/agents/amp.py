@@ -44,7 +44,7 @@ class Amp(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one thread."""
-        from leslied.agents import _amp_threads  # noqa: PLC0415 - for new entries
+        from leslied.agents import _amp_threads  # noqa: PLC0415 - only to decode
 
         return _amp_threads.decode_thread(entry, state)
 

@@ -51,7 +51,7 @@ class Atif(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one trajectory with those of its subagents."""
-        from leslied.agents import _atif_steps  # noqa: PLC0415 - for new entries
+        from leslied.agents import _atif_steps  # noqa: PLC0415 - only to decode
 
         return _atif_steps.decode_trajectory(entry, state)
 

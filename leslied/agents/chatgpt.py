@@ -41,7 +41,7 @@ class ChatGpt(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one conversation."""
-        from leslied.agents import _chatgpt_nodes  # noqa: PLC0415 - for new entries
+        from leslied.agents import _chatgpt_nodes  # noqa: PLC0415 - only to decode
 
         return _chatgpt_nodes.decode_conversation(entry, state)
 

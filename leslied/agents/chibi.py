@@ -71,7 +71,7 @@ class Chibi(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or the current window."""
-        from leslied.agents import _chibi_entries  # noqa: PLC0415 - for new entries
+        from leslied.agents import _chibi_entries  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return _chibi_entries.decode_window(entry, state)

@@ -41,7 +41,7 @@ class ClaudeAi(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one conversation."""
-        from leslied.agents import _claude_ai_messages  # noqa: PLC0415 - for new entries
+        from leslied.agents import _claude_ai_messages  # noqa: PLC0415 - only to decode
 
         return _claude_ai_messages.decode_conversation(entry, state)
 

@@ -53,7 +53,7 @@ class CursorEditor(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line."""
-        from leslied.agents import _cursor_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _cursor_lines  # noqa: PLC0415 - only to decode
 
         return _cursor_lines.decode_line(entry, state)
 

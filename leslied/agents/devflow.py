@@ -49,7 +49,7 @@ class Devflow(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one run."""
-        from leslied.agents import _devflow_turns  # noqa: PLC0415 - for new entries
+        from leslied.agents import _devflow_turns  # noqa: PLC0415 - only to decode
 
         return _devflow_turns.decode_run(entry, state)
 

@@ -64,7 +64,7 @@ class Droid(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a session's settings."""
-        from leslied.agents import _droid_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _droid_lines  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return _droid_lines.decode_settings(entry, state)

@@ -68,7 +68,7 @@ class Grok(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one update, or a session's summary."""
-        from leslied.agents import _grok_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _grok_lines  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return _grok_lines.decode_summary(entry)

@@ -59,7 +59,7 @@ class KimiCode(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a session's state."""
-        from leslied.agents import _kimi_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _kimi_lines  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return _kimi_lines.decode_state(entry)

@@ -38,13 +38,13 @@ class Kiro(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return `~/.kiro/sessions`."""
+        """Return the configured folders, or `~/.kiro/sessions`."""
         for path in configured or [env.home / ".kiro" / "sessions"]:
             yield Root(path=path, patterns=SESSIONS)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line."""
-        from leslied.agents import _kiro_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _kiro_lines  # noqa: PLC0415 - only to decode
 
         return _kiro_lines.decode_line(entry, state)
 

@@ -51,7 +51,7 @@ class Leslie(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one transcript, or one event."""
-        from leslied.agents import _leslie_files  # noqa: PLC0415 - for new entries
+        from leslied.agents import _leslie_files  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return _leslie_files.decode_transcript(entry, state)

@@ -46,7 +46,7 @@ class LiteLlm(ImportedAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one request with its response."""
-        from leslied.agents import _litellm_lines  # noqa: PLC0415 - for new entries
+        from leslied.agents import _litellm_lines  # noqa: PLC0415 - only to decode
 
         return _litellm_lines.decode_line(entry, state)
 

@@ -42,7 +42,7 @@ class OpenClaude(ClaudeCode):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return no files: nobody has seen a registry of this client."""
+        """Return nothing: the client is not known to list its processes."""
         del env, configured
         return ()
 

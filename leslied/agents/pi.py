@@ -45,7 +45,7 @@ class Pi(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line."""
-        from leslied.agents import _pi_events  # noqa: PLC0415 - for new entries
+        from leslied.agents import _pi_events  # noqa: PLC0415 - only to decode
 
         return _pi_events.decode_line(entry, state)
 

@@ -77,7 +77,7 @@ def _list_ids(
     with _open_store(paths) as store:
         sessions = store.list_sessions(incomplete, MAX_ITEMS)
     redact = make_preview_redact(paths.config_file)
-    yield CompletionItem("last", help="the newest session")
+    yield CompletionItem("last", help="the session that was active last")
     for session in sessions:
         first_line = redact(session.title).strip().split("\n")[0]
         title = sanitize(" ".join(first_line.split()))[:_MAX_TITLE_CHARS]

@@ -43,7 +43,7 @@ class Follower:
     def __init__(
         self, context: QueryContext, ids: Sequence[str], filters: tuple[Filter, ...]
     ) -> None:
-        """Follow what the ids name, or all sessions, if they match the filters.
+        """Follow the sessions with these ids, or all of them, within the filters.
 
         Raise UserError for an unknown or ambiguous id and for an unknown agent.
         """
@@ -62,7 +62,7 @@ class Follower:
         self._version = -1
         """Data version of the store at the last poll."""
         self._stored_keys: dict[SessionKey, SessionKey] = {}
-        """The keys of sessions in the store, by their keys without secrets."""
+        """The stored key of each session, by its redacted key."""
 
     def start(self, last: int | None) -> Iterator[PlacedRecord]:
         """Skip all existing entries, except the `last` newest ones: yield these."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from leslied.model.session import SessionSummary
     from leslied.store import Queries
 
+_LAST = "last"
+"""Names the session that was active last."""
 _MAX_LISTED_IDS = 5
 _ENTRY_ID_PREFIX = re.compile("[0-9a-f]{8,32}")
 
@@ -70,7 +72,7 @@ class _IdMatch(NamedTuple):
 
 def _find_matches(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     """Return the matching sessions and subagents, else units, else entries."""
-    if id_prefix == "last":
+    if id_prefix == _LAST:
         # A hidden session is the last one only if all sessions are hidden.
         groups = reader.select_sessions(
             Selection(limit=1, with_hidden=False)
@@ -136,6 +138,8 @@ def _find_entries(reader: Queries, id_prefix: str) -> list[_IdMatch]:
 
 def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
     """Return the only match; raise UserError if there is none or more than one."""
+    if not matches and id_prefix == _LAST:
+        raise UserError("There are no sessions yet.", "Read logs with `leslied sync`.")
     if not matches:
         raise UserError(
             f"No session, unit, subagent or entry has an id that starts with "

@@ -204,7 +204,8 @@ def _find_position(
 ) -> FeedPosition:
     """Return where to continue to read a feed.
 
-    At the first read, a feed with `start_sql` skips changes that other feeds read.
+    When a database is read for the first time, a feed with `start_sql` starts after its
+    newest row, because other feeds read the older rows.
     """
     position = saved.get(feed.name)
     if position is None:

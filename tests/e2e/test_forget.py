@@ -313,7 +313,7 @@ def test_a_text_that_no_entry_holds_is_reported(home_to_forget: Forgettable):
     result = home_to_forget.leslied("forget", "--text", "not there", "--yes")
 
     assert result.code == 0
-    assert "No entry holds the text." in result.out
+    assert "No entry contains the text." in result.out
 
 
 def test_forget_refuses_to_run_next_to_the_daemon(home_to_forget: Forgettable):

@@ -59,7 +59,7 @@ def _format_agent_row(adapter: AgentAdapter) -> tuple[str, ...]:
     page = f"docs/formats/{adapter.name}.md"
     paths = [str(root.path).removeprefix("/") for root in adapter.roots(env, [])]
     if adapter.project_log:
-        paths.append(f"{adapter.project_log}` in projects of other sessions and `roots")
+        paths.append(f"{adapter.project_log}` in projects of other agents and `roots")
     roots = [f"`{path}`" for path in dict.fromkeys(paths)]
     if len(roots) > _MAX_FOLDERS:
         roots = [roots[0], f"[{len(roots) - 1} more]({page})"]

@@ -1,4 +1,4 @@
-"""Decode the messages of a task, which are what its window shows, into records."""
+"""Decode the messages that the extension's window shows for a task."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def decode_task(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if not isinstance(messages, list):
         reject_entry("a task without messages")
     task_id = printable_name(entry.source.path.parent.name)
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, task_id),
         native_id="task",
         scope=task_id,
         created_at=_find_time(messages[:1]),
     )
     folder = _find_folder(messages, as_text(state.get("beside")))
-    records = [about.make_event("opened", cwd=folder)]
-    records += _decode_messages(about, messages)
+    records = [log_entry.make_event("opened", cwd=folder)]
+    records += _decode_messages(log_entry, messages)
     new_state = {name: fact for name, fact in state.items() if name != "beside"}
     return DecodeResult(records=tuple(records), state=new_state, cwd=folder)
 
@@ -125,14 +125,15 @@ def parse_text(text: object) -> dict[str, Any]:
         return {}
 
 
-def _decode_messages(about: LogEntry, messages: list[Any]) -> Iterator[Record]:
+def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Record]:
     """Decode all messages; a call is decoded with the results that follow it."""
     ids: set[str] = set()
     number = 0
     while number < len(messages):
         value = messages[number]
         message = as_dict(value)
-        line = _describe_message(about, message, number, ids)
+        line = _describe_message(log_entry, message, number, ids)
+        is_first = number == 0
         number += 1
         if is_call(message):
             end = number
@@ -143,12 +144,11 @@ def _decode_messages(about: LogEntry, messages: list[Any]) -> Iterator[Record]:
             )
             number = end
         else:
-            is_first = number == 1
             yield from _decode_message(line, value, is_first=is_first)
 
 
 def _describe_message(
-    about: LogEntry, message: dict[str, Any], number: int, ids: set[str]
+    log_entry: LogEntry, message: dict[str, Any], number: int, ids: set[str]
 ) -> LogEntry:
     """Return the message as an entry; its time is its id."""
     time = parse_time(message.get("ts"))
@@ -157,9 +157,9 @@ def _describe_message(
         native_id = f"{native_id} nth {number}"
     ids.add(native_id)
     return LogEntry(
-        key=about.key,
+        key=log_entry.key,
         native_id=native_id,
-        scope=about.scope,
+        scope=log_entry.scope,
         created_at=time,
         model=as_text(as_dict(message.get("modelInfo")).get("modelId")),
     )

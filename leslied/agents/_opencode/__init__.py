@@ -59,7 +59,7 @@ class OpenCodeFamily(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode an entry: a message with its parts, or a session."""
-        from leslied.agents._opencode import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents._opencode import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_entry(entry, state)
 

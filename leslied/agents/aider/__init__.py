@@ -47,7 +47,7 @@ class Aider(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode the history of a project."""
-        from leslied.agents.aider import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.aider import decode  # noqa: PLC0415 - only to decode
 
         del state
         return decode.decode_history(entry)

@@ -71,7 +71,7 @@ class ClaudeCode(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a subagent's metadata file."""
-        from leslied.agents.claude_code import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.claude_code import decode  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return decode.decode_meta(entry, state)

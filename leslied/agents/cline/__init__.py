@@ -66,7 +66,7 @@ class Cline(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode all messages of a session or subagent, a manifest or a summary."""
-        from leslied.agents.cline import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.cline import decode  # noqa: PLC0415 - only to decode
 
         name = entry.source.path.name
         if name.endswith(MESSAGES_SUFFIX):

@@ -68,7 +68,7 @@ _COMPACTIONS = ("compaction", "compaction_summary")
 def decode_messages(entry: RawEntry, state: State) -> DecodeResult:
     """Decode all messages of a session or a subagent.
 
-    `beside` is the beginning of the session's manifest.
+    `state["beside"]` is the beginning of the session's manifest, a side file.
     """
     document = parse_document(entry.data)
     messages = document.get("messages")

@@ -68,7 +68,7 @@ class Codex(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a whole rollout of the old format."""
-        from leslied.agents.codex import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.codex import decode  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return decode.decode_document(entry, state)

@@ -55,7 +55,7 @@ class ContinueCli(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode a session."""
-        from leslied.agents.continue_cli import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.continue_cli import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_session(entry, state)
 

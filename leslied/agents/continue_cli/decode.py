@@ -70,7 +70,7 @@ def decode_session(entry: RawEntry, state: State) -> DecodeResult:
     if not isinstance(items, list):
         reject_entry("a document without a history")
     session_id = printable_name(entry.source.parts[-1]).removesuffix(".json")
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, session_id),
         native_id="session",
         scope=session_id,
@@ -78,10 +78,10 @@ def decode_session(entry: RawEntry, state: State) -> DecodeResult:
     cwd = _parse_folder(document.get("workspaceDirectory"))
     created_at = _find_time(as_text(state.get("beside")))
     try:
-        records = _decode_header(about, document, cwd, created_at)
+        records = _decode_header(log_entry, document, cwd, created_at)
         for number, (native_id, item) in enumerate(_name_items(items)):
             line = LogEntry(
-                key=about.key,
+                key=log_entry.key,
                 native_id=native_id,
                 # The client saves a session for the first time with its first prompt.
                 created_at=None if number or "/" in native_id else created_at,
@@ -119,14 +119,14 @@ def _find_time(listed: str) -> datetime | None:
 
 
 def _decode_header(
-    about: LogEntry, document: dict[str, Any], cwd: str, created_at: datetime | None
+    log_entry: LogEntry, document: dict[str, Any], cwd: str, created_at: datetime | None
 ) -> list[Record]:
     """Decode the session's directory, time and title."""
-    opened = replace(about.make_event("opened", cwd=cwd), created_at=created_at)
+    opened = replace(log_entry.make_event("opened", cwd=cwd), created_at=created_at)
     title = as_text(document.get("title")).strip()
     if title in _DEFAULT_TITLES:
         return [opened]
-    event = about.make_event("title", title, title_kind="ai", is_side=True)
+    event = log_entry.make_event("title", title, title_kind="ai", is_side=True)
     return [opened, replace(event, native_id=f"title:{title[:_MAX_TITLE_ID]}")]
 
 

@@ -59,7 +59,7 @@ class CopilotCli(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or the title in a session's `workspace.yaml`."""
-        from leslied.agents.copilot_cli import (  # noqa: PLC0415 - for new entries
+        from leslied.agents.copilot_cli import (  # noqa: PLC0415 - only to decode
             decode,
             workspace,
         )

@@ -55,7 +55,7 @@ class Crush(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode a message with its session."""
-        from leslied.agents.crush import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.crush import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_entry(entry, state)
 

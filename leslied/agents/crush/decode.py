@@ -82,18 +82,18 @@ def _decode_session(
     message: LogEntry, session: dict[str, Any], folder: str
 ) -> Iterator[Record]:
     """Decode what each message repeats about its session."""
-    about = _describe_session(message, "session", session.get("created"))
-    yield about.make_event("opened", cwd=folder)
+    log_entry = _describe_session(message, "session", session.get("created"))
+    yield log_entry.make_event("opened", cwd=folder)
     title = as_text(session.get("title"))
-    if about.key.source != MAIN:
+    if log_entry.key.source != MAIN:
         call_id = message.scope.partition("$$")[2]
         about_child = "" if title == _SUBAGENT_TITLE else title
-        yield about.make_event(
+        yield log_entry.make_event(
             "subagent_linked", block=1, tool_call_id=call_id, description=about_child
         )
     elif title not in _DEFAULT_TITLES:
         # Each title has its own id, so that a repeated title is stored once.
-        event = about.make_event("title", title, title_kind="ai")
+        event = log_entry.make_event("title", title, title_kind="ai")
         yield replace(event, native_id=f"title:{title}")
 
 

@@ -61,7 +61,7 @@ class GeminiCli(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line, or a session document of older versions."""
-        from leslied.agents.gemini_cli import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.gemini_cli import decode  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return decode.decode_document(entry, state)

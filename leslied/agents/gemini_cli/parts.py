@@ -154,7 +154,8 @@ def parse_usage(tokens: object) -> Usage | None:
 def has_only_text(tokens: object, text: str) -> bool:
     """Return whether an answer is only text, as far as its output tokens show.
 
-    A call is not in the log until its tool has ended, but its tokens are.
+    While a tool runs, its call is not in the log yet, but its tokens are counted: many
+    more tokens than the text needs mean that a call is pending.
     """
     output = _as_count(as_dict(tokens).get("output"))
     unexplained = output - len(text.encode()) // _MIN_TEXT_BYTES_PER_TOKEN

@@ -61,7 +61,7 @@ class Goose(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode a message with its session, or a session."""
-        from leslied.agents.goose import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.goose import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_entry(entry, state)
 

@@ -48,10 +48,10 @@ def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         return _decode_unknown(entry, state)
     if not as_text(session.get("id")):
         reject_entry("an entry without a session")
-    about = _describe_session(entry.source.agent, value, session)
-    records = [*_decode_session(about, value, session)]
+    log_entry = _describe_session(entry.source.agent, value, session)
+    records = [*_decode_session(log_entry, value, session)]
     if value["kind"] == "message":
-        records += _decode_message(_describe_message(about, value), value)
+        records += _decode_message(_describe_message(log_entry, value), value)
     noise = "" if records else f"{value['kind']} without content"
     cwd = as_text(session.get("directory"))
     return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)
@@ -79,29 +79,29 @@ def _describe_session(
     )
 
 
-def _describe_message(about: LogEntry, value: dict[str, Any]) -> LogEntry:
+def _describe_message(log_entry: LogEntry, value: dict[str, Any]) -> LogEntry:
     number = as_count(value.get("number"))
     native_id = as_text(value.get("id")) or f"row {as_count(value.get('row'))}"
     return LogEntry(
-        key=about.key,
+        key=log_entry.key,
         native_id=f"{native_id} {number}" if number else native_id,
-        scope=about.scope,
+        scope=log_entry.scope,
         created_at=parse_time(value.get("created")),
-        model=about.model,
+        model=log_entry.model,
     )
 
 
 def _decode_session(
-    about: LogEntry, value: dict[str, Any], session: dict[str, Any]
+    log_entry: LogEntry, value: dict[str, Any], session: dict[str, Any]
 ) -> Iterator[Record]:
     """Decode folder, title and parent with each prompt, and tokens with each answer."""
     is_answer = value.get("role") == "assistant"
     if value["kind"] == "message" and not is_answer:
         folder = as_text(session.get("directory"))
-        yield about.make_event("opened", block=_OPENED_BLOCK, cwd=folder)
+        yield log_entry.make_event("opened", block=_OPENED_BLOCK, cwd=folder)
     name = as_text(session.get("name"))
-    if about.key.source != MAIN:
-        yield about.make_event(
+    if log_entry.key.source != MAIN:
+        yield log_entry.make_event(
             "subagent_linked",
             block=_LINK_BLOCK,
             tool_call_id=as_text(value.get("call")),
@@ -110,17 +110,19 @@ def _decode_session(
     elif name not in _DEFAULT_NAMES and not is_answer:
         kind = "custom" if session.get("is_named") else "ai"
         # Each title has its own id, so that a repeated title is stored once.
-        title = about.make_event("title", name, block=_TITLE_BLOCK, title_kind=kind)
+        title = log_entry.make_event("title", name, block=_TITLE_BLOCK, title_kind=kind)
         yield replace(title, native_id=f"title:{name}")
     if value["kind"] == "session" or is_answer:
-        yield from _decode_usage(about, session)
+        yield from _decode_usage(log_entry, session)
 
 
-def _decode_usage(about: LogEntry, session: dict[str, Any]) -> Iterator[Record]:
+def _decode_usage(log_entry: LogEntry, session: dict[str, Any]) -> Iterator[Record]:
     """Decode the tokens of the session: sums, which grow with every request."""
     usage = Usage(as_count(session.get("input")), as_count(session.get("output")))
     if usage:
-        record = about.make_usage(usage, f"session:{about.scope}", block=_USAGE_BLOCK)
+        record = log_entry.make_usage(
+            usage, f"session:{log_entry.scope}", block=_USAGE_BLOCK
+        )
         yield replace(record, metadata={"is_sum": True})
 
 

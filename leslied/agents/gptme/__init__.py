@@ -48,7 +48,7 @@ class Gptme(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one message, or the settings of a conversation."""
-        from leslied.agents.gptme import messages  # noqa: PLC0415 - for new entries
+        from leslied.agents.gptme import messages  # noqa: PLC0415 - only to decode
 
         if entry.source.shape is Shape.DOCUMENT:
             return messages.decode_settings(entry)

@@ -106,12 +106,12 @@ def decode_settings(entry: RawEntry) -> DecodeResult:
     state = {"cwd": cwd} if cwd else {}
     if not title or title == session_id:
         return DecodeResult(state=state, noise="settings", cwd=cwd)
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, session_id),
         native_id=f"title:{title}",
         scope=session_id,
     )
-    event = about.make_event("title", title, title_kind="ai")
+    event = log_entry.make_event("title", title, title_kind="ai")
     return DecodeResult(records=(event,), state=state, cwd=cwd)
 
 

@@ -56,7 +56,7 @@ class Hermes(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode a message, the tokens of a model, or a session."""
-        from leslied.agents.hermes import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.hermes import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_entry(entry, state)
 

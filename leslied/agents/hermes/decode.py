@@ -47,15 +47,15 @@ def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         return _decode_unknown(entry, state)
     if not as_text(session.get("id")):
         reject_entry("an entry without a session")
-    about = _describe_session(entry.source.agent, session)
-    records = [*_decode_session(about, value, session)]
+    log_entry = _describe_session(entry.source.agent, session)
+    records = [*_decode_session(log_entry, value, session)]
     match value["kind"]:
         case "message":
-            records += _decode_message(about, value)
+            records += _decode_message(log_entry, value)
         case "usage":
-            records += _decode_usage(about, value)
+            records += _decode_usage(log_entry, value)
         case _:
-            records.append(_decode_end(about, session))
+            records.append(_decode_end(log_entry, session))
     noise = "" if records else f"{value['kind']} without content"
     cwd = as_text(session.get("directory"))
     return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)
@@ -83,7 +83,7 @@ def _describe_session(agent: str, session: dict[str, Any]) -> LogEntry:
 
 
 def _decode_session(
-    about: LogEntry, value: dict[str, Any], session: dict[str, Any]
+    log_entry: LogEntry, value: dict[str, Any], session: dict[str, Any]
 ) -> Iterator[Record]:
     """Decode the folder, the title and the parent of a session.
 
@@ -92,19 +92,21 @@ def _decode_session(
     is_prompt = value.get("role") == "user"
     if is_prompt:
         folder = as_text(session.get("directory"))
-        yield about.make_event("opened", block=_OPENED_BLOCK, cwd=folder)
+        yield log_entry.make_event("opened", block=_OPENED_BLOCK, cwd=folder)
     if value["kind"] == "message" and not is_prompt:
         return
     title = as_text(session.get("title"))
-    if about.key.source != MAIN:
-        yield _link_subagent(about, session)
+    if log_entry.key.source != MAIN:
+        yield _link_subagent(log_entry, session)
     elif title:
-        event = about.make_event("title", title, block=_TITLE_BLOCK, title_kind="ai")
+        event = log_entry.make_event(
+            "title", title, block=_TITLE_BLOCK, title_kind="ai"
+        )
         # Each title has its own id, so that a repeated title is stored once.
         yield replace(event, native_id=f"title:{title}")
 
 
-def _link_subagent(about: LogEntry, session: dict[str, Any]) -> Record:
+def _link_subagent(log_entry: LogEntry, session: dict[str, Any]) -> Record:
     """Return the link of a subagent to its parent, and to its call if that is certain.
 
     The call is certain if exactly one call has the subagent's task as its goal.
@@ -115,11 +117,11 @@ def _link_subagent(about: LogEntry, session: dict[str, Any]) -> Record:
         for call in map(as_dict, as_list(session.get("calls")))
         if task in _list_goals(as_dict(call.get("function")))
     ]
-    return about.make_event(
+    return log_entry.make_event(
         "subagent_linked",
         block=_LINK_BLOCK,
         tool_call_id=calls[0] if len(calls) == 1 else "",
-        parent_agent="" if parent == about.key.session_id else parent,
+        parent_agent="" if parent == log_entry.key.session_id else parent,
     )
 
 
@@ -141,13 +143,13 @@ def _parse_json_text(text: str) -> dict[str, Any]:
         return {}
 
 
-def _decode_message(about: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_message(log_entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     message = LogEntry(
-        key=about.key,
+        key=log_entry.key,
         native_id=f"message {as_count(value.get('row'))}",
-        scope=about.scope,
+        scope=log_entry.scope,
         created_at=parse_time(value.get("at")),
-        model=about.model,
+        model=log_entry.model,
     )
     content = _read_content(as_text(value.get("content")))
     match value.get("role"):
@@ -231,7 +233,7 @@ def _find_report(result: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, summaries))
 
 
-def _decode_usage(about: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_usage(log_entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the tokens of a model: sums, which grow with every request."""
     usage = Usage(
         as_count(value.get("input")),
@@ -242,7 +244,7 @@ def _decode_usage(about: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     names = [as_text(value.get(n)) for n in ("model", "provider", "mode", "task")]
     use = "usage " + to_json(names)
     if usage:
-        record = about.make_usage(usage, f"{about.scope} {use}")
+        record = log_entry.make_usage(usage, f"{log_entry.scope} {use}")
         yield replace(
             record,
             native_id=use,
@@ -252,9 +254,9 @@ def _decode_usage(about: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
         )
 
 
-def _decode_end(about: LogEntry, session: dict[str, Any]) -> Record:
+def _decode_end(log_entry: LogEntry, session: dict[str, Any]) -> Record:
     """Decode the end of a session; a session that is resumed ends again."""
     ended = session.get("ended")
-    event = about.make_event("ended", note=as_text(session.get("end_reason")))
+    event = log_entry.make_event("ended", note=as_text(session.get("end_reason")))
     at = parse_time(ended)
     return replace(event, native_id=f"ended {at or ''}", created_at=at)

@@ -44,7 +44,7 @@ class IFlow(ClaudeCode):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one line."""
-        from leslied.agents.iflow import results  # noqa: PLC0415 - for new entries
+        from leslied.agents.iflow import results  # noqa: PLC0415 - only to decode
 
         return super().decode(results.simplify_results(entry), state)
 

@@ -60,10 +60,10 @@ class OpenClaw(BaseAdapter):
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode an event, or the title of a session."""
         if entry.source.shape is Shape.SQLITE:
-            from leslied.agents.openclaw import decode  # noqa: PLC0415 - for new entries
+            from leslied.agents.openclaw import decode  # noqa: PLC0415 - only to decode
 
             return decode.decode_row(entry, state)
-        from leslied.agents import _pi_events  # noqa: PLC0415 - for new entries
+        from leslied.agents import _pi_events  # noqa: PLC0415 - only to decode
 
         return _pi_events.decode_line(entry, state)
 

@@ -1,4 +1,4 @@
-"""Decode rows of OpenClaw's database: events of Pi's kind, and sessions with a title.
+"""Decode rows of OpenClaw's database: events in Pi's format, and sessions with a title.
 
 `docs/formats/openclaw.md` documents them.
 """
@@ -77,7 +77,10 @@ def _get_name(session_key: object) -> str:
 
 
 def _load_event(value: dict[str, Any]) -> tuple[dict[str, Any] | None, bytes]:
-    """Return an event and its text; None if the text is not an object."""
+    """Return an event and its text; None instead of an event that is not an object.
+
+    Raise DecodeError for a compressed event that SQL could not decompress.
+    """
     event = value.get("event")
     if isinstance(event, dict):
         return event, to_json(event).encode()

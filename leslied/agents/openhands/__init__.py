@@ -53,7 +53,7 @@ class OpenHands(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one event, or the state of a conversation."""
-        from leslied.agents.openhands import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.openhands import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_entry(entry, state)
 

@@ -171,13 +171,15 @@ def _parse_pairs(value: object) -> list[list[str]]:
 
 def _make_link(event: _Event, subagent: str, call_id: str) -> Record:
     """Return the same link, whether the call or the subagent is decoded first."""
-    about = replace(
+    log_entry = replace(
         event,
         key=event.key._replace(source=f"subagent:{subagent}"),
         native_id=f"link {subagent}",
         created_at=None,
     )
-    return about.make_event("subagent_linked", block=_LINK_BLOCK, tool_call_id=call_id)
+    return log_entry.make_event(
+        "subagent_linked", block=_LINK_BLOCK, tool_call_id=call_id
+    )
 
 
 def _list_prompts(action: State) -> list[str]:
@@ -247,6 +249,6 @@ def _decode_usage(
         return
     session = event.path[-1] if event.path else event.key.session_id
     id_ = as_text(request.get("response_id")) or f"{session} {use} {number}"
-    about = replace(event, model=as_text(request.get("model")) or event.model)
-    record = about.make_usage(usage, id_, block=_USAGE_BLOCK)
+    log_entry = replace(event, model=as_text(request.get("model")) or event.model)
+    record = log_entry.make_usage(usage, id_, block=_USAGE_BLOCK)
     yield structs.replace(record, native_id=f"request {id_}")

@@ -60,7 +60,7 @@ class QwenCode(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode a line, a subagent's metadata file, or an old document."""
-        from leslied.agents.qwen_code import (  # noqa: PLC0415 - for new entries
+        from leslied.agents.qwen_code import (  # noqa: PLC0415 - only to decode
             decode,
             legacy,
         )

@@ -63,7 +63,7 @@ class Vibe(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode an entry of the history, a record of the journal, or a state."""
-        from leslied.agents.vibe import decode  # noqa: PLC0415 - for new entries
+        from leslied.agents.vibe import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_entry(entry, state)
 

@@ -1,7 +1,8 @@
-"""Decode an entry of Mistral Vibe: of the history, of the journal, or a state.
+"""Decode an entry of Mistral Vibe: a record of the journal, or a part of a checkpoint.
 
-The journal has changes of the history and of the session's state; a checkpoint has the
-history and the state themselves. Both yield the same records, with the same ids.
+The journal has changes of the history and of the session's state. A checkpoint has the
+history itself and two states: `runtime`, with what the session is, and `projection`,
+with what the user sees. Both yield the same records, with the same ids.
 """
 
 from __future__ import annotations
@@ -84,9 +85,10 @@ class _Decoder:
         self.agent = agent
         self.state = dict(state)
         self.noise = ""
+        """The kind of the entry, for an entry that yields no records."""
 
     @property
-    def about(self) -> LogEntry:
+    def log_entry(self) -> LogEntry:
         """What all records of the session have in common."""
         root = as_text(self.state.get("root"))
         source = f"subagent:{self.session_id}" if root else MAIN
@@ -100,7 +102,7 @@ class _Decoder:
     def decode(self, kind: str, value: Any) -> Iterator[Record]:
         self.noise = kind
         if not isinstance(value, dict):
-            yield self.about.make_unknown(value, entry_type=kind)
+            yield self.log_entry.make_unknown(value, entry_type=kind)
         elif kind == "runtime":
             yield from self._decode_runtime(value)
         elif kind == "history":
@@ -121,7 +123,7 @@ class _Decoder:
             self.state["root"] = root if spawn_key and root != self.session_id else ""
         yield from self._decode_metadata(metadata)
         if is_new and self.state.get("root"):
-            yield replace(self.about, native_id="link").make_event(
+            yield replace(self.log_entry, native_id="link").make_event(
                 "subagent_linked", tool_call_id=f"effect-{spawn_key}"
             )
 
@@ -131,9 +133,9 @@ class _Decoder:
         folder = as_folder(metadata.get("cwd"))
         if folder and folder != self.state.get("cwd"):
             self.state["cwd"] = folder
-            about = replace(self.about, native_id=f"opened {folder}")
-            event = about.make_event("opened", cwd=folder)
-            yield structs.replace(event, model=self.about.model)
+            log_entry = replace(self.log_entry, native_id=f"opened {folder}")
+            event = log_entry.make_event("opened", cwd=folder)
+            yield structs.replace(event, model=self.log_entry.model)
 
     def _set_model(self, value: object) -> None:
         if model := as_text(value)[:_MAX_ID_LENGTH]:
@@ -146,8 +148,8 @@ class _Decoder:
         if type_ not in _PROJECTIONS:
             if type_ not in _NOISE:
                 id_ = f"journal {as_count(record.get('sequence'))}"
-                about = replace(self.about, native_id=id_)
-                yield about.make_unknown(record, entry_type=type_)
+                log_entry = replace(self.log_entry, native_id=id_)
+                yield log_entry.make_unknown(record, entry_type=type_)
             return
         yield from self._decode_metadata(as_dict(payload.get("metadata")))
         yield from self._decode_snapshot(as_dict(payload.get("snapshot")))
@@ -167,7 +169,7 @@ class _Decoder:
                 # A call that a turn left open; it stays a call without a result.
                 return
             case _:
-                yield self.about.make_unknown(change, entry_type="change")
+                yield self.log_entry.make_unknown(change, entry_type="change")
 
     def _decode_snapshot(self, snapshot: State) -> Iterator[Record]:
         """Decode the history, tokens, title and last turn of a session."""
@@ -193,7 +195,7 @@ class _Decoder:
                 item.get("role") == "assistant" and item.get("type") == "message"
             )
             self.state["answered"] = as_count(item.get("updatedAt")) if is_answer else 0
-        yield from decode_item(self.about, item)
+        yield from decode_item(self.log_entry, item)
         if item.get("kind") == "model_change":
             self._set_model(as_dict(item.get("details")).get("model"))
 
@@ -219,20 +221,22 @@ class _Decoder:
             case "failed":
                 error = as_dict(turn.get("error"))
                 text = as_text(error.get("message")) or "The turn failed."
-                about = replace(
-                    self.about, native_id=f"end {turn_id}", created_at=parse_time(time)
+                log_entry = replace(
+                    self.log_entry,
+                    native_id=f"end {turn_id}",
+                    created_at=parse_time(time),
                 )
-                yield about.make_record("error", "assistant", content=text)
+                yield log_entry.make_record("error", "assistant", content=text)
                 self.state["ended"] = turn_id
 
     def _make_turn_end(
         self, turn_id: str, time: object, *, stop_reason: str = "", note: str = ""
     ) -> Record:
         self.state["ended"] = turn_id
-        about = replace(
-            self.about, native_id=f"end {turn_id}", created_at=parse_time(time)
+        log_entry = replace(
+            self.log_entry, native_id=f"end {turn_id}", created_at=parse_time(time)
         )
-        return about.make_event("turn_ended", stop_reason=stop_reason, note=note)
+        return log_entry.make_event("turn_ended", stop_reason=stop_reason, note=note)
 
     def _decode_usage(self, session: State) -> Iterator[Record]:
         """Decode the tokens of the session: sums, which grow with every request."""
@@ -243,13 +247,13 @@ class _Decoder:
             return
         self.state["tokens"] = counts
         sent, received, cached = counts
-        about = replace(
-            self.about,
+        log_entry = replace(
+            self.log_entry,
             native_id="usage",
             created_at=parse_time(session.get("updatedAt")),
         )
         usage = Usage(max(sent - cached, 0), received, cached)
-        record = about.make_usage(usage, f"session:{self.session_id}")
+        record = log_entry.make_usage(usage, f"session:{self.session_id}")
         yield structs.replace(record, metadata={"is_sum": True})
 
     def _decode_title(self, session: State) -> Iterator[Record]:
@@ -257,12 +261,12 @@ class _Decoder:
         digest = hashlib.sha256(title.encode(errors="replace")).hexdigest()[:12]
         if (
             not title
-            or self.about.key.source != MAIN
+            or self.log_entry.key.source != MAIN
             or digest == self.state.get("title")
         ):
             return
         self.state["title"] = digest
         kind = "ai" if session.get("titleSource") == "auto" else "custom"
         # Each title has its own id, so that a repeated title is stored once.
-        about = replace(self.about, native_id=f"title {digest}")
-        yield about.make_event("title", title, title_kind=kind)
+        log_entry = replace(self.log_entry, native_id=f"title {digest}")
+        yield log_entry.make_event("title", title, title_kind=kind)

@@ -31,10 +31,10 @@ _RESULT_FIELDS = ("type", "content", "structured_content", "_meta")
 _TYPES = frozenset({"message", "reasoning", "effect", "notice", "checkpoint"})
 
 
-def decode_item(about: LogEntry, item: Item) -> Iterator[Record]:
+def decode_item(log_entry: LogEntry, item: Item) -> Iterator[Record]:
     """Yield the records of an entry; none if it is not complete yet."""
     entry = replace(
-        about,
+        log_entry,
         native_id=as_text(item.get("id")),
         created_at=parse_time(item.get("createdAt")),
     )
@@ -109,8 +109,8 @@ def _decode_effect(entry: LogEntry, item: Item) -> Iterator[Record]:
     yield entry.make_call(name, entry.native_id, detail.get("input"))
     if as_text(state.get("status")) in _SETTLED:
         text, facts = _parse_result(state)
-        about = replace(entry, created_at=parse_time(item.get("updatedAt")))
-        yield about.make_result(name, entry.native_id, text, block=1, **facts)
+        log_entry = replace(entry, created_at=parse_time(item.get("updatedAt")))
+        yield log_entry.make_result(name, entry.native_id, text, block=1, **facts)
 
 
 def _parse_result(state: Item) -> tuple[str, dict[str, Any]]:

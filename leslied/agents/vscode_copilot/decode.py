@@ -44,14 +44,14 @@ def decode_chat(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if not isinstance(chat, dict) or not isinstance(chat.get("requests"), list):
         reject_entry("a chat without requests")
     id_ = as_text(chat.get("sessionId")) or printable_name(entry.source.path.stem)
-    about = LogEntry(
+    log_entry = LogEntry(
         key=SessionKey(entry.source.agent, id_),
         native_id="chat",
         scope=id_,
         created_at=parse_time(chat.get("creationDate")),
     )
     folder = _parse_workspace(as_text(state.get("beside")))
-    records = [*_decode_header(about, chat, folder)]
+    records = [*_decode_header(log_entry, chat, folder)]
     ids: set[str] = set()
     for number, value in enumerate(chat["requests"]):
         request = as_dict(value)
@@ -59,7 +59,7 @@ def decode_chat(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         if not native_id or native_id in ids:
             native_id = f"{native_id} nth {number}"
         ids.add(native_id)
-        line = _describe_request(about, request, native_id)
+        line = _describe_request(log_entry, request, native_id)
         if not isinstance(value, dict):
             records.append(line.make_unknown(value))
         records += _decode_request(line, request)
@@ -87,24 +87,24 @@ def _parse_workspace(text: str) -> str:
 
 
 def _decode_header(
-    about: LogEntry, chat: dict[str, Any], folder: str
+    log_entry: LogEntry, chat: dict[str, Any], folder: str
 ) -> Iterator[Record]:
-    yield about.make_event("opened", cwd=folder)
+    yield log_entry.make_event("opened", cwd=folder)
     if title := as_text(chat.get("customTitle")).strip():
         # Each title has its own id, so that a repeated title is stored once.
-        event = about.make_event("title", title, title_kind="ai")
+        event = log_entry.make_event("title", title, title_kind="ai")
         yield replace(event, native_id=f"title:{title}")
 
 
 def _describe_request(
-    about: LogEntry, request: dict[str, Any], native_id: str
+    log_entry: LogEntry, request: dict[str, Any], native_id: str
 ) -> LogEntry:
     metadata = as_dict(as_dict(request.get("result")).get("metadata"))
     model = as_text(metadata.get("resolvedModel")) or as_text(request.get("modelId"))
     return LogEntry(
-        key=about.key,
+        key=log_entry.key,
         native_id=native_id,
-        scope=about.scope,
+        scope=log_entry.scope,
         created_at=parse_time(request.get("timestamp")),
         model=model,
     )

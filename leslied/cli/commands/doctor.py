@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     cls=LesliedCommand,
     examples=[
         ("leslied doctor", "check and print what to do"),
-        ("leslied doctor --fix", "repair the archive and who can access files"),
+        ("leslied doctor --fix", "repair the archive and permissions"),
         ("leslied doctor --deep", "also prove that no entry of any log is missing"),
         ("leslied doctor --deep --agent NAME", "compare the logs of one agent"),
         ("leslied doctor --json", "print the results as JSON"),
@@ -60,7 +60,8 @@ def command(
     while.
 
     With --deep, every complete line or row of every log must be accounted for: as
-    records with the same content, as noise, as rejected, or as pruned or forgotten.
+    records with the same content, as noise (known to be of no use), as rejected, or as
+    pruned or forgotten.
     What is missing is listed with the reason, and so are kinds of entries that this
     version does not know. Nothing is written, and the daemon may run.
     """

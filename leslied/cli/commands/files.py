@@ -101,7 +101,7 @@ def command(ctx: click.Context, /, *, path: str, as_json: bool, **options: Any) 
 
 def _list_lines(answer: FileList, app: App) -> Iterator[str]:
     if not answer.files:
-        yield "No agent changed such a file. Show all files with: leslied files"
+        yield "No agent has changed such a file. See what they did: leslied list"
         return
     home = str(app.home)
     rows = [

@@ -1,4 +1,4 @@
-"""`leslied forget`: delete a session, or all entries that hold a text, for good."""
+"""`leslied forget`: delete a session, or all entries that contain a text, for good."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMAINDERS = {
     "git": "Git tracks files of leslied here; its history keeps them",
     "asset": "Not written by leslied, so not changed",
     "own": "Still in these files; run the same command again",
-    "path": "These paths hold the text; leslied keeps them, to know what it read",
+    "path": "These paths contain the text; leslied keeps them, to know what it read",
 }
 """What to say about each kind of file that is not changed."""
 _ELSEWHERE = (
@@ -45,7 +45,7 @@ _ELSEWHERE = (
     examples=[
         ("leslied forget 3f2a", "show what would be forgotten of a session"),
         ("leslied forget 3f2a --yes", "forget it"),
-        ("leslied forget --text 'Project Zebra'", "show which entries hold a text"),
+        ("leslied forget --text 'Project Zebra'", "show which entries contain a text"),
         ("leslied forget --text - --yes < secret.txt", "forget the text in a file"),
     ],
     exit_codes=[(4, "the daemon is running; the error says how to stop it")],
@@ -55,7 +55,7 @@ _ELSEWHERE = (
 @click.option(
     "--text",
     metavar="TEXT",
-    help="Forget all entries that hold this text, as typed. `-` reads it from stdin.",
+    help="Forget all entries with this text, as typed. `-` reads it from stdin.",
 )
 @click.option(
     "--yes", is_flag=True, help="Forget; without it, only show what would be forgotten."
@@ -65,13 +65,13 @@ _ELSEWHERE = (
 def command(
     ctx: click.Context, session: str, text: str | None, *, yes: bool, as_json: bool
 ) -> None:
-    """Forget a session, or all entries that hold a text. A dry run without --yes.
+    """Forget a session, or all entries that contain a text. A dry run without --yes.
 
     They are deleted from the store, its index, the archive, transcripts, exports and
     indexes of threads, and from the files of hooks. No file of leslied contains them
     afterwards, and they are never read again: not from the log, a copy of it or a fork.
-    A forgotten session stays forgotten when it goes on. A text is forgotten where it is
-    now; to hide it in the future, add a rule to `redact.rules`.
+    A session stays forgotten even if the agent continues it. With --text, only entries
+    that exist now are deleted; to hide the text in new ones, add it to `redact.rules`.
 
     This cannot be undone. The agents' own logs are never touched.
     """
@@ -145,7 +145,7 @@ def _format_lines(answer: ForgetAnswer, app: App) -> Iterator[str]:
 def _format_nothing(answer: ForgetAnswer) -> str:
     if answer.is_done and not answer.request.text:
         return "An earlier, interrupted deletion was completed."
-    return "No entry holds the text."
+    return "No entry contains the text."
 
 
 def _format_counts(answer: ForgetAnswer) -> str:

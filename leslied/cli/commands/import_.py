@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ("leslied import takeout.zip", "import every session in a zip file"),
         ("leslied import ~/old-project", "import every session in a folder"),
     ],
-    exit_codes=[(1, "at least one of the files was not imported")],
+    exit_codes=[(1, "some files were not imported"), (2, "no file was imported")],
     see_also=["export", "list", "agents"],
 )
 @click.argument(

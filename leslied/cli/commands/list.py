@@ -95,7 +95,7 @@ _COLUMNS = (
 @click.option(
     "--waiting",
     is_flag=True,
-    help="Limit to sessions that wait for a permission, an answer or a prompt.",
+    help="Limit to sessions that ask for a permission, an answer or a prompt.",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option

@@ -53,8 +53,8 @@ _STOP_SECONDS = 1.2
 def command(ctx: click.Context, *, log_json: bool) -> None:
     """Watch the agents' logs and store new entries, until stopped.
 
-    This is the daemon. `leslied service install` runs it in the background; run it
-    yourself without a service manager, or to see its log.
+    This is the daemon. `leslied service install` runs it in the background. Run it
+    yourself if you have no service manager, or to watch its log.
 
     It stops within seconds on Ctrl-C or SIGTERM; unread entries are read at the next
     start. The config file is read again every 30 seconds and on SIGHUP. With the

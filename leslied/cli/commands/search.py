@@ -93,10 +93,10 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    'two words'        a phrase: these words, one after the other
+    'two words'        a phrase: quoted words without an operator or filter
     begin*             words that start with this
     one OR other       either word; AND is the default
-    '(a OR b) c'       a group; operators work inside the shell's quotes, too
+    '(a OR b) c'       a group; quotes for the shell, because of the parentheses
     -word, NOT word    entries without this word
     agent:codex        this agent; repeat it for alternatives, -agent: excludes
     project:app        this project, by name or path; also thread:, session:
@@ -110,7 +110,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     is:error           errors
     is:subagent        entries of subagents
 
-    The newest entries come first, grouped by session, with up to three of each.
+    The newest entries come first, grouped by session, up to three per session.
     Everything that is not a filter or an operator is a search term.
     """  # noqa: D301 - click reads the character
     app = get_app(ctx)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from leslied.queries.threads.lookup import ProjectThreads, ThreadNode
 
 _MARKS = {"active": "●", "completed": "○"}
-_NO_THREADS = "There are no threads yet. Use an agent, then run: leslied sync"
+_NO_THREADS = (
+    "There are no threads here: no transcript has been written. "
+    "Write those of all sessions: leslied sync --stop-all"
+)
 
 _project_option = click.option(
     "--project",

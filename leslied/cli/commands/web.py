@@ -53,7 +53,7 @@ def command(
     for a month. No other machine can reach the page, and it loads nothing from the
     network. If the page is already being served, only a new link is printed.
 
-    With the setting `web.enabled`, the daemon serves the page whenever it is used.
+    With the setting `web.enabled`, the daemon starts the page when a browser connects.
     """
     app = get_app(ctx)
     access = Access(app.paths, app.clock)

@@ -193,20 +193,20 @@ class _Deletion:
 
     def _remove_hook_files(self) -> None:
         data_dir, text = str(self.paths.data_dir), self.plan.text
-        names = {session_id for _, session_id in self.plan.sessions}
+        ids = {session_id for _, session_id in self.plan.sessions}
         whole_sessions = self.plan.list_whole_sessions()
-        names |= {
+        ids |= {
             thread.thread_id
             for thread in self.plan.threads
             if (thread.agent, thread.session_id) in whole_sessions
         }
 
-        def is_forgotten(path: str, data: bytes) -> bool:
+        def must_be_deleted(path: str, data: bytes) -> bool:
             if text and text.is_in_values(path, data):
                 return True
-            return any(name in path or name.encode() in data for name in names)
+            return any(id_ in path or id_.encode() in data for id_ in ids)
 
-        delete_matching(data_dir, is_forgotten)
+        delete_matching(data_dir, must_be_deleted)
         if text:
             delete_learned_roots(data_dir, text.is_in)
 

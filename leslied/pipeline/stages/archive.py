@@ -178,8 +178,8 @@ class Archiver(Stage):
     ) -> ArchiveCursor | None:
         """Archive one source; return its archive cursor, or None if it was skipped.
 
-        Errors of this source are added to the report. An archive of a newer version
-        and an unusable store are raised.
+        Add errors of this source to the report. Raise ArchiveVersionError for an
+        archive of a newer version, and StoreUnusable.
         """
         name = os.fsdecode(due.path)
         if self.failures.is_paused("archive", name):

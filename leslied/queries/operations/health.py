@@ -310,7 +310,7 @@ def _check_machine(context: QueryContext) -> Iterator[CheckResult]:
         yield CheckResult(
             "ok",
             f"SQLite {sqlite3.sqlite_version}: "
-            "do not open the store with other programs",
+            "safe as long as no other program writes to the store",
         )
 
 

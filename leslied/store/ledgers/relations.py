@@ -59,7 +59,7 @@ class RelationsLedger:
     def mark_written(self, key: SessionKey, digest: bytes, *, is_over: bool) -> None:
         """Save the hash of what was written about a thread.
 
-        With `is_over`, nothing more is expected: the thread stops being due.
+        With `is_over`, remove it from the due threads instead.
         """
         session = find_stream(self._db, key)
         if is_over:

@@ -82,8 +82,9 @@ class SessionOrder:
     @cached_property
     def first_results(self) -> dict[str, int]:
         """Row id of the record with every call's first result, by the call's id."""
-        # The order is reversed, so that the first result of a call is set last. A
-        # client that resumes a session adds results, which count only without others.
+        # The order is reversed, so that the first result of a call is set last. When a
+        # session is resumed, the client adds a result to each open call; such a result
+        # (`is_between_turns`) is used only if the call has no other one.
         rows = self._query(
             f"SELECT r.tool_call_id, r.id {_FROM_VISIBLE} AND r.tool_call_id <> '' "
             "AND +r.type = 'tool_result' "

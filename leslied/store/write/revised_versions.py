@@ -40,7 +40,8 @@ class RevisedVersions(RecordVersions):
         self._seen_records: set[int] = set()
         """Record ids that this decoder yielded."""
         self._old_versions: dict[int, int | None] = {}
-        """Current version before, by number of each entry that got another one."""
+        """The version that was current before, by the number of the entry; only of
+        entries whose current version has changed."""
         self._new_versions: dict[int, int] = {}
         self._revised_entries: set[int] = set()
 

@@ -163,7 +163,7 @@ def recount_usage(db: sqlite3.Connection, sessions: set[int]) -> None:
     may contain a message without its usage, and then it does not count for its stream.
     """
     usage_ids = _find_usage(db, sessions)
-    owners, streams = _load_counted(db, usage_ids)
+    owners, streams = _load_streams(db, usage_ids)
     parameters = [(usage_id,) for usage_id in usage_ids]
     db.executemany("DELETE FROM usage_share WHERE usage = ?", parameters)
     db.executemany("DELETE FROM usage WHERE id = ?", parameters)
@@ -210,10 +210,10 @@ def _find_usage(db: sqlite3.Connection, sessions: set[int]) -> set[int]:
     return {usage_id for (usage_id,) in (*owned, *contained)}
 
 
-def _load_counted(
+def _load_streams(
     db: sqlite3.Connection, usage_ids: set[int]
 ) -> tuple[set[_CountedMessage], set[_CountedMessage]]:
-    """Return the owners of these messages, and all streams for which they count."""
+    """Return the streams that own these messages, and all streams that have them."""
     query = "SELECT session, agent, message_id FROM usage WHERE id"
     owners = set(select_in_batches(db, query, usage_ids))
     query = (

@@ -113,6 +113,14 @@ def test_an_unknown_id_is_an_error(harness: StoreHarness, id_prefix: str):
         resolve(harness, id_prefix)
 
 
+def test_an_empty_store_has_no_last_session(tmp_path: Path, clock: FakeClock):
+    with (
+        StoreHarness(tmp_path / "data" / "store.db", clock) as harness,
+        pytest.raises(UserError, match="There are no sessions yet"),
+    ):
+        resolve(harness, "last")
+
+
 def test_an_ambiguous_prefix_is_an_error_that_lists_the_ids(harness: StoreHarness):
     with pytest.raises(UserError, match=r"2 ids start .*: abc2-y, abc2-yz\."):
         resolve(harness, "abc2")
