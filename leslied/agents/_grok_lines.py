@@ -292,19 +292,15 @@ def _decode_spawned(
     line: LogEntry, update: dict[str, Any], state: State
 ) -> _acp_updates.Decoded:
     """Decode the start of a subagent; only its description tells which call it was."""
-    description = as_text(update.get("description"))
+    task = as_text(update.get("description"))
     spawns = as_dict(state.get("spawns"))
-    calls = [
-        id_ for id_, text in spawns.items() if text == description[:_MAX_ID_LENGTH]
-    ]
+    calls = [id_ for id_, text in spawns.items() if text == task[:_MAX_ID_LENGTH]]
     child = as_text(update.get("child_session_id"))
     if not child:
         return _acp_updates.Decoded([], state)
     call_id = calls[0] if len(calls) == 1 else ""
     agent_type = as_text(update.get("subagent_type"))
-    link = _make_link(
-        line, child, call_id, agent_type=agent_type, description=description
-    )
+    link = _make_link(line, child, call_id, agent_type=agent_type, description=task)
     return _acp_updates.Decoded([link], state)
 
 

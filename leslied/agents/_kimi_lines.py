@@ -372,15 +372,9 @@ def _decode_spawned(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     if not child:
         return
     call_id = as_text(value.get("parentToolCallId"))
-    name, description = (
-        as_text(value.get("subagentName")),
-        as_text(value.get("description")),
-    )
+    name, task = as_text(value.get("subagentName")), as_text(value.get("description"))
     event = line.make_event(
-        "subagent_linked",
-        tool_call_id=call_id,
-        agent_type=name,
-        description=description,
+        "subagent_linked", tool_call_id=call_id, agent_type=name, description=task
     )
     key = SessionKey(line.key.agent, line.key.session_id, f"subagent:{child}")
     yield replace(event, session=key, tool_call_id=call_id)

@@ -101,7 +101,8 @@ def command(ctx: click.Context, /, *, path: str, as_json: bool, **options: Any) 
 
 def _list_lines(answer: FileList, app: App) -> Iterator[str]:
     if not answer.files:
-        yield "No agent has changed such a file. See what they did: leslied list"
+        yield "No agent has changed such a file."
+        yield "List all files with `leslied files`, sessions with `leslied list`."
         return
     home = str(app.home)
     rows = [

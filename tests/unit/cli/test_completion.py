@@ -69,7 +69,7 @@ def test_options_and_choices_are_offered():
 
 def test_sessions_are_offered_newest_first(sessions: ClaudeHome):
     assert list_completions("export", "") == {
-        "last": "the newest session",
+        "last": "the session that was active last",
         SESSION: "paint the, door",
         OLD_SESSION: "fix the mill",
     }
