@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-heavy security reliability coverage check lint types imports scripts format fmt golden docs picture screenshots prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs soak mutants wheel wheel-test reproducible hooks lock audit clean
+.PHONY: help setup run demo test test-heavy security reliability coverage check lint types imports browser scripts format fmt golden docs picture screenshots prices new-agent bench bench-quick bench-growth bench-redact bench-spoofs soak mutants wheel wheel-test reproducible hooks lock audit clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -66,6 +66,12 @@ scripts: ## check the types of the page's scripts (needs npm)
 	  tests/browser/node_modules/.bin/tsc -p leslied/web/static; \
 	else echo "The page's scripts are not checked: npm is not installed."; fi
 
+browser: ## install Chromium for the tests of the page (Debian and Ubuntu, as root)
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; \
+	else echo "The page is not tested: install Chromium first."; fi
+
 check: format lint types imports scripts test test-heavy ## run everything that CI runs
 
 fmt: setup ## format the code and apply safe fixes
@@ -107,6 +113,7 @@ bench-redact: setup ## measure recall, false redactions and speed of redaction
 
 mutants: setup ## plant bugs in a copy of leslied and count how many the tests catch
 	$(BIN)/python -m tests.mutants $(ARGS)
+
 soak: setup ## run leslied under kills, faults, load and fuzz for hours
 	$(BIN)/python -m tests.soak $(ARGS)
 
