@@ -11,7 +11,6 @@ from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.daemon import Daemon, get_store_path
 from tests.support.log_proofs import change_store
-from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -105,7 +104,7 @@ def test_without_a_store_there_is_nothing_to_compare(home: Path):
 def test_it_runs_beside_the_daemon(home: Path, claude: ClaudeHome):
     claude.write(ClaudeLogBuilder().prompt("one"))
     daemon = Daemon(home)
-    wait_until(lambda: daemon.prompts() == ["one"])
+    daemon.wait_for_scan()
 
     result = LesliedRunner(home)("doctor", "--deep")
 

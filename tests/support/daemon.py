@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leslied.store import StoreReader
 from tests.support.cli import LesliedRunner
-from tests.support.waiting import MAX_WAIT_SECONDS
+from tests.support.waiting import MAX_WAIT_SECONDS, wait_until
 
 
 def get_store_path(home: Path) -> Path:
@@ -39,12 +39,25 @@ class Daemon:
 
     def __init__(self, home: Path, prefix: Sequence[str] = ()) -> None:
         self.store = get_store_path(home)
-        self.process = LesliedRunner(home).start(
+        self._leslied = LesliedRunner(home)
+        self.process = self._leslied.start(
             "run", "--log-json", prefix=prefix, stderr=subprocess.PIPE, text=True
         )
 
     def prompts(self) -> list[str]:
         return list_prompts(self.store)
+
+    def wait_for_scan(self) -> None:
+        """Return when the daemon's first scan has ended, and with it the first sync.
+
+        Before that, another process may have stored entries, and `leslied status` need
+        not know the daemon.
+        """
+        wait_until(self._has_scanned)
+
+    def _has_scanned(self) -> bool:
+        data = self._leslied("status", "--json").json["data"]
+        return data["daemon"]["scanned_at"] is not None
 
     def end(self, signal_number: int) -> int:
         """Send a signal and return the exit code."""
