@@ -107,8 +107,7 @@ def test_without_an_inotify_instance_changes_are_read_and_status_says_why(
     builder = ClaudeLogBuilder()
     claude.write(builder.prompt("one"))
     daemon = start_daemon(limit_inotify(instances=0))
-    # The first sync may read everything before the first scan looks for problems.
-    wait_until(lambda: find_watch_problem(home) is not None)
+    daemon.wait_for_scan()
 
     claude.write(builder.prompt("two"))
 

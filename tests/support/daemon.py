@@ -56,8 +56,9 @@ class Daemon:
         wait_until(self._has_scanned)
 
     def _has_scanned(self) -> bool:
+        # Until the store exists, the answer has no data.
         data = self._leslied("status", "--json").json["data"]
-        return data["daemon"]["scanned_at"] is not None
+        return data is not None and data["daemon"]["scanned_at"] is not None
 
     def end(self, signal_number: int) -> int:
         """Send a signal and return the exit code."""
