@@ -1,4 +1,4 @@
-"""Test the daemon's loop: every kind of turn, when scans run, and what failures do."""
+"""Test the daemon's loop: its iterations, when scans run, and what failures do."""
 
 from __future__ import annotations
 
@@ -561,10 +561,10 @@ def run_twice(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch, work: Any) -
     """Run two turns of the loop with other work; return how often it pinged."""
     loop = daemon.loop
     notifier = loop.notifier = RecordingNotifier()
-    turns = iter([lambda: None, loop.stopping.set])
+    iterations = iter([lambda: None, loop.stopping.set])
 
     def run(self: Loop) -> None:
-        next(turns)()
+        next(iterations)()
         work()
 
     monkeypatch.setattr(Loop, "_scan", run)
@@ -573,13 +573,13 @@ def run_twice(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch, work: Any) -
     return notifier.pings
 
 
-def test_a_turn_without_work_shows_that_the_daemon_is_healthy(
+def test_an_iteration_without_work_shows_that_the_daemon_is_healthy(
     daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
     assert run_twice(daemon, monkeypatch, lambda: None) == 2
 
 
-def test_a_turn_that_fails_does_not_show_that_the_daemon_is_healthy(
+def test_an_iteration_that_fails_does_not_show_that_the_daemon_is_healthy(
     daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
     assert run_twice(daemon, monkeypatch, fail) == 0
@@ -676,7 +676,7 @@ def test_lost_events_cause_a_scan_at_once(scans: ScanHarness):
     assert scans.times == [0, time]
 
 
-def test_a_scan_follows_a_turn_that_failed(
+def test_a_scan_follows_an_iteration_that_failed(
     scans: ScanHarness, monkeypatch: pytest.MonkeyPatch
 ):
     scans.run_for(7)
@@ -769,7 +769,7 @@ def test_after_a_long_sleep_the_loop_scans_once(
     for _ in range(4):
         daemon.loop._run_once()
 
-    # The first turn is the scan, which does not wait.
+    # The first iteration is the scan, which does not wait.
     assert len(waits) == 3
     assert daemon.reader.count_rows()["sessions"] == 1
 
@@ -812,8 +812,8 @@ class ClockedWatcher(Watcher):
         wait_until(lambda: not self._queue.is_canary_pending)
 
 
-class TurnRecorder(Stage):
-    """A stage that records the budget and the time of every turn."""
+class IterationRecorder(Stage):
+    """A stage that records the budget and the time of every iteration."""
 
     name = "recorder"
 
@@ -822,7 +822,7 @@ class TurnRecorder(Stage):
         self.budgets: list[Budget] = []
         self.scan_times: list[float] = []
         self.pings: list[int] = []
-        """How often the notifier had pinged when each turn ran."""
+        """How often the notifier had pinged when each iteration ran."""
 
     def run(self, budget: Budget) -> Report:
         self.budgets.append(budget)
@@ -833,14 +833,14 @@ class TurnRecorder(Stage):
 
 
 @dataclass
-class Turns:
-    """A loop of real components on a fake clock, which runs turn by turn."""
+class LoopRunner:
+    """A loop of real components on a fake clock, which runs iteration by iteration."""
 
     loop: Loop
     clock: FakeClock
     watcher: ClockedWatcher
     notifier: RecordingNotifier
-    recorder: TurnRecorder
+    recorder: IterationRecorder
     config_file: Path
     store: Path
     scanned_at: list[datetime | None]
@@ -856,7 +856,7 @@ class Turns:
         return results
 
     def run_for(self, seconds: float) -> None:
-        """Run turns until so much time has passed."""
+        """Run iterations until so much time has passed."""
         end = self.clock.monotonic() + seconds
         while self.clock.monotonic() < end:
             self.run()
@@ -880,18 +880,18 @@ class Turns:
 
 
 @pytest.fixture
-def turns(
+def runner(
     clock: FakeClock,
     claude: ClaudeHome,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Turns]:
+) -> Iterator[LoopRunner]:
     environ = read_environ()
     app = App(environ, get_paths(environ), clock)
     claude.projects.mkdir(parents=True)
     (tmp_path / "state").mkdir()
     notifier = RecordingNotifier()
-    recorder = TurnRecorder(clock, notifier)
+    recorder = IterationRecorder(clock, notifier)
     monkeypatch.setattr(
         pipeline, "make_stages", lambda context: [*make_stages(context), recorder]
     )
@@ -916,10 +916,10 @@ def turns(
             clock=clock,
             log=make_logger(str, as_json=True),
             notifier=notifier,
-            is_paused=lambda: turns.is_paused,
+            is_paused=lambda: runner.is_paused,
             publish=lambda _, time: scanned_at.append(time),
         )
-        turns = Turns(
+        runner = LoopRunner(
             loop,
             clock,
             watcher,
@@ -931,7 +931,7 @@ def turns(
         )
         watcher.start()
         watcher.wait_for_canary()
-        yield turns
+        yield runner
         watcher.stop()
 
 
@@ -942,59 +942,59 @@ def read_log(capfd: pytest.CaptureFixture[str], event: str) -> list[dict[str, An
     return [line for line in log if line["event"] == event]
 
 
-def test_the_first_turn_is_a_scan(turns: Turns):
-    turns.run()
+def test_the_first_iteration_is_a_scan(runner: LoopRunner):
+    runner.run()
 
-    assert [budget.is_scan for budget in turns.recorder.budgets] == [True]
+    assert [budget.is_scan for budget in runner.recorder.budgets] == [True]
 
 
-def test_all_sources_are_scanned_every_30_seconds(turns: Turns):
-    turns.run_for(60)
-    turns.recorder.scan_times.clear()
-    turns.run_for(600)
+def test_all_sources_are_scanned_every_30_seconds(runner: LoopRunner):
+    runner.run_for(60)
+    runner.recorder.scan_times.clear()
+    runner.run_for(600)
 
-    times = turns.recorder.scan_times
+    times = runner.recorder.scan_times
     assert len(times) == 20
     assert {after - before for before, after in pairwise(times)} == {30.0}
 
 
 @pytest.mark.fault("C2", "C3", "C6")
 def test_without_file_events_all_sources_are_scanned_every_10_seconds(
-    turns: Turns, monkeypatch: pytest.MonkeyPatch
+    runner: LoopRunner, monkeypatch: pytest.MonkeyPatch
 ):
-    turns.lose_all_events(monkeypatch)
-    turns.run_for(60)
-    turns.recorder.scan_times.clear()
-    turns.run_for(600)
+    runner.lose_all_events(monkeypatch)
+    runner.run_for(60)
+    runner.recorder.scan_times.clear()
+    runner.run_for(600)
 
-    times = turns.recorder.scan_times
+    times = runner.recorder.scan_times
     assert len(times) == 60
     assert {after - before for before, after in pairwise(times)} == {10.0}
 
 
 @pytest.mark.fault("C2")
 def test_a_folder_that_is_not_watched_is_scanned_every_10_seconds_until_it_is(
-    turns: Turns, claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+    runner: LoopRunner, claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
     limit = WatchLimit(monkeypatch)
     limit.refused_names = {"late"}
-    turns.scan_and_settle()
+    runner.scan_and_settle()
     (claude.projects / "late").mkdir()
-    wait_until(turns.watcher.has_changes)
-    turns.run(2)
-    turns.run_for(100)
-    polled = turns.recorder.scan_times[-5:]
+    wait_until(runner.watcher.has_changes)
+    runner.run(2)
+    runner.run_for(100)
+    polled = runner.recorder.scan_times[-5:]
     limit.refused_names = set()
-    turns.run_for(300)
+    runner.run_for(300)
 
     assert {after - before for before, after in pairwise(polled)} == {10.0}
-    times = turns.recorder.scan_times[-5:]
+    times = runner.recorder.scan_times[-5:]
     assert {after - before for before, after in pairwise(times)} == {30.0}
 
 
 @pytest.mark.fault("C2")
 def test_missing_file_events_are_logged_once_and_so_is_their_return(
-    turns: Turns,
+    runner: LoopRunner,
     claude: ClaudeHome,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -1003,11 +1003,11 @@ def test_missing_file_events_are_logged_once_and_so_is_their_return(
     limit.refused_names = {f"late{number}" for number in range(5)}
     for name in sorted(limit.refused_names):
         (claude.projects / name).mkdir()
-        turns.loop.request_scan()
-        turns.watcher.start()
-        turns.run_for(20)
+        runner.loop.request_scan()
+        runner.watcher.start()
+        runner.run_for(20)
     limit.refused_names = set()
-    turns.run_for(60)
+    runner.run_for(60)
 
     problem, end = read_log(capfd, "watch.refresh")
     assert (
@@ -1018,86 +1018,86 @@ def test_missing_file_events_are_logged_once_and_so_is_their_return(
     assert end["reason"] == "file events arrive again"
 
 
-def test_an_idle_turn_waits_a_tick_and_includes_the_backlog(turns: Turns):
-    turns.scan_and_settle()
-    started_at = turns.clock.monotonic()
-    turns.run()
+def test_an_idle_iteration_waits_a_tick_and_includes_the_backlog(runner: LoopRunner):
+    runner.scan_and_settle()
+    started_at = runner.clock.monotonic()
+    runner.run()
 
-    budget = turns.recorder.budgets[-1]
-    assert turns.clock.monotonic() - started_at == 2.5
+    budget = runner.recorder.budgets[-1]
+    assert runner.clock.monotonic() - started_at == 2.5
     assert not budget.is_scan
     assert not budget.changed_paths
     assert budget.includes_backlog
 
 
-def test_a_turn_after_an_event_reads_the_changed_file(
-    turns: Turns, claude: ClaudeHome, builder: ClaudeLogBuilder
+def test_an_iteration_after_an_event_reads_the_changed_file(
+    runner: LoopRunner, claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     log = claude.write(builder.prompt("one"))
-    turns.scan_and_settle()
-    scans = turns.count_scans()
+    runner.scan_and_settle()
+    scans = runner.count_scans()
     claude.write(builder.prompt("two"))
-    wait_until(turns.watcher.has_changes)
-    turns.run()
+    wait_until(runner.watcher.has_changes)
+    runner.run()
 
-    budget = turns.recorder.budgets[-1]
+    budget = runner.recorder.budgets[-1]
     assert budget.changed_paths == {log}
     assert not budget.includes_backlog
-    assert list_prompts(turns.store) == ["one", "two"]
-    assert turns.count_scans() == scans
+    assert list_prompts(runner.store) == ["one", "two"]
+    assert runner.count_scans() == scans
 
 
 @pytest.mark.fault("C6")
 def test_without_an_event_the_next_scan_reads_the_changed_file(
-    turns: Turns,
+    runner: LoopRunner,
     claude: ClaudeHome,
     builder: ClaudeLogBuilder,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    turns.scan_and_settle()
-    turns.lose_all_events(monkeypatch)
+    runner.scan_and_settle()
+    runner.lose_all_events(monkeypatch)
     claude.write(builder.prompt("one"))
-    turns.run_for(10)
-    before = list_prompts(turns.store)
-    turns.run_for(20)
+    runner.run_for(10)
+    before = list_prompts(runner.store)
+    runner.run_for(20)
 
     assert before == []
-    assert list_prompts(turns.store) == ["one"]
+    assert list_prompts(runner.store) == ["one"]
 
 
-def lose_events(turns: Turns) -> None:
+def lose_events(runner: LoopRunner) -> None:
     logging.getLogger("watchdog.observers.inotify_c").warning("queue overflowed")
 
 
-def freeze_process(turns: Turns) -> None:
-    turns.watcher.frozen_seconds = 3.0
+def freeze_process(runner: LoopRunner) -> None:
+    runner.watcher.frozen_seconds = 3.0
 
 
-def suspend_machine(turns: Turns) -> None:
+def suspend_machine(runner: LoopRunner) -> None:
     """Let only the wall clock go on, as the monotonic clock does not while asleep."""
-    turns.run()
-    turns.clock.at += timedelta(seconds=3)
+    runner.run()
+    runner.clock.at += timedelta(seconds=3)
 
 
-def set_clock_back(turns: Turns) -> None:
-    turns.run()
-    turns.clock.at -= timedelta(hours=1)
+def set_clock_back(runner: LoopRunner) -> None:
+    runner.run()
+    runner.clock.at -= timedelta(hours=1)
 
 
-def create_folder(turns: Turns) -> None:
+def create_folder(runner: LoopRunner) -> None:
     (root,) = (
         root.path
-        for root in turns.loop.flow.watched_roots
+        for root in runner.loop.flow.watched_roots
         if root.path.name == "projects" and root.path.is_dir()
     )
     (root / "new").mkdir()
-    wait_until(turns.watcher.has_changes)
+    wait_until(runner.watcher.has_changes)
 
 
-def continue_process(turns: Turns) -> None:
+def continue_process(runner: LoopRunner) -> None:
     """Send the signal that a stopped process gets when it continues."""
     with run._handling_signals() as signals:
-        signals.loop = turns.loop
+        signals.loop = runner.loop
         os.kill(os.getpid(), signal.SIGCONT)
 
 
@@ -1114,179 +1114,183 @@ def continue_process(turns: Turns) -> None:
     ],
 )
 def test_a_hint_that_events_were_lost_causes_a_scan_at_once(
-    turns: Turns, hint: Callable[[Turns], None]
+    runner: LoopRunner, hint: Callable[[LoopRunner], None]
 ):
-    turns.scan_and_settle()
-    scans = turns.count_scans()
-    hint(turns)
-    turns.run(2)
+    runner.scan_and_settle()
+    scans = runner.count_scans()
+    hint(runner)
+    runner.run(2)
 
-    assert turns.count_scans() == scans + 1
-
-
-def test_a_wait_of_normal_length_causes_no_scan(turns: Turns):
-    turns.scan_and_settle()
-    scans = turns.count_scans()
-    turns.watcher.frozen_seconds = 1.0
-    turns.run(3)
-
-    assert turns.count_scans() == scans
+    assert runner.count_scans() == scans + 1
 
 
-def test_a_failed_turn_pauses_and_is_followed_by_a_scan(
-    turns: Turns, monkeypatch: pytest.MonkeyPatch
+def test_a_wait_of_normal_length_causes_no_scan(runner: LoopRunner):
+    runner.scan_and_settle()
+    scans = runner.count_scans()
+    runner.watcher.frozen_seconds = 1.0
+    runner.run(3)
+
+    assert runner.count_scans() == scans
+
+
+def test_a_failed_iteration_pauses_and_is_followed_by_a_scan(
+    runner: LoopRunner, monkeypatch: pytest.MonkeyPatch
 ):
-    turns.scan_and_settle()
-    scans, started_at = turns.count_scans(), turns.clock.monotonic()
-    turns.watcher.wake()
+    runner.scan_and_settle()
+    scans, started_at = runner.count_scans(), runner.clock.monotonic()
+    runner.watcher.wake()
     with monkeypatch.context() as patch:
-        patch.setattr(type(turns.loop.flow), "run", fail)
-        results = turns.run()
-    pause = turns.clock.monotonic() - started_at
-    results += turns.run()
+        patch.setattr(type(runner.loop.flow), "run", fail)
+        results = runner.run()
+    pause = runner.clock.monotonic() - started_at
+    results += runner.run()
 
     assert results == [False, True]
     assert pause == 5.0
-    assert turns.count_scans() == scans + 1
+    assert runner.count_scans() == scans + 1
 
 
 def test_a_failed_scan_is_not_published_as_complete(
-    turns: Turns, monkeypatch: pytest.MonkeyPatch
+    runner: LoopRunner, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(type(turns.loop.flow), "run", fail)
-    turns.run(3)
+    monkeypatch.setattr(type(runner.loop.flow), "run", fail)
+    runner.run(3)
 
-    assert turns.scanned_at == []
+    assert runner.scanned_at == []
 
 
-def test_the_start_of_each_complete_scan_is_published(turns: Turns):
+def test_the_start_of_each_complete_scan_is_published(runner: LoopRunner):
     times = []
     for _ in range(3):
-        turns.loop.request_scan()
-        times.append(turns.clock.now())
-        turns.run()
-        turns.clock.advance(1)
+        runner.loop.request_scan()
+        times.append(runner.clock.now())
+        runner.run()
+        runner.clock.advance(1)
 
-    assert turns.scanned_at == times
+    assert runner.scanned_at == times
 
 
 def test_a_paused_loop_only_waits_and_scans_when_it_continues(
-    turns: Turns, claude: ClaudeHome, builder: ClaudeLogBuilder
+    runner: LoopRunner, claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
-    turns.scan_and_settle()
-    count, scans = len(turns.recorder.budgets), turns.count_scans()
-    turns.is_paused = True
+    runner.scan_and_settle()
+    count, scans = len(runner.recorder.budgets), runner.count_scans()
+    runner.is_paused = True
     claude.write(builder.prompt("one"))
-    turns.run_for(100)
-    while_paused = len(turns.recorder.budgets), list_prompts(turns.store)
-    turns.is_paused = False
-    turns.run()
+    runner.run_for(100)
+    while_paused = len(runner.recorder.budgets), list_prompts(runner.store)
+    runner.is_paused = False
+    runner.run()
 
     assert while_paused == (count, [])
-    assert turns.count_scans() == scans + 1
-    assert list_prompts(turns.store) == ["one"]
+    assert runner.count_scans() == scans + 1
+    assert list_prompts(runner.store) == ["one"]
 
 
-def test_a_scan_applies_new_settings(turns: Turns, home: Path):
-    turns.scan_and_settle()
+def test_a_scan_applies_new_settings(runner: LoopRunner, home: Path):
+    runner.scan_and_settle()
     folder = home / "elsewhere" / "projects"
     folder.mkdir(parents=True)
-    turns.config_file.parent.mkdir(parents=True, exist_ok=True)
-    turns.config_file.write_text(f'[agents.claude-code]\nroots = ["{folder.parent}"]\n')
-    turns.loop.request_scan()
-    turns.run()
+    runner.config_file.parent.mkdir(parents=True, exist_ok=True)
+    runner.config_file.write_text(
+        f'[agents.claude-code]\nroots = ["{folder.parent}"]\n'
+    )
+    runner.loop.request_scan()
+    runner.run()
     (folder / "a.jsonl").touch()
-    wait_until(turns.watcher.has_changes)
+    wait_until(runner.watcher.has_changes)
 
-    assert folder in [root.path for root in turns.loop.flow.watched_roots]
+    assert folder in [root.path for root in runner.loop.flow.watched_roots]
 
 
 def test_invalid_settings_are_logged_once_and_change_nothing(
-    turns: Turns, capfd: pytest.CaptureFixture[str]
+    runner: LoopRunner, capfd: pytest.CaptureFixture[str]
 ):
-    turns.scan_and_settle()
-    roots = turns.loop.flow.watched_roots
-    turns.config_file.parent.mkdir(parents=True, exist_ok=True)
-    turns.config_file.write_text("[agents")
-    turns.run_for(100)
+    runner.scan_and_settle()
+    roots = runner.loop.flow.watched_roots
+    runner.config_file.parent.mkdir(parents=True, exist_ok=True)
+    runner.config_file.write_text("[agents")
+    runner.run_for(100)
 
-    assert turns.loop.flow.watched_roots == roots
+    assert runner.loop.flow.watched_roots == roots
     (event,) = read_log(capfd, "config.invalid")
     assert "not valid TOML" in event["reason"]
 
 
-def test_a_stop_ends_the_loop_after_the_turn(
-    turns: Turns, capfd: pytest.CaptureFixture[str]
+def test_a_stop_ends_the_loop_after_the_iteration(
+    runner: LoopRunner, capfd: pytest.CaptureFixture[str]
 ):
-    recorder, loop = turns.recorder, turns.loop
+    recorder, loop = runner.recorder, runner.loop
     stop_after_three = iter([lambda: None, lambda: None, loop.stopping.set])
-    turns.loop.is_paused = lambda: bool(next(stop_after_three)())
+    runner.loop.is_paused = lambda: bool(next(stop_after_three)())
     loop.run()
 
     assert loop.has_ended
     assert len(recorder.budgets) == 2
-    assert turns.watcher.mode == "polling"
+    assert runner.watcher.mode == "polling"
     assert len(read_log(capfd, "daemon.stop")) == 1
 
 
 @pytest.mark.fault("F4")
-def test_the_watchdog_is_pinged_after_each_turn_and_not_before_its_end(turns: Turns):
-    stop_after_four = iter([*[lambda: None] * 3, turns.loop.stopping.set])
-    turns.loop.is_paused = lambda: bool(next(stop_after_four)())
-    turns.loop.run()
+def test_the_watchdog_is_pinged_after_each_iteration_and_not_before_its_end(
+    runner: LoopRunner,
+):
+    stop_after_four = iter([*[lambda: None] * 3, runner.loop.stopping.set])
+    runner.loop.is_paused = lambda: bool(next(stop_after_four)())
+    runner.loop.run()
 
-    assert turns.recorder.pings == [0, 1, 2]
-    assert turns.notifier.pings == 4
+    assert runner.recorder.pings == [0, 1, 2]
+    assert runner.notifier.pings == 4
 
 
 @pytest.mark.fault("F4")
 def test_a_backlog_of_more_than_10_minutes_pings_the_watchdog_all_the_time(
-    turns: Turns, claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+    runner: LoopRunner, claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
     """The service manager ends a daemon that does not ping for 60 seconds."""
     for number in range(40):
         builder = ClaudeLogBuilder(f"{number:08}-2222-4333-8444-555555555555")
         text = "x" * 200_000
         claude.write(builder.prompt(text), name=f"-app/{builder.session_id}.jsonl")
-    started_at = turns.clock.monotonic()
+    started_at = runner.clock.monotonic()
     ping_times: list[float] = [started_at]
     monkeypatch.setattr(
         RecordingNotifier,
         "ping",
-        lambda _: ping_times.append(turns.clock.monotonic()),
+        lambda _: ping_times.append(runner.clock.monotonic()),
     )
     commit = Store.commit
 
     def commit_slowly(store: Store, chunks: Any) -> Any:
-        turns.clock.advance(30)
+        runner.clock.advance(30)
         return commit(store, chunks)
 
     monkeypatch.setattr(Store, "commit", commit_slowly)
-    while len(list_prompts(turns.store)) < 40:
-        assert turns.run() == [True]
-        turns.notifier.ping()
+    while len(list_prompts(runner.store)) < 40:
+        assert runner.run() == [True]
+        runner.notifier.ping()
 
-    assert turns.clock.monotonic() - started_at > 600
+    assert runner.clock.monotonic() - started_at > 600
     assert max(after - before for before, after in pairwise(ping_times)) < 60
 
 
 @pytest.mark.fault("C9")
 def test_a_project_below_a_watched_root_causes_no_changes_by_leslied(
-    turns: Turns, claude: ClaudeHome
+    runner: LoopRunner, claude: ClaudeHome
 ):
     project = claude.projects / "app"
     project.mkdir()
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(builder.prompt("fix it"), builder.answer("Done."))
-    turns.run_for(60)
-    transcripts = list(turns.store.parent.glob("central/**/transcripts/*.txt"))
-    turns.scan_and_settle()
-    count = len(turns.recorder.budgets)
-    turns.run_for(10)
+    runner.run_for(60)
+    transcripts = list(runner.store.parent.glob("central/**/transcripts/*.txt"))
+    runner.scan_and_settle()
+    count = len(runner.recorder.budgets)
+    runner.run_for(10)
 
     assert len(transcripts) == 1
     assert [path.name for path in project.iterdir()] == [".git"]
-    assert not any(b.changed_paths for b in turns.recorder.budgets[count:])
-    with StoreReader(turns.store) as reader:
+    assert not any(b.changed_paths for b in runner.recorder.budgets[count:])
+    with StoreReader(runner.store) as reader:
         assert reader.summarize_agents()[0]["sources"] == 1

@@ -130,7 +130,7 @@ def test_no_text_survives(text: str, key: str):
     assert text not in replaced
 
 
-def test_a_deep_value_ends():
+def test_a_value_nested_too_deeply_is_cut():
     value: Any = "x"
     for _ in range(500):
         value = [value]

@@ -31,7 +31,7 @@ def test_the_largest_request_of_a_session_counts(commit):
     assert sum(use.bins) == use.bins[7] == 1
 
 
-def test_a_limit_between_bins_belongs_to_the_lower_one(commit):
+def test_a_value_on_the_border_of_two_bins_is_in_the_lower_one(commit):
     context = commit(
         make_request("a", 20_000, "tenth"),
         make_request("b", 20_001, "more"),

@@ -38,7 +38,7 @@ def test_no_more_than_the_limit_are_listed(claude: ClaudeHome):
         assert reader.unknown.count() == 5
 
 
-def test_a_session_without_a_version_has_none(claude: ClaudeHome):
+def test_the_version_is_empty_if_the_session_has_none(claude: ClaudeHome):
     claude.write({"type": "novelty"})
     claude.sync()
 

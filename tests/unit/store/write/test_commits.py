@@ -44,7 +44,7 @@ def harness(tmp_path: Path):
     harness.reader.close()
 
 
-def test_without_a_group_each_context_is_committed_at_once(harness: CommitsHarness):
+def test_without_a_group_each_context_commits_when_it_ends(harness: CommitsHarness):
     harness.insert("a")
 
     assert (harness.read(), harness.commits.count) == (["a"], 1)
@@ -68,7 +68,9 @@ def test_a_flush_commits_what_waits(harness: CommitsHarness):
     assert (flushed, harness.commits.count) == (["a"], 1)
 
 
-def test_a_transaction_in_a_group_is_committed_at_once(harness: CommitsHarness):
+def test_a_transaction_in_a_group_commits_what_came_before_it_too(
+    harness: CommitsHarness,
+):
     with harness.commits.group():
         harness.insert("a")
         with harness.commits.transaction():
