@@ -55,7 +55,7 @@ class SessionName(NamedTuple):
 
 
 class Annotation(Struct, frozen=True, kw_only=True):
-    """What the user added to a session."""
+    """The user's marks on one session."""
 
     is_starred: bool = False
     tags: tuple[str, ...] = ()
@@ -101,10 +101,10 @@ class Annotations:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db: sqlite3.Connection | None = None
-        self._file = (0, 0)
+        self._file_identity = (0, 0)
         """Device and inode of the file that is open."""
         self._version: int | None = None
-        """SQLite's counter of the changes that the snapshot includes."""
+        """SQLite's change counter when the snapshot was read; None to read it again."""
         self._snapshot = NO_ANNOTATIONS
 
     def close(self) -> None:
@@ -128,13 +128,19 @@ class Annotations:
         self, name: SessionName, change: Callable[[Annotation], Annotation], now_us: int
     ) -> Annotation:
         """Apply a change to the annotation of a session; return the new one."""
-        with self._write(now_us) as db:
+        with self._write() as db:
+            # The time of the first annotation, see `Snapshot.is_unread`.
+            db.execute(
+                "INSERT INTO first_use "
+                "SELECT ? WHERE NOT EXISTS (SELECT 1 FROM first_use)",
+                (now_us,),
+            )
             annotation = change(_load_snapshot(db, name).get(name))
             _delete(db, [name])
             if annotation != Annotation():
                 _insert(db, name, annotation)
-        # SQLite's counter counts changes by others only, so that the rest of the
-        # snapshot need not be read again.
+        # `data_version` does not count the changes of this connection, so the snapshot
+        # must be updated here.
         by_session = {**self._snapshot.by_session, name: annotation}
         if annotation == Annotation():
             del by_session[name]
@@ -142,17 +148,20 @@ class Annotations:
         return annotation
 
     def delete(self, names: Iterable[SessionName]) -> None:
-        """Delete the annotations of these sessions, also from the free space."""
+        """Delete the annotations of these sessions, also from the file's free space."""
         if self._has_file():
-            with self._write(0) as db:
+            with self._write() as db:
                 _delete(db, names)
             self._version = None
 
     def forget_text(self, text: LiteralText) -> None:
-        """Delete every note and tag that holds the text, also from the free space."""
+        """Delete annotations with the text in their note, tags or session id.
+
+        Their bytes are deleted from the file's free space, too.
+        """
         if not self._has_file():
             return
-        with self._write(0) as db:
+        with self._write() as db:
             for name, annotation in _load_snapshot(db).by_session.items():
                 values = (annotation.note, *annotation.tags, *name)
                 if text.is_in_values(*values):
@@ -168,7 +177,7 @@ class Annotations:
                     raise self._make_error("it is damaged")
 
     def _has_file(self) -> bool:
-        """Return whether the file exists; close it if it was replaced."""
+        """Return whether the file exists; close it if it is gone or was replaced."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -176,15 +185,15 @@ class Annotations:
             return False
         except OSError as error:
             raise self._make_error(describe_cause(error)) from error
-        if self._file != (status.st_dev, status.st_ino):
+        if self._file_identity != (status.st_dev, status.st_ino):
             self.close()
-            self._file = status.st_dev, status.st_ino
+            self._file_identity = status.st_dev, status.st_ino
         return True
 
     def _connect(self) -> sqlite3.Connection:
         """Return the open database; raise sqlite3.Error if it cannot be opened."""
         if self._db is None:
-            # The page asks in several threads, but each has its own Annotations.
+            # The web server has several threads, but each has its own Annotations.
             db = sqlite3.connect(self.path, isolation_level=None)
             self._db = db
             db.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
@@ -202,10 +211,11 @@ class Annotations:
         # locks that another thread of this process has on the file.
         self._connect().execute("PRAGMA user_version")
         self.path.chmod(0o600)
+        # This remembers which file it is, and closes it; the next use opens it again.
         self._has_file()
 
     @contextmanager
-    def _write(self, now_us: int) -> Iterator[sqlite3.Connection]:
+    def _write(self) -> Iterator[sqlite3.Connection]:
         """Yield the database in a transaction; create the file if it is missing."""
         with self._translate_errors():
             if not self._has_file():
@@ -213,7 +223,7 @@ class Annotations:
             db = self._connect()
             db.execute("BEGIN IMMEDIATE")
             with db:
-                _create_tables(db, now_us)
+                _create_tables(db)
                 yield db
 
     @contextmanager
@@ -237,12 +247,11 @@ class _NewerFileError(LesliedError):
     """A newer leslied wrote the file."""
 
 
-def _create_tables(db: sqlite3.Connection, now_us: int) -> None:
+def _create_tables(db: sqlite3.Connection) -> None:
     """Create the tables in a new file."""
     if _get_schema_version(db) == 0:
         for statement in _SCHEMA:
             db.execute(statement)
-        db.execute("INSERT INTO first_use VALUES (?)", (now_us,))
         db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
 
 
@@ -255,7 +264,7 @@ def _get_schema_version(db: sqlite3.Connection) -> int:
 
 
 def _load_snapshot(db: sqlite3.Connection, only: SessionName | None = None) -> Snapshot:
-    """Return all annotations, or the one of a session."""
+    """Return all annotations, or only that of the session `only`."""
     if _get_schema_version(db) == 0:
         return NO_ANNOTATIONS
     where, values = ("WHERE (agent, session_id) = (?, ?)", only) if only else ("", ())

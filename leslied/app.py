@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,20 +35,20 @@ if TYPE_CHECKING:
     from leslied.pipeline.progress import ProgressCallback
     from leslied.queries.context import QueryContext
     from leslied.queries.scripts import ScriptQueries
-    from leslied.redact import Redactor
+    from leslied.redact import Redactor, SecretFinder
     from leslied.store import Store, StoreReader
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class App:
     """Environment, paths and clock of the running command.
 
     Its methods load the settings, open the store and make the flow.
     """
 
-    environ: Mapping[str, str]
-    paths: AppPaths
-    clock: Clock
+    def __init__(
+        self, environ: Mapping[str, str], paths: AppPaths, clock: Clock
+    ) -> None:
+        self.environ, self.paths, self.clock = environ, paths, clock
 
     @property
     def home(self) -> Path:
@@ -72,11 +71,21 @@ class App:
 
         Raise ConfigError if the settings of redaction are invalid.
         """
-        from leslied.config import load_secret_finder  # noqa: PLC0415
         from leslied.redact import Redactor  # noqa: PLC0415
 
-        finder = load_secret_finder(self.paths.config_file)
-        return Redactor(load_key(self.paths.key_file), finder)
+        return Redactor(load_key(self.paths.key_file), self._load_secret_finder())
+
+    def _load_secret_finder(self) -> SecretFinder | None:
+        """Return the finder of secrets that the settings describe, or None."""
+        try:
+            self.paths.config_file.lstat()
+        except FileNotFoundError:
+            return None
+        except OSError:
+            pass  # Loading the file below says what is wrong with it.
+        from leslied.config import load_secret_finder  # noqa: PLC0415
+
+        return load_secret_finder(self.paths.config_file)
 
     def load_redact(self) -> Callable[[str], str]:
         """Return the function that replaces the secrets in a text."""
@@ -95,13 +104,14 @@ class App:
         return Annotations(self.paths.annotations_file)
 
     def open_queries(self, *, reveal: bool = False) -> QueryContext:
-        """Return what questions need; the store is opened on first use.
+        """Return the first argument of every query; the store is opened on first use.
 
         Answers contain no secrets, unless `reveal` is set.
         """
         from leslied.queries.context import QueryContext  # noqa: PLC0415
 
-        # Answers also say what the tools did that only one agent has.
+        # This registers the tools that only one agent has, so that answers can
+        # describe their calls.
         self.load_adapters()
         return QueryContext(
             open_reader=self.open_reader,
@@ -134,7 +144,11 @@ class App:
     def open_store(
         self, warn: Callable[[str], None], on_progress: ProgressCallback
     ) -> Store:
-        """Open the store for writing; first rebuild one that is lost or too old."""
+        """Open the store for writing.
+
+        Rebuild it first if it is lost or cannot be migrated; call `warn` with the
+        reason.
+        """
         try:
             return self.open_writer()
         except SchemaMismatch as error:
@@ -162,8 +176,11 @@ class App:
         from leslied.pipeline.maintenance.rebuild import Rebuild  # noqa: PLC0415
 
         settings, redactor = self.load_settings(), self.load_redactor()
-        agents = [(agent, tuple(r)) for agent, r in self.iter_agent_roots(settings)]
-        names = [agent.name for agent, _ in agents]
+        agents = [
+            (adapter, tuple(roots))
+            for adapter, roots in self.iter_agent_roots(settings)
+        ]
+        names = [adapter.name for adapter, _ in agents]
         return Rebuild(
             path=self.paths.store_file,
             archive_dir=self.paths.archive_dir,
@@ -219,13 +236,14 @@ class App:
 
         agents = list(self.iter_agent_roots(self.load_settings()))
         skeleton = Skeleton()
-        samplers = (
-            format_sample.LogSampler(
-                *format_sample.find_log(agents, path), skeleton, only_unknown
+        samples = []
+        for path in paths:
+            adapter, source, pattern = format_sample.find_log(agents, path)
+            sampler = format_sample.LogSampler(
+                adapter, source, pattern, skeleton, only_unknown
             )
-            for path in paths
-        )
-        return [sampler.run() for sampler in samplers]
+            samples.append(sampler.run())
+        return samples
 
     def load_settings(self) -> Settings:
         """Load and validate the user's settings."""
@@ -251,7 +269,7 @@ class App:
             roots = [
                 root
                 for root in adapter.roots(environment, configured_roots)
-                # Without imported files, there is no folder that could be missing.
+                # The folder for imports is not missing if nothing was imported.
                 if root.path.parent != self.paths.imports_dir or root.path.is_dir()
             ]
             paths = {root.path for root in roots}
@@ -262,13 +280,18 @@ class App:
                 if learned_roots and root.path not in paths
             ]
             if adapter.project_log and settings.agent(name).enabled:
-                projects = self._list_projects_with(adapter.project_log, paths)
+                projects = self._list_projects_with_log(adapter.project_log, paths)
                 roots += adapter.roots(environment, projects) if projects else ()
             yield adapter, roots
 
-    def _list_projects_with(self, log_name: str, known: set[Path]) -> list[Path]:
-        """Return other projects of sessions in the store that contain such a log."""
-        from leslied.pipeline.root_learning import find_project_logs  # noqa: PLC0415
+    def _list_projects_with_log(
+        self, log_name: str, root_paths: set[Path]
+    ) -> list[Path]:
+        """Return the projects in the store that contain a log of this name.
+
+        Projects that are among `root_paths` are left out.
+        """
+        from leslied.pipeline.root_learning import find_folders_with_log  # noqa: PLC0415
 
         if not self.paths.store_file.exists():
             return []
@@ -279,8 +302,8 @@ class App:
             # A rebuild begins with a store that cannot be read.
             return []
         paths = (path for folder in folders for path in folder.log_folders)
-        projects = find_project_logs(paths, log_name)
-        return [project for project in projects if project not in known]
+        projects = find_folders_with_log(paths, log_name)
+        return [project for project in projects if project not in root_paths]
 
     def _list_learned_roots(self, agent: str) -> list[Path]:
         """Return the folders that hook events of this agent named."""
@@ -298,14 +321,15 @@ class App:
         environment = self._environment
         registries = []
         for name, adapter in self.load_adapters().items():
+            # One call for each, because an adapter that gets a root omits its default.
             root_sets = [_list_configured_roots(settings, name)]
             root_sets += [[root] for root in self._list_learned_roots(name)]
-            listed = [
+            agent_registries = [
                 registry
                 for roots in root_sets
                 for registry in adapter.live_registries(environment, roots)
             ]
-            registries.append((adapter, listed))
+            registries.append((adapter, agent_registries))
         return registries
 
     def make_flow(
@@ -317,10 +341,10 @@ class App:
         is_daemon: bool = False,
         on_progress: ProgressCallback | None = None,
     ) -> Flow:
-        """Make all stages from the current settings.
+        """Return a flow with all stages, made from the current settings.
 
-        With `is_final`, unfinished turns are settled too. With `is_daemon`, for the
-        daemon: less memory, short waits for locks, and a pause before each retry.
+        With `is_final`, unfinished turns are settled too. With `is_daemon`, the stages
+        use less memory, wait only briefly for locks, and pause before each retry.
         """
         from leslied.pipeline import Flow, StageContext, make_stages  # noqa: PLC0415
         from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
@@ -346,7 +370,7 @@ class App:
         return Flow(make_stages(context), store, context.failures)
 
     def _load_failures(self, store: Store, *, is_daemon: bool) -> Failures:
-        """Load what failed before; the daemon also records what gets it killed."""
+        """Load earlier failures; the daemon also marks the source that it reads."""
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
         from leslied.pipeline.work_marker import WorkMarker  # noqa: PLC0415
 

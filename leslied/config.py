@@ -90,7 +90,7 @@ class RuleSettings:
 
 @dataclass(frozen=True, slots=True)
 class RedactSettings:
-    """What is secret besides the built-in kinds, and what is not."""
+    """Kinds of secrets besides the built-in ones, and exceptions."""
 
     __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     allow: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Settings:
         return self.agents.get(name, AgentSettings())
 
     def to_dict(self, agents: Iterable[str]) -> dict[str, Any]:
-        """Return all settings by table, with those of each of these agents."""
+        """Return all settings by table; `agents` are the names of agents to include."""
         return asdict(self) | {"agents": {n: asdict(self.agent(n)) for n in agents}}
 
 
@@ -145,6 +145,7 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
     settings = _validate(_parse_toml(text, path), text, path)
     _reject_relative_paths(settings, text, path)
     _reject_invalid_port(settings.web.port, text, path)
+    # Called only for the errors that it raises.
     _make_finder(settings.redact, text, path)
     for name in settings.agents:
         if name not in set(agents):
@@ -188,9 +189,9 @@ def _read_text(path: Path) -> str:
 def _make_finder(
     settings: RedactSettings, text: str, path: Path
 ) -> SecretFinder | None:
-    """Return the finder, or None if no rule or exception is set.
+    """Return the finder of secrets, or None if no rule or exception is set.
 
-    Raise ConfigError for an unusable one.
+    Raise ConfigError if a rule or exception cannot be used.
     """
     if not settings.allow and not settings.rules:
         return None
@@ -201,17 +202,17 @@ def _make_finder(
         make_custom_rule,
     )
 
-    name = "allow"
+    setting = "allow"  # the one being read, for the error
     rules = []
     try:
         allow = [compile_exception(pattern) for pattern in settings.allow]
         for kind, rule in settings.rules.items():
-            name = f"rules.{kind}"
+            setting = f"rules.{kind}"
             rules.append(make_custom_rule(kind, rule.pattern, rule.anchors))
     except ValueError as error:
-        line = _format_line_number(name.removeprefix("rules."), text)
+        line = _format_line_number(setting.removeprefix("rules."), text)
         raise ConfigError(
-            f"{path}{line}: redact.{name}: {error}.",
+            f"{path}{line}: redact.{setting}: {error}.",
             "docs/redaction.md describes rules and exceptions.",
         ) from error
     return SecretFinder((*RULES, *rules), allow)
@@ -289,7 +290,10 @@ def _make_unknown_key_error(
 
 
 def _list_valid_keys(location: list[str]) -> list[str]:
-    """Return the keys that are valid in the table that contains an unknown key."""
+    """Return the keys that are valid in the table that contains an unknown key.
+
+    `location` are the parts of the unknown key.
+    """
     settings_classes: Mapping[str, Any] = {
         "agents": AgentSettings,
         "projects": ProjectSettings,

@@ -52,9 +52,9 @@ _NECESSARY = "|".join(
         ),
     )
 )
-"""Hidden characters that ordinary text needs, each with what must stand around it."""
+"""Hidden characters that ordinary text needs, each with its required neighbours."""
 _DEPENDENT = frozenset("\u180b\u180c\u180d\u180f\u200c\u200d\ufe0e\ufe0f\U000e007f")
-"""Hidden characters of which one at least is in every necessary sequence."""
+"""Hidden characters; every match of `_NECESSARY` contains at least one of them."""
 _MAX_REPLACED_AT_ONCE = 16
 """Number of different characters up to which `str.replace` is faster than `re`."""
 _HIDDEN_CHARACTER = re.compile(f"[{_HIDDEN}]")
@@ -62,7 +62,7 @@ _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def replace_control_characters(text: str, replacement: str = "") -> str:
-    """Replace each hidden character by the text, or by default by its visible name.
+    """Replace each hidden character by `replacement`, or if that is "", by a name.
 
     Tabs and newlines stay.
     """
@@ -80,6 +80,11 @@ def format_one_line(text: str) -> str:
 
 
 def _substitute(text: str, format_character: Callable[[str], str]) -> str:
+    """Replace each hidden character, except those that ordinary text needs.
+
+    Emoji and some scripts need hidden characters between others. If the text can have
+    none of these, all are replaced in a faster way.
+    """
     pattern = _ASCII_CONTROL if text.isascii() else _HIDDEN_CHARACTER
     characters = set(pattern.findall(text))
     if characters.isdisjoint(_DEPENDENT) and len(characters) <= _MAX_REPLACED_AT_ONCE:

@@ -26,7 +26,7 @@ def plan_prune(app: App, request: PruneRequest) -> PruneAnswer:
         PruneGuard,
         find_live_sessions,
     )
-    from leslied.queries.operations.prune_plan import plan_prune  # noqa: PLC0415
+    from leslied.queries.operations import prune_plan  # noqa: PLC0415
 
     settings = app.load_settings()
     agent_roots = app.iter_agent_roots(settings)
@@ -38,7 +38,7 @@ def plan_prune(app: App, request: PruneRequest) -> PruneAnswer:
             clock=app.clock,
             include_failed=request.include_failed,
         )
-        return plan_prune(queries, request, guard.find_reason_to_keep)
+        return prune_plan.plan_prune(queries, request, guard.find_reason_to_keep)
 
 
 def prune(
@@ -123,11 +123,11 @@ def plan_secrets_clean(app: App) -> SecretFiles:
 
 
 def clean_secrets(app: App, progress: StageProgress) -> SecretFiles:
-    """Render the files with secrets again, or redact them where that is not possible.
+    """Replace the secrets in files that leslied wrote; return these files.
 
-    A session may be gone from the store, and what an earlier rule left of a secret may
-    be in a file that only other files change. Raise AlreadyRunning if somebody else
-    writes to the store.
+    Transcripts that the store knows are rendered again. The text of all files that
+    still have secrets is then redacted, such as files of pruned sessions. Raise
+    AlreadyRunning if somebody else writes to the store.
     """
     from msgspec import structs  # noqa: PLC0415
 
@@ -137,11 +137,11 @@ def clean_secrets(app: App, progress: StageProgress) -> SecretFiles:
         plan = plan_secrets_clean(app)
         names = [(os.fsencode(each.file.base), each.file.name) for each in plan.files]
         with store.transcripts() as ledger:
-            rendered = ledger.mark_outdated(names)
-    if rendered:
+            outdated_count = ledger.mark_outdated(names)
+    if outdated_count:
         write_outputs(app, progress)
     redact = app.load_redact()
     for each in plan_secrets_clean(app).files:
         data = each.file.encode(redact(each.file.read()))
         sinks.write_file(each.file.base, each.file.name, data)
-    return structs.replace(plan, rendered=rendered, is_done=True)
+    return structs.replace(plan, rendered=outdated_count, is_done=True)

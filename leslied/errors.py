@@ -10,7 +10,7 @@ LesliedError
   StoreUnusable        the store is damaged, newer than the program, or cannot be
                        opened or written: exit 3
     SchemaMismatch     the store cannot be migrated and must be rebuilt
-    StoreLost          the store's files are gone, but not what they contained
+    StoreLost          the store's files are gone; the archive and the logs are not
     NewerStore         a newer leslied wrote the store
   AnnotationsUnusable  the user's stars, tags and notes cannot be read or written:
                        exit 3
@@ -44,9 +44,9 @@ _SQLITE_TEXTS = {
     20: "datatype mismatch",
     26: "file is not a database",
 }
-"""SQLite's own texts by primary error code. Its messages may name more than that."""
+"""SQLite's fixed texts by primary error code; its full messages may quote content."""
 _MISSING_NAME = re.compile(r"no such (table|column): [\w.]{1,64}\Z")
-"""Message of SQLite about a name in a query, not about stored text."""
+"""Message of SQLite that names a table or column, and quotes no stored text."""
 
 
 class LesliedError(Exception):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 12
 """Folders within each other; more than leslied creates."""
 _OTHERS = 0o077
+"""Mode bits of the group and of all other users."""
 
 
 def find_exposed_files(
@@ -44,6 +45,12 @@ def find_exposed_files(
 def _search(
     parent_fd: int, name: str, path: Path, depth: int, *, is_repairing: bool
 ) -> Iterator[Path]:
+    """Yield `path` and what is below it, as far as other users can access it.
+
+    `name` is the last part of `path`, in the folder `parent_fd`; `depth` is the number
+    of levels to search. Files with several names are left out, because another name may
+    be that of somebody else's file.
+    """
     try:
         fd = os.open(name, READ_FLAGS, dir_fd=parent_fd)
     except OSError:

@@ -20,7 +20,7 @@ _MAX_CACHED_FOLDERS = 1024
 
 
 def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Return a predicate of a folder, true if it or a folder above it is excluded.
+    """Return a predicate, true if a glob matches a folder or one above it.
 
     Answers are cached, so make a new matcher whenever settings are read again: links
     may have changed since.
@@ -28,7 +28,7 @@ def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
     patterns = [os.path.expanduser(pattern) for pattern in globs]  # noqa: PTH111 - a glob
 
     @lru_cache(maxsize=_MAX_CACHED_FOLDERS)
-    def is_excluded(folder: str) -> bool:
+    def matches(folder: str) -> bool:
         if not folder:
             return False
         spellings = {os.path.normpath(folder), _resolve(folder)}
@@ -40,7 +40,7 @@ def make_folder_matcher(globs: Sequence[str]) -> Callable[[str], bool]:
             for spelling in spellings
         )
 
-    return is_excluded
+    return matches
 
 
 def _expand(pattern: str) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _expand(pattern: str) -> Iterator[str]:
     yield "/".join([glob.escape(literal_path).rstrip("/"), *parts[first_wildcard:]])
     if first_wildcard == len(parts):
         return
-    # `~/clients/*` excludes `/data/acme` too if `~/clients/acme` is a link to it:
+    # `~/clients/*` matches `/data/acme` too if `~/clients/acme` is a link to it:
     # agents log the resolved folder, which no resolved glob would match.
     for path in glob.iglob(pattern, include_hidden=True):  # noqa: PTH207 - absolute
         resolved = _resolve(path)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from leslied import fs
 from leslied.errors import SinkError
@@ -39,8 +38,7 @@ class LinkInPathError(SinkError):
     """The path of a folder leads through a symbolic link."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(NamedTuple):
     """A folder that is held open; names of files are relative to it."""
 
     path: Path
@@ -96,7 +94,7 @@ class Folder:
             os.unlink(file, dir_fd=fd)
 
     def merge_folder(self, old: str, new: str) -> None:
-        """Move the contents of one folder to another; remove the first if then empty.
+        """Move the contents of `old` to `new`; remove `old` if it is empty then.
 
         Files that exist in both folders stay where they are. Errors are ignored.
         """
@@ -194,18 +192,19 @@ class FileBatch:
         for parent in self._parents.values():
             while parent.files:
                 with suppress(OSError):
-                    parent.files.pop().__exit__(SinkError)
+                    parent.files.pop().__exit__(SinkError)  # as after an error
         self._stack.close()
 
 
-@dataclass(frozen=True, slots=True)
 class _Parent:
-    """A folder with new files."""
+    """A folder with new files.
 
-    base: Path
-    """The folder above it that the caller opened, for messages."""
-    fd: int
-    files: list[fs.AtomicFile] = field(default_factory=list)
+    `base` is the folder above it that the caller opened, for messages.
+    """
+
+    def __init__(self, base: Path, fd: int) -> None:
+        self.base, self.fd = base, fd
+        self.files: list[fs.AtomicFile] = []
 
     def add(self, name: str, data: bytes) -> None:
         temporary = _name_temporary_file(len(self.files))
@@ -216,7 +215,7 @@ class _Parent:
     def commit(self) -> None:
         """Give the files their names, the last one first.
 
-        So a crash leaves the first temporary name if it leaves any.
+        So the temporary files that a crash leaves are numbered from 0 without gaps.
         """
         while self.files:
             failpoint("write.before")
@@ -241,10 +240,10 @@ def open_folder(path: Path, *, owner: int | None = None) -> Iterator[Folder]:
     cannot be opened, is not the `owner`'s or is writable by everybody. The last two are
     not checked without an `owner`, or in a trusted folder.
     """
-    trusted = _find_trusted_folder(path)
-    if trusted != _ROOT:
+    trusted_folder = _find_trusted_folder(path)
+    if trusted_folder != _ROOT:
         owner = None
-    fd = _walk(path, trusted)
+    fd = _walk(path, trusted_folder)
     try:
         _check_owner(path, fd, owner)
         yield Folder(path, fd, owner)
@@ -253,9 +252,9 @@ def open_folder(path: Path, *, owner: int | None = None) -> Iterator[Folder]:
 
 
 def open_output(base: Path | Folder) -> AbstractContextManager[Folder]:
-    """Hold open the folder that holds `.leslie`, unless it already is.
+    """Open the folder that contains `.leslie`; if `base` is a Folder, it is open.
 
-    Raise SinkError if it cannot be opened, or belongs to others in any way.
+    Raise SinkError if it cannot be opened, is not the user's, or anybody may write it.
     """
     if isinstance(base, Folder):
         return nullcontext(base)
@@ -291,16 +290,16 @@ def _find_trusted_folder(path: Path) -> Path:
     )
 
 
-def _walk(path: Path, trusted: Path) -> int:
-    """Return a descriptor of the folder."""
+def _walk(path: Path, trusted_folder: Path) -> int:
+    """Return a descriptor of `path`; follow no link below the trusted folder."""
     fd = -1
     try:
-        names = path.relative_to(trusted).parts
-        fd = os.open(trusted, _TRUSTED_FLAGS)
+        names = path.relative_to(trusted_folder).parts
+        fd = os.open(trusted_folder, _TRUSTED_FLAGS)
         for name in names:
             _check_name(name, path)
             fd = _enter(fd, name, fs.PASSED_FOLDER_FLAGS, path)
-        return os.open(".", fs.FOLDER_FLAGS, dir_fd=fd)
+        return os.open(".", fs.FOLDER_FLAGS, dir_fd=fd)  # unlike `fd`, for reading
     except (OSError, ValueError) as error:
         raise SinkError(f"{path} cannot be opened: {_get_reason(error)}") from error
     finally:
@@ -309,13 +308,13 @@ def _walk(path: Path, trusted: Path) -> int:
 
 
 def _check_name(name: str, path: Path) -> None:
-    """Raise SinkError if the name, a part of the path, is not that of an entry."""
+    """Raise SinkError if a part of the path is not the name of a file or folder."""
     if name in ("", ".", ".."):
         raise SinkError(f"{path} is not a valid path: it contains {name!r}.")
 
 
 def _enter(fd: int, name: str, flags: int, path: Path) -> int:
-    """Open a folder in the folder `fd`, which is closed unless that fails.
+    """Open the folder `name` in the folder `fd`; close `fd` unless that fails.
 
     `path` is for messages.
     """
@@ -361,7 +360,7 @@ def _name_temporary_file(number: int) -> str:
 
 
 def _remove_temporary_files(fd: int) -> None:
-    """Delete what a crash left of a batch: files with the first few names."""
+    """Delete temporary files that a crash left; their names are numbered from 0."""
     with suppress(OSError):
         for number in count():
             os.unlink(_name_temporary_file(number), dir_fd=fd)
@@ -369,7 +368,7 @@ def _remove_temporary_files(fd: int) -> None:
 
 @contextmanager
 def _raising_sink_errors(path: Path) -> Iterator[None]:
-    """Raise an OSError as a SinkError."""
+    """Raise an OSError or ValueError as a SinkError."""
     try:
         yield
     except (OSError, ValueError) as error:

@@ -37,9 +37,9 @@ def can_fork() -> bool:
 
 
 def iter_in_fork(values: Iterable[T]) -> Generator[T, None, None]:
-    """Yield the same values, which are made in a forked process that starts now.
+    """Iterate over the values in a forked process that starts now; yield them here.
 
-    Raise the exception that ends it, and LesliedError if it ends early.
+    Raise the LesliedError that ended the process, or one that says that it ended early.
     """
     import multiprocessing  # noqa: PLC0415 - costs 15 ms, and few runs need it
 
@@ -63,8 +63,8 @@ def iter_in_fork(values: Iterable[T]) -> Generator[T, None, None]:
 def map_in_two_processes(function: Callable[[S], T], values: Sequence[S]) -> list[T]:
     """Return the results of a function; a forked process computes half of them."""
     middle = len(values) // 2
-    rest = iter_in_fork(map(function, values[middle:]))
-    return [*map(function, values[:middle]), *rest]
+    second_half = iter_in_fork(map(function, values[middle:]))
+    return [*map(function, values[:middle]), *second_half]
 
 
 def enlarge_pipe(sender: Connection) -> None:
@@ -75,10 +75,10 @@ def enlarge_pipe(sender: Connection) -> None:
 
 
 def detach(connection: Connection) -> None:
-    """Close everything that a forked process inherited but this connection.
+    """Close all inherited file descriptors except those up to 2 and this connection.
 
-    So the store's lock ends with the parent. Signals are ignored: the parent closes the
-    connection, which ends this process.
+    So the store's lock ends with the parent, even if this process still runs. Signals
+    are ignored: the parent closes the connection, which ends this process.
     """
     os.closerange(3, connection.fileno())
     os.closerange(connection.fileno() + 1, _MAX_FILE_DESCRIPTORS)
@@ -87,6 +87,7 @@ def detach(connection: Connection) -> None:
 
 
 def _receive(receiver: Connection) -> Iterator[T]:
+    """Yield the values that `_send` sends; raise its LesliedError."""
     try:
         while (message := receiver.recv()) is not None:
             value, error = message
@@ -101,7 +102,7 @@ def _receive(receiver: Connection) -> Iterator[T]:
 
 
 def _send(values: Iterable[T], sender: Connection) -> None:
-    """Send every value, then None or the exception that ended the work."""
+    """Send every value, then None, or the LesliedError that ended the work."""
     detach(sender)
     try:
         try:

@@ -56,6 +56,7 @@ class AtomicFile:
         self._dir_fd = dir_fd
         self._is_synced = is_synced
         self.fd = -1
+        """Descriptor of the temporary file; -1 while it is not open."""
 
     def __enter__(self) -> Self:
         # A file with the temporary name may remain from a crash. It is deleted, because

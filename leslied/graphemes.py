@@ -5,6 +5,7 @@ Text for people is cut here, so that no cluster is split.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +14,34 @@ if TYPE_CHECKING:
 
 _MARGIN_CHARACTERS = 64
 """Characters examined on each side of a limit, because finding clusters is slow."""
+_SINGLE_CHARACTERS = (
+    # Latin letters, Cyrillic, punctuation, arrows, boxes and blocks, dingbats, Japanese
+    # and Chinese. None of these ranges has a character that joins another.
+    r" -~\xa0-\xac\xae-\u02ff\u0410-\u044f\u2010-\u2027\u2030-\u205e\u2190-\u21ff"
+    r"\u2500-\u25ff\u2700-\u27bf\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff"
+)
 
 
 def iter_graphemes(text: str) -> Iterable[str]:
     """Return the grapheme clusters of the text, in order."""
-    if text.isascii():
+    if text.isascii() or has_single_characters(text):
         return text
     return (match[0] for match in _compile_grapheme_pattern().finditer(text))
 
 
+def has_single_characters(text: str) -> bool:
+    """Return whether it is certain that each character is a cluster of its own."""
+    return _compile_single_characters().fullmatch(text) is not None
+
+
+@cache
+def _compile_single_characters() -> re.Pattern[str]:
+    return re.compile(f"[{_SINGLE_CHARACTERS}]*+")
+
+
 @cache
 def _compile_grapheme_pattern() -> Any:
-    import regex  # noqa: PLC0415 - only needed for texts that are not ASCII
+    import regex  # noqa: PLC0415 - slow to load, and few texts need it
 
     # In Indic scripts, a virama joins the letter after it, too.
     joined = r"(?<=\p{Canonical_Combining_Class=Virama}\u200d?)(?=\p{L})\X"
@@ -38,6 +55,7 @@ def take_characters(text: str, limit: int) -> str:
     # A cluster never continues with an ASCII character.
     if text[limit : limit + 1].isascii():
         return text[:limit]
+    # Find clusters only near the limit, because the text may be long.
     start = max(limit - _MARGIN_CHARACTERS, 0)
     end = start
     for cluster in iter_graphemes(text[start : limit + _MARGIN_CHARACTERS]):

@@ -136,10 +136,10 @@ def _copy_mode_and_owner(
 def _check_unchanged(folder_fd: int, snapshot: FileSnapshot) -> None:
     """Raise UserError if the file changed since the snapshot was taken."""
     try:
-        current = os.stat(snapshot.name, dir_fd=folder_fd, follow_symlinks=False)
+        current_stat = os.stat(snapshot.name, dir_fd=folder_fd, follow_symlinks=False)
     except FileNotFoundError:
-        current = None
-    if _get_identity(current) != _get_identity(snapshot.file_stat):
+        current_stat = None
+    if _get_identity(current_stat) != _get_identity(snapshot.file_stat):
         raise UserError(
             f"Another program has just changed {snapshot.name}: "
             "leslied did not change it.",
@@ -169,6 +169,11 @@ def _check_suitable(name: str, status: os.stat_result) -> None:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
+    """Yield a descriptor of the folder.
+
+    Raise LinkError if the folder itself is a link, FileNotFoundError if it is missing,
+    and SinkError if it cannot be opened for another reason.
+    """
     try:
         with open_folder(folder) as opened:
             yield opened.fd

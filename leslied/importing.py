@@ -29,9 +29,10 @@ class ImportReport(NamedTuple):
 def import_files(
     app: App, progress: StageProgress, paths: Iterable[Path]
 ) -> ImportReport:
-    """Keep copies of the sessions in these files, and read them.
+    """Keep copies of the sessions in these files, and read the copies.
 
-    If the daemon is running, it reads them. Raise UserError if nothing was imported.
+    If the daemon is running, leave reading to it. Raise UserError if nothing was
+    imported.
     """
     from leslied.pipeline.maintenance.import_files import Importer  # noqa: PLC0415
 
@@ -40,20 +41,20 @@ def import_files(
     progress.start("Copying files")
     for path in paths:
         importer.import_path(path)
-    copied = importer.report
-    if not copied.sources:
-        raise UserError(" ".join(copied.problems), "See: leslied import --help")
-    read = _read_imports(app, progress, copied.changed_paths)
+    copy_report = importer.report
+    if not copy_report.sources:
+        raise UserError(" ".join(copy_report.problems), "See: leslied import --help")
+    sync_report = _read_imports(app, progress, copy_report.changed_paths)
     result = ImportResult(
-        sources=dict(copied.sources),
-        sources_changed=len(copied.changed_paths),
-        records_added=read.result.records_added if read else 0,
-        rejected=read.result.rejected if read else 0,
-        left_to_daemon=read is None,
+        sources=dict(copy_report.sources),
+        sources_changed=len(copy_report.changed_paths),
+        records_added=sync_report.result.records_added if sync_report else 0,
+        rejected=sync_report.result.rejected if sync_report else 0,
+        left_to_daemon=sync_report is None,
     )
-    errors = [*read.warnings, *read.errors] if read else []
-    is_failed = bool(copied.problems or (read and read.is_failed))
-    return ImportReport(result, [*copied.problems, *errors], is_failed)
+    errors = [*sync_report.warnings, *sync_report.errors] if sync_report else []
+    is_failed = bool(copy_report.problems or (sync_report and sync_report.is_failed))
+    return ImportReport(result, [*copy_report.problems, *errors], is_failed)
 
 
 def _read_imports(

@@ -1,6 +1,6 @@
 """Work that users request: sync, rebuild, watch, and write files.
 
-Each function builds what the work needs from the app, like the app does for the daemon.
+Each function makes stages and other objects with the app, and runs them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from leslied.pipeline import Budget, FlowReport, Stage
     from leslied.pipeline.maintenance.rebuild import RebuildReport
     from leslied.pipeline.progress import StageProgress
-    from leslied.sessions.retention import PruneCandidate
     from leslied.store import Store
     from leslied.tail.watch import Watcher, WatchProblem
 
-    Batches = list[list[PruneCandidate]]
 
 _MAX_REASON_CHARS = 500
 
@@ -67,8 +65,8 @@ def sync(
 
     started_at = app.clock.monotonic()
     warnings: list[str] = []
-    # Sessions that ended before the store was created are many, and their transcripts
-    # are rarely needed.
+    # Without `stop_all`, sessions that ended before the store was created get no
+    # transcripts: there are many of them, and their transcripts are rarely needed.
     budget = Budget(includes_backlog=stop_all, changed_paths=changed_paths)
     with app.open_store(warnings.append, progress.update) as store:
         report = _run_flow(app, store, progress, budget, is_final=stop_all)
@@ -105,9 +103,9 @@ def _run_flow(
         if any(each.needs_reload for each in report.reports):
             new_flow = make_flow()
             new_flow.adopt(flow)
-            again = new_flow.run(budget, show_stage)
-            report.reports += again.reports
-            report.failures |= again.failures
+            second_report = new_flow.run(budget, show_stage)
+            report.reports += second_report.reports
+            report.failures |= second_report.failures
     return report
 
 
@@ -143,7 +141,7 @@ def _make_sync_result(report: FlowReport, seconds: float) -> SyncResult:
 
 
 class OutputsReport(NamedTuple):
-    """What `write_outputs` wrote."""
+    """Result of `write_outputs`."""
 
     transcripts_written: int
     errors: list[str]
@@ -187,7 +185,7 @@ class RebuildAnswer(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings and errors of both."""
+        """Warnings of the rebuild, and errors while writing outputs."""
         return self.rebuilt.warnings + self.outputs.errors
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,8 +249,8 @@ def unlink_project(app: App, old: str) -> ProjectLinkResult:
         path = get_project_path(queries, old)
         repositories = queries.reader.projects.list_repositories()
     links = links_file.load_links(app.paths.links_file)
-    is_moved = any(each.linked_to for each in repositories if each.path == path)
-    links_file.remove_link(links, path, is_automatic=is_moved)
+    is_automatic = any(each.linked_to for each in repositories if each.path == path)
+    links_file.remove_link(links, path, is_automatic=is_automatic)
     links_file.save_links(app.paths.links_file, links)
     return ProjectLinkResult(old=path, new=None, applied=_update_projects(app))
 
@@ -302,7 +300,7 @@ def write_lock_info(
     if scanned_at:
         info["scanned_at"] = scanned_at.isoformat(timespec="milliseconds")
     if problem:
-        # The path of a folder may be longer than what is read of the lock.
+        # Readers of the lock read a limited number of bytes, and a path may be long.
         reason = problem.reason[:_MAX_REASON_CHARS]
         info["watch_problem"] = {"reason": reason, "hint": problem.hint}
     store.write_lock_info(json.dumps(info))

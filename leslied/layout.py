@@ -21,7 +21,7 @@ GITIGNORE_TEXT = (
     "/.gitignore\n/.leslied-new\n/index.json\n/INDEX.md\n/thread_relations.json*\n"
     "/threads/*/.meta/\n"
 )
-"""Patterns for everything that leslied writes: only what agents write is committed."""
+"""Patterns for all files that leslied writes; Git then commits only agents' files."""
 SHARED_FILES = (INDEX_FILE, INDEX_PAGE, RELATIONS_FILE, RELATIONS_BACKUP)
 """Files with the titles of all threads; a repository may contain them already."""
 
@@ -31,7 +31,7 @@ META_GITIGNORE_TEXT = "*\n"
 """Patterns for a thread's `.meta` folder.
 
 Git prefers the rules nearest to a file, so that no other `.gitignore` of the repository
-can make it take a transcript.
+can make Git add a transcript.
 """
 CONTEXT_FOLDER = "context"
 INHERITED_FOLDER = f"{CONTEXT_FOLDER}/inherited"
@@ -78,7 +78,7 @@ def transcripts_folder(thread_id: str, *, is_subagent: bool = False) -> str:
 
 
 def meta_gitignore_file(thread_id: str) -> str:
-    """Return the path of the rules for what leslied writes to the thread's folder."""
+    """Return the path of the `.gitignore` in the thread's `.meta` folder."""
     return f"{thread_folder(thread_id)}/{META_FOLDER}/.gitignore"
 
 

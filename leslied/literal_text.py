@@ -23,14 +23,15 @@ class LiteralText:
         parts = re.findall(r"\\+|[^\\]", text)
         self._pattern = re.compile(b"".join(map(_make_pattern, parts)))
         runs = _UNESCAPED_RUN.findall(text)
-        self._run = max(runs, key=len, default="").encode()
+        self._longest_run = max(runs, key=len, default="").encode()
         """Without this part, and without a `\\u`, the data cannot hold the text."""
 
     def is_in(self, data: bytes) -> bool:
         """Return whether the data contains the text, escaped or not."""
         if self._literal in data:
             return True
-        if b"\\" not in data or (self._run not in data and b"\\u" not in data):
+        # Skip the slow search if nothing is escaped, or a part of the text is missing.
+        if b"\\" not in data or (self._longest_run not in data and b"\\u" not in data):
             return False
         return self._pattern.search(data) is not None
 

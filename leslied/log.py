@@ -36,8 +36,7 @@ def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogge
     `redact` replaces the secrets in a text. The logger does not fail if standard error
     is closed.
     """
-    # The import takes 80 ms, and only the daemon needs it.
-    import structlog  # noqa: PLC0415
+    structlog = _import_structlog()
 
     def make_inert(_logger: object, _method: str, event: EventDict) -> EventDict:
         inert: EventDict = _make_inert(event, redact)
@@ -54,11 +53,29 @@ def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogge
             make_inert,
             renderer,
         ],
-        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),
         cache_logger_on_first_use=True,
     )
     log: FilteringBoundLogger = structlog.get_logger()
     return log
+
+
+def _import_structlog() -> Any:
+    """Import structlog, which only the daemon needs, without rich.
+
+    structlog would use rich, with 4 MB of code, to format exceptions in a terminal;
+    here, they are formatted by `_format_exc_info`.
+    """
+    is_hidden = "rich" not in sys.modules
+    if is_hidden:
+        # With None in place of a module, its import fails as if it were not installed.
+        sys.modules["rich"] = None  # type: ignore[assignment]
+    try:
+        import structlog  # noqa: PLC0415
+    finally:
+        if is_hidden:
+            del sys.modules["rich"]
+    return structlog
 
 
 def _make_inert(value: Any, redact: Redact) -> Any:
@@ -86,25 +103,28 @@ def _format_exc_info(exc_info: ExcInfo) -> str:
 
 
 def format_exception(error: BaseException) -> str:
-    """Format an exception and its causes with their places, but without content.
+    """Format an exception and its causes with their tracebacks.
 
-    Only those messages are shown that cannot quote the text of a session.
+    Messages that may quote the text of a session are left out.
     """
     parts: list[str] = []
-    seen: set[int] = set()
+    formatted_ids: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in formatted_ids:
+        formatted_ids.add(id(current))
         places = "".join(traceback.format_tb(current.__traceback__))
         message = _get_safe_message(current)
         parts.append(f"{_TRACEBACK_TITLE}\n{places}{type(current).__name__}{message}")
-        hidden = current.__suppress_context__
-        current = current.__cause__ or (None if hidden else current.__context__)
+        context = None if current.__suppress_context__ else current.__context__
+        current = current.__cause__ or context
     return "\n\nAfter that:\n\n".join(reversed(parts))
 
 
 def _get_safe_message(error: BaseException) -> str:
-    """Return the message to show after the type of an exception, or ""."""
+    """Return what to show after the type of an exception: `: ` and a text, or "".
+
+    The text is the exception's message only if that cannot quote a session.
+    """
     if isinstance(error, _SAFE_ERRORS):
         return f": {error}"
     cause = describe_cause(error)

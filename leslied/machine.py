@@ -57,8 +57,9 @@ def is_on_network(folder: Path) -> bool:
         return False
     path = folder.resolve()
     kinds = dict(filter(None, map(_parse_mount, text.split("\n"))))
-    mounted = next((parent for parent in (path, *path.parents) if parent in kinds), "")
-    return bool(mounted) and kinds[Path(mounted)] in _NETWORK_FILE_SYSTEMS
+    parents = (path, *path.parents)
+    mount_point = next((parent for parent in parents if parent in kinds), None)
+    return mount_point is not None and kinds[mount_point] in _NETWORK_FILE_SYSTEMS
 
 
 def _parse_mount(line: str) -> tuple[Path, str] | None:

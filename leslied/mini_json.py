@@ -49,6 +49,7 @@ def dumps(value: Mapping[str, Any]) -> bytes:
 
 
 def _dump(value: Any) -> str:
+    """Return the JSON of a text, a bool, or an object of these."""
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, bool):

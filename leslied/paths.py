@@ -67,7 +67,7 @@ class AppPaths(NamedTuple):
 
     @property
     def web_links_dir(self) -> Path:
-        """Which links to the page were used."""
+        """A folder that records which links to the page were used."""
         return self.data_dir / "web-links"
 
     @property
@@ -105,7 +105,7 @@ def _get_user_folders(environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
     """Return leslied's folders for configuration, data and state."""
     home = get_home(environ)
     if PLATFORM == "linux":
-        # What platformdirs returns, too, but its import takes 5 ms.
+        # platformdirs would return the same folders, but its import takes 5 ms.
         return (
             _get_xdg_folder(environ, "XDG_CONFIG_HOME", home / ".config"),
             _get_xdg_folder(environ, "XDG_DATA_HOME", home / ".local/share"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def repair_modes(app: App) -> int:
-    """Make leslied's files private again; return how many were not."""
+    """Remove other users' access to leslied's files; return how many files had it."""
     from leslied.queries.operations.own_files import (  # noqa: PLC0415
         iter_exposed_files,
     )
@@ -33,7 +33,8 @@ class ArchiveRepairResult(NamedTuple):
 def repair_archive(app: App) -> ArchiveRepairResult:
     """Verify the whole archive and repair damaged files.
 
-    If the daemon runs, mark them for it: it verifies files whose time has changed.
+    If the daemon runs, leave the repair to it: set the modification time of damaged
+    files, because the daemon verifies files whose time has changed.
     Without a usable store, do nothing.
     """
     from leslied.pipeline import ArchiveCheck, ArchiveCheckReport, Budget  # noqa: PLC0415
@@ -48,18 +49,19 @@ def repair_archive(app: App) -> ArchiveRepairResult:
             return ArchiveRepairResult(repaired=report.repaired)
     except AlreadyRunning:
         with app.open_queries() as queries:
-            damaged = list_damaged_files(queries)
-        for path in damaged:
+            damaged_files = list_damaged_files(queries)
+        for path in damaged_files:
             os.utime(path)
-        return ArchiveRepairResult(left_to_daemon=len(damaged))
+        return ArchiveRepairResult(left_to_daemon=len(damaged_files))
     except LesliedError:
         return ArchiveRepairResult()
 
 
 def prove_logs(app: App, on_progress: ProgressCallback, agent: str) -> ProofReport:
-    """Compare every log, or those of one agent, with the store; without secrets.
+    """Compare every log, or those of one agent, with the store.
 
-    Raise UserError if there is no such agent, and StoreUnusable without a store.
+    The report contains no secrets. Raise UserError if there is no such agent, and
+    StoreUnusable without a store.
     """
     from leslied.queries.operations.status import is_daemon_running  # noqa: PLC0415
 

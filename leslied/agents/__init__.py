@@ -23,9 +23,10 @@ __all__ = ["AgentAdapter", "Capability", "load_adapters"]
 
 
 class _Adapters(Mapping[str, AgentAdapter]):
-    """The adapters by name. Each is imported when it is first used, its name is not.
+    """The adapters by agent name; listing the names imports no adapter.
 
-    The name of an agent is that of its module, with `-` instead of `_`.
+    An adapter's module is imported when the adapter is first used. The agent's name is
+    that of the module, with `-` instead of `_`.
     """
 
     def __init__(self) -> None:
@@ -56,14 +57,15 @@ class _Adapters(Mapping[str, AgentAdapter]):
 
 @cache
 def load_adapters() -> Mapping[str, AgentAdapter]:
-    """Return the adapters of all agents, by name, and make their tools known.
+    """Return the adapters of all agents, by name, and register their tools.
 
-    An adapter is imported when it is first used; the names need no import.
+    No adapter is imported yet. Each is imported on its first use, and all of them when
+    the kind of any tool is first asked for.
     """
     add_tools_on_first_use(_list_tools)
     return _Adapters()
 
 
 def _list_tools() -> Iterable[Mapping[str, ToolKind]]:
-    """Return the tools of every agent."""
+    """Return the kinds of every agent's own tools, by tool name."""
     return [adapter.tools for adapter in load_adapters().values()]

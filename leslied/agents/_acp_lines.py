@@ -51,8 +51,8 @@ def is_message(fields: dict[str, Any]) -> bool:
 
 def decode_stream(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """Decode a document: one message per line, of one session or several."""
-    stem = printable_name(entry.source.parts[-1]).removesuffix(".jsonl")
-    stream = _Stream(entry.source.agent, stem)
+    default_id = _get_default_session_id(entry.source.parts[-1])
+    stream = _Stream(entry.source.agent, default_id)
     try:
         records = tuple(stream.decode(entry.data))
     except RecursionError:
@@ -62,37 +62,46 @@ def decode_stream(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     return DecodeResult(records=records, state=state, cwd=stream.cwd)
 
 
-def erase_sessions(data: bytes, session_ids: Collection[str]) -> bytes:
-    """Return a stream with lines that say nothing for the messages of these sessions.
+def _get_default_session_id(name: str) -> str:
+    """Return the session id of messages without one: the file's name."""
+    return printable_name(name).removesuffix(".jsonl")
 
-    The other lines keep their numbers, which are parts of ids. Both sides number their
-    requests, so a response belongs to any of the sessions with a request of its number.
+
+def erase_sessions(name: str, data: bytes, session_ids: Collection[str]) -> bytes:
+    """Return a stream with an empty message for each message of these sessions.
+
+    A message without the id of a session belongs to the session that is named after
+    the file. A damaged line may belong to any session, so it is erased, too. The other
+    lines keep their numbers, which are parts of ids. Client and agent both number their
+    requests, so a response is erased if an erased request has its number.
     """
-    lines, requests = [], set[str]()
-    responses = _list_new_sessions(data)
+    lines, erased_requests = [], set[str]()
+    default_id = _get_default_session_id(name)
+    new_sessions = _find_new_sessions(data)
     for number, text in enumerate(data.split(b"\n")):
         message = _parse_message(text)
         params = as_dict(message.get("params")) or message
         request_id = to_json(message.get("id"))
         is_request = "method" in message
+        session_id = as_text(params.get("sessionId")) or new_sessions.get(number)
         is_erased = (
-            as_text(params.get("sessionId")) in session_ids
-            or responses.get(number, "") in session_ids
-            or (not is_request and request_id in requests)
+            (session_id or default_id) in session_ids
+            or (not is_request and request_id in erased_requests)
             or bool(text.strip() and not message)
         )
         if is_erased and is_request and "id" in message:
-            requests.add(request_id)
+            erased_requests.add(request_id)
         elif not is_erased and is_request:
-            requests.discard(request_id)
+            erased_requests.discard(request_id)
         lines.append(_EMPTY_LINE if is_erased else text)
     return b"\n".join(lines)
 
 
-def _list_new_sessions(data: bytes) -> dict[int, str]:
-    """Return the sessions that requests open, by the lines of requests and responses.
+def _find_new_sessions(data: bytes) -> dict[int, str]:
+    """Return the ids of new sessions by line number.
 
-    A request for a new session has no id of a session yet.
+    Each is under two numbers, those of the request for the session and of its response,
+    because only the response contains the id.
     """
     requests: dict[str, int] = {}
     session_ids: dict[int, str] = {}
@@ -120,18 +129,22 @@ class _Stream:
     """The messages of one file."""
 
     agent: str
-    stem: str
+    default_session_id: str
     digest: str = ""
-    """Hash of the first message: a session may be in several streams."""
+    """Hash of the first message; it tells apart the streams of one session in ids."""
     cwd: str = ""
     requests: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Method and session, or folder, of the requests without a response."""
+    """Requests without a response, by id: the method, and the session's id.
+
+    Instead of an id, a request for a new session has the folder.
+    """
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the decoder of updates must remember, by session."""
+    """The decode state of updates, by session."""
 
     def decode(self, data: bytes) -> Iterator[Record]:
         """Yield the records of all lines."""
         for line in _join_texts(self._parse_lines(data)):
+            # The first message identifies the stream in the ids of all entries.
             self.digest = self.digest or _digest(line)
             if line.update:
                 yield from self._decode_update(line)
@@ -148,13 +161,14 @@ class _Stream:
             try:
                 message = parse_object(text)
             except DecodeError:
-                # The last line of a stream that was cut off.
+                # Skip the last line, unless it is the only one: the stream was probably
+                # cut off in it.
                 if number < len(lines) or len(lines) == 1:
                     damaged = {"damaged": text.decode(errors="replace")}
-                    yield _Line(number, damaged, self.stem, {})
+                    yield _Line(number, damaged, self.default_session_id, {})
                 continue
             params = as_dict(message.get("params")) or message
-            session_id = as_text(params.get("sessionId")) or self.stem
+            session_id = as_text(params.get("sessionId")) or self.default_session_id
             yield _Line(number, message, session_id, as_dict(params.get("update")))
 
     def _make_entry(self, line: _Line) -> LogEntry:
@@ -173,11 +187,13 @@ class _Stream:
         self.states[line.session_id] = decoded.state
         yield from decoded.records
         kind = as_text(line.update.get("sessionUpdate"))
+        # A chunk may be empty, and an update of a call may have nothing to store.
         is_noise = kind in _acp_updates.NOISE or kind in (*_CHUNKS, "tool_call_update")
         if not decoded.records and not is_noise:
             yield entry.make_unknown(line.update)
 
     def _decode_request(self, line: _Line) -> Iterator[Record]:
+        """Decode a request, and store what its response does not repeat."""
         params = as_dict(line.message.get("params"))
         method, entry = as_text(line.message.get("method")), self._make_entry(line)
         request_id = to_json(line.message.get("id"))
@@ -197,16 +213,17 @@ class _Stream:
                 yield entry.make_unknown(line.message)
 
     def _decode_response(self, line: _Line) -> Iterator[Record]:
+        """Decode a new session or the end of a turn, depending on the request."""
         request_id = to_json(line.message.get("id"))
-        method, fact = self.requests.pop(request_id, ("", ""))
+        method, session_or_folder = self.requests.pop(request_id, ("", ""))
         result = as_dict(line.message.get("result"))
         error = as_dict(line.message.get("error"))
         if method == "session/new":
-            session_id = as_text(result.get("sessionId")) or self.stem
-            opened = self._make_entry(line._replace(session_id=session_id))
-            yield from self._open(opened, fact)
+            session_id = as_text(result.get("sessionId")) or self.default_session_id
+            entry = self._make_entry(line._replace(session_id=session_id))
+            yield from self._open(entry, session_or_folder)
         elif method == "session/prompt":
-            entry = self._make_entry(line._replace(session_id=fact))
+            entry = self._make_entry(line._replace(session_id=session_or_folder))
             if error:
                 text = as_text(error.get("message")) or to_json(error)
                 yield entry.make_record("error", "assistant", content=text)

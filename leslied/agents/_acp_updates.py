@@ -28,19 +28,22 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
     State = dict[str, Any]
-    """`prompt`: the number of a message whose next block may follow, -1 if it has none;
-    `calls`: names and ids of tool calls whose arguments have not come yet."""
+    """`prompt`: if the last update was a block of a user's message, that message's
+    ordinal, or `_NO_ORDINAL`; `calls`: by call id, the tool's name and the entry's
+    id of each call whose arguments have not come yet."""
 
 NOISE = frozenset({"available_commands_update", "config_option_update", "usage_update"})
 """Updates that only describe what a client can show."""
 RESULT_BLOCK = 1
 """Block number of the result that comes with its call."""
+_NO_ORDINAL = -1
+"""State of a prompt without an ordinal."""
 _CHUNKS = {
     "user_message_chunk": "user",
     "agent_message_chunk": "agent",
     "agent_thought_chunk": "thought",
 }
-_ENDED = ("completed", "failed")
+_FINAL_STATUSES = ("completed", "failed")
 _STOP_REASONS = {
     "end_turn": "end_turn",
     "refusal": "end_turn",
@@ -48,11 +51,11 @@ _STOP_REASONS = {
 }
 _MAX_ID_LENGTH = 100
 _MAX_CALLS = 6
-"""The number of calls that the decode state keeps."""
+"""The number of calls without arguments that the decode state keeps."""
 
 
 class Prompt(NamedTuple):
-    """What an adapter knows about a message of the user."""
+    """Facts about a message of the user that an update does not contain."""
 
     origin: str = ""
     """Empty for a prompt, or a subagent's task."""
@@ -79,8 +82,8 @@ def decode_update(
 ) -> Decoded:
     """Decode one update; return no records for noise and for unknown updates.
 
-    `prompt` describes a message of the user, and `output` is the text of a result that
-    has no content for people, if the adapter knows it.
+    `prompt` describes a message of the user. `output` is the text of a result whose
+    update has no content for people; by default, the text is taken from `rawOutput`.
     """
     kind = as_text(update.get("sessionUpdate"))
     if kind == "user_message_chunk":
@@ -112,9 +115,12 @@ def parse_usage(value: object) -> Usage:
     """Return token counts; `inputTokens` of the log include those of the cache."""
     usage = as_dict(value)
     names = ("inputTokens", "outputTokens", "cachedReadTokens", "cacheCreationTokens")
-    sent, received, read, written = (as_count(usage.get(name)) for name in names)
-    written = written or as_count(usage.get("cachedWriteTokens"))
-    return Usage(max(0, sent - read - written), received, read, written)
+    input_total, output, cache_read, cache_write = (
+        as_count(usage.get(name)) for name in names
+    )
+    cache_write = cache_write or as_count(usage.get("cachedWriteTokens"))
+    input_tokens = max(0, input_total - cache_read - cache_write)
+    return Usage(input_tokens, output, cache_read, cache_write)
 
 
 def find_tool_name(update: dict[str, Any]) -> str:
@@ -179,14 +185,14 @@ def _decode_prompt(
     """Decode a block of a message: its first text, more text, or a file in it."""
     block = as_dict(update.get("content"))
     text, ordinal = prompt.text or format_block(block), prompt.ordinal
-    before, state = state.get("prompt"), {**state, "prompt": -1}
-    if ordinal is not None:
-        state["prompt"] = ordinal
-    if before is not None and block.get("type") != "text":
-        attached = as_text(as_dict(block.get("resource")).get("text"))
-        content = "\n\n".join(filter(None, [text, attached]))
+    # None if the update before this one is not a block of a prompt.
+    previous_ordinal = state.get("prompt")
+    state = {**state, "prompt": _NO_ORDINAL if ordinal is None else ordinal}
+    if previous_ordinal is not None and block.get("type") != "text":
+        file_text = as_text(as_dict(block.get("resource")).get("text"))
+        content = "\n\n".join(filter(None, [text, file_text]))
         return Decoded([entry.make_event("context", content, note="attached")], state)
-    is_continued = ordinal is not None and before == ordinal
+    is_continued = ordinal is not None and previous_ordinal == ordinal
     record = entry.make_prompt(text, origin="queued" if is_continued else prompt.origin)
     if ordinal is not None:
         record = replace(record, metadata={**record.metadata, "ordinal": ordinal})
@@ -200,18 +206,18 @@ def _decode_call(
     call_id = as_text(update.get("toolCallId"))
     is_new = update.get("sessionUpdate") == "tool_call"
     calls, records = dict(as_dict(state.get("calls"))), []
-    first = as_dict(calls.get(call_id))
+    pending_call = as_dict(calls.get(call_id))
     arguments = _find_arguments(update)
-    name = as_text(first.get("name")) or find_tool_name(update)
-    if is_new or (first and arguments is not None):
+    name = as_text(pending_call.get("name")) or find_tool_name(update)
+    if is_new or (pending_call and arguments is not None):
         record = entry.make_call(name, call_id, arguments or {})
-        native_id = entry.native_id if is_new else as_text(first.get("id"))
+        native_id = entry.native_id if is_new else as_text(pending_call.get("id"))
         records.append(replace(record, native_id=native_id))
         calls.pop(call_id, None)
     ids = (call_id, entry.native_id, name)
     if is_new and arguments is None and max(map(len, ids)) <= _MAX_ID_LENGTH:
         calls[call_id] = {"id": entry.native_id, "name": name}
-    if update.get("status") in _ENDED:
+    if update.get("status") in _FINAL_STATUSES:
         records.append(_make_result(entry, update, output))
         calls.pop(call_id, None)
     state = {name: fact for name, fact in state.items() if name != "calls"}
@@ -242,6 +248,7 @@ def _make_result(entry: LogEntry, update: dict[str, Any], output: str | None) ->
     if update.get("status") == "failed":
         metadata["is_error"] = True
     call_id = as_text(update.get("toolCallId"))
+    # The kind and the title are left out: they only name calls that have no name.
     name = find_tool_name({"_meta": update.get("_meta")})
     return entry.make_result(name, call_id, text, block=RESULT_BLOCK, **metadata)
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _USAGE_BLOCK, _END_BLOCK = 100_000, 100_001
 """Block numbers of the records about a message as a whole."""
-_FAILED = frozenset({"error", "cancelled", "rejected-by-user"})
-"""States of a call that has no result."""
+_FAILED_STATUSES = frozenset({"error", "cancelled", "rejected-by-user"})
+"""Statuses of a call that ended without a result."""
 
 
 def decode_thread(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
@@ -76,7 +76,7 @@ def _decode_header(
 
 def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Record]:
     """Decode all messages; one without a time has that of the message before it."""
-    time, names, ids = log_entry.created_at, dict[str, str](), set[str]()
+    time, tool_names, ids = log_entry.created_at, dict[str, str](), set[str]()
     for number, value in enumerate(messages):
         message = as_dict(value)
         time = _find_time(message) or time
@@ -91,19 +91,19 @@ def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Recor
             created_at=time,
             model=as_text(as_dict(message.get("usage")).get("model")),
         )
-        yield from _decode_message(line, value, names)
+        yield from _decode_message(line, value, tool_names)
 
 
 def _find_time(message: dict[str, Any]) -> datetime | None:
     """Return when a prompt was sent, or a request answered."""
-    sent = as_dict(message.get("meta")).get("sentAt")
-    return parse_time(sent) or parse_time(
+    sent_at = as_dict(message.get("meta")).get("sentAt")
+    return parse_time(sent_at) or parse_time(
         as_dict(message.get("usage")).get("timestamp")
     )
 
 
 def _decode_message(
-    line: LogEntry, value: Any, names: dict[str, str]
+    line: LogEntry, value: Any, tool_names: dict[str, str]
 ) -> Iterator[Record]:
     """Decode a message of the user, which may carry tool results, or of the agent."""
     message = as_dict(value)
@@ -115,27 +115,31 @@ def _decode_message(
     ):
         yield line.make_unknown(value, role=as_text(message.get("role")))
     elif message["role"] == "user":
-        yield from _decode_user_message(line, message, content, names)
+        yield from _decode_user_message(line, message, content, tool_names)
     else:
-        yield from _decode_answer(line, message, content, names)
+        yield from _decode_answer(line, message, content, tool_names)
 
 
 def _decode_user_message(
-    line: LogEntry, message: dict[str, Any], content: list[Any], names: dict[str, str]
+    line: LogEntry,
+    message: dict[str, Any],
+    content: list[Any],
+    tool_names: dict[str, str],
 ) -> Iterator[Record]:
     """Decode results of calls, and a prompt.
 
-    Text beside results was typed while the agent worked, if it was sent at all.
+    A message with results may have text, too. If the message has a time, a person typed
+    the text while the agent worked; otherwise, the client injected it.
     """
-    results = [as_dict(b).get("type") == "tool_result" for b in content]
+    is_result = [as_dict(b).get("type") == "tool_result" for b in content]
     for block, value in enumerate(content):
-        if results[block]:
-            yield from _decode_result(line, block, value, names)
+        if is_result[block]:
+            yield from _decode_result(line, block, value, tool_names)
         elif not isinstance(value, dict) or value.get("type") not in ("text", "image"):
             yield line.make_unknown(value, block=block)
     texts = [_format_block(as_dict(block)) for block in content]
     text = "\n\n".join(filter(None, texts))
-    if text and not any(results):
+    if text and not any(is_result):
         yield line.make_prompt(text, block=len(content))
     elif text and as_dict(message.get("meta")).get("sentAt"):
         yield line.make_prompt(text, block=len(content), origin="queued")
@@ -152,15 +156,15 @@ def _format_block(block: dict[str, Any]) -> str:
 
 
 def _decode_result(
-    line: LogEntry, block: int, value: dict[str, Any], names: dict[str, str]
+    line: LogEntry, block: int, value: dict[str, Any], tool_names: dict[str, str]
 ) -> Iterator[Record]:
     """Decode the result of a call; a call that still runs has none."""
     run, call_id = as_dict(value.get("run")), as_text(value.get("toolUseID"))
     status = as_text(run.get("status"))
-    if "result" not in run and status not in _FAILED:
+    if "result" not in run and status not in _FAILED_STATUSES:
         return
-    name = names.get(call_id, "")
-    if status in _FAILED:
+    name = tool_names.get(call_id, "")
+    if status in _FAILED_STATUSES:
         text = _format_failure(run) or status
         yield line.make_result(name, call_id, text, block=block, is_error=True)
         return
@@ -186,14 +190,17 @@ def _format_result(result: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _decode_answer(
-    line: LogEntry, message: dict[str, Any], content: list[Any], names: dict[str, str]
+    line: LogEntry,
+    message: dict[str, Any],
+    content: list[Any],
+    tool_names: dict[str, str],
 ) -> Iterator[Record]:
     """Decode texts, thoughts and calls of the agent, its tokens and its turn's end."""
     state = as_dict(message.get("state"))
     reason = as_text(state.get("stopReason"))
     is_end = reason == "end_turn" and state.get("type") == "complete"
     for block, value in enumerate(content):
-        yield from _decode_block(line, block, value, names)
+        yield from _decode_block(line, block, value, tool_names)
     usage = _parse_usage(as_dict(message.get("usage")))
     if usage:
         request = f"{line.scope}:{line.native_id}"
@@ -205,7 +212,7 @@ def _decode_answer(
 
 
 def _decode_block(
-    line: LogEntry, block: int, value: Any, names: dict[str, str]
+    line: LogEntry, block: int, value: Any, tool_names: dict[str, str]
 ) -> Iterator[Record]:
     part = as_dict(value)
     match part.get("type"):
@@ -219,7 +226,7 @@ def _decode_block(
             pass
         case "tool_use":
             name, call_id = as_text(part.get("name")), as_text(part.get("id"))
-            names[call_id] = name
+            tool_names[call_id] = name
             arguments = part.get("input")
             yield line.make_call(name, call_id, arguments, block=block)
         case _:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
     from leslied.model.source import RawEntry
 
-_CALLS_BLOCK, _RESULTS_BLOCK, _OTHER_BLOCK = 10, 100_000, 200_000
-"""Block numbers of the first call, the first result and the rest of a step."""
+_CALLS_BLOCK, _RESULTS_BLOCK, _USAGE_BLOCK = 10, 100_000, 200_000
+"""Block numbers of a step's first call, first result and token counts."""
 _MAX_DEPTH = 20
-"""Levels of subagents that are read."""
+"""The number of levels of nested subagents that are read."""
 _SUBAGENT = "subagent:"
 
 
@@ -41,8 +41,8 @@ def decode_trajectory(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     if not isinstance(document.get("steps"), list):
         reject_entry("a document without steps")
     stem = printable_name(entry.source.parts[-1]).removesuffix(".json")
-    names = (document.get("session_id"), document.get("trajectory_id"), stem)
-    session_id = next(filter(None, map(as_text, names)))
+    ids = (document.get("session_id"), document.get("trajectory_id"), stem)
+    session_id = next(filter(None, map(as_text, ids)))
     try:
         key = SessionKey(entry.source.agent, session_id)
         records = tuple(_TrajectoryDecoder(document, key).decode())
@@ -62,7 +62,7 @@ class _TrajectoryDecoder:
     """Facts about the call that spawned the subagent."""
     depth: int = 0
     callers: dict[str, str] = field(default_factory=dict)
-    """Ids of the calls that spawned subagents, by trajectory."""
+    """Ids of the calls that spawned subagents, by the subagent's trajectory id."""
 
     def decode(self) -> Iterator[Record]:
         """Yield the records of the session or subagent, then those of subagents."""
@@ -97,14 +97,15 @@ class _TrajectoryDecoder:
             )
 
     def _make_entry(self, name: str, time: object = None, model: str = "") -> LogEntry:
-        """Return what the records of a step have in common.
+        """Return the fields that the records of a step share.
 
-        Trajectories of one session may be in several documents, each with its steps.
+        The native id contains the id of the trajectory, because other documents may
+        contain trajectories of the same session, with the same step numbers.
         """
-        part = as_text(self.document.get("trajectory_id"))
+        trajectory_id = as_text(self.document.get("trajectory_id"))
         return LogEntry(
             key=self.key,
-            native_id=f"{part}:{name}",
+            native_id=f"{trajectory_id}:{name}",
             created_at=parse_time(time),
             scope=f"{self.key.session_id}:{self.key.source}",
             model=model,
@@ -157,7 +158,7 @@ class _TrajectoryDecoder:
             )
         if usage := _parse_usage(as_dict(step.get("metrics"))):
             message_id = f"{entry.scope}:{entry.native_id}"
-            yield entry.make_usage(usage, message_id, block=_OTHER_BLOCK)
+            yield entry.make_usage(usage, message_id, block=_USAGE_BLOCK)
 
     def _decode_results(
         self, entry: LogEntry, step: dict[str, Any]
@@ -170,7 +171,7 @@ class _TrajectoryDecoder:
         for block, item in enumerate(results, _RESULTS_BLOCK):
             result = as_dict(item)
             call_id = as_text(result.get("source_call_id"))
-            self._add_callers(result, call_id)
+            self._record_callers(result, call_id)
             if "content" not in result and call_id:
                 continue
             facts = {}
@@ -184,7 +185,8 @@ class _TrajectoryDecoder:
                 **facts,
             )
 
-    def _add_callers(self, result: dict[str, Any], call_id: str) -> None:
+    def _record_callers(self, result: dict[str, Any], call_id: str) -> None:
+        """Record the call of a result as the caller of the subagents that it names."""
         for reference in as_list(result.get("subagent_trajectory_ref")):
             trajectory_id = as_text(as_dict(reference).get("trajectory_id"))
             self.callers.setdefault(trajectory_id, call_id)
@@ -194,9 +196,10 @@ class _TrajectoryDecoder:
         name = trajectory_id.removeprefix(_SUBAGENT) or str(number)
         if self.depth:
             parent = self.key.subagent_id
-            # Ids need to be unique only among the subagents of one trajectory.
-            is_short = trajectory_id.startswith(_SUBAGENT)
-            name = name if is_short else f"{parent}/{name}"
+            # leslied's exports have ids that are unique in the session. Other programs'
+            # ids need to be unique only among the subagents of one trajectory.
+            is_unique = trajectory_id.startswith(_SUBAGENT)
+            name = name if is_unique else f"{parent}/{name}"
         extra = as_dict(as_dict(child.get("agent")).get("extra"))
         call_id = self.callers.get(trajectory_id) or as_text(extra.get("spawn_call_id"))
         link = {"tool_call_id": call_id}
@@ -209,13 +212,14 @@ class _TrajectoryDecoder:
 def _parse_usage(metrics: dict[str, Any]) -> Usage | None:
     """Return the tokens of a step; in this format, the input includes cached ones."""
     names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-    sent, received, read = (as_count(metrics.get(name)) for name in names)
-    written = as_count(as_dict(metrics.get("extra")).get("cache_write_tokens"))
-    return Usage(max(sent - read - written, 0), received, read, written) or None
+    input_total, output, cache_read = (as_count(metrics.get(name)) for name in names)
+    cache_write = as_count(as_dict(metrics.get("extra")).get("cache_write_tokens"))
+    input_tokens = max(input_total - cache_read - cache_write, 0)
+    return Usage(input_tokens, output, cache_read, cache_write) or None
 
 
 def _join_parts(content: object) -> str:
-    """Return a text; of a list of parts, the texts and placeholders for the others."""
+    """Return content as text, with placeholders for parts that are not text."""
     if isinstance(content, str):
         return content
     texts = []

@@ -42,15 +42,15 @@ def decode_conversation(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _decode_document(document: dict[str, Any], key: SessionKey) -> Iterator[Record]:
-    opened = LogEntry(
+    header = LogEntry(
         key=key,
         native_id="opened",
         scope=key.session_id,
         created_at=parse_time(document.get("create_time")),
     )
-    yield opened.make_event("opened")
+    yield header.make_event("opened")
     if title := as_text(document.get("title")):
-        yield opened.make_event("title", title, block=1, title_kind="ai")
+        yield header.make_event("title", title, block=1, title_kind="ai")
     model = as_text(document.get("default_model_slug"))
     for node_id, parent_id, message in _list_messages(document):
         metadata = as_dict(message.get("metadata"))
@@ -68,17 +68,17 @@ def _decode_document(document: dict[str, Any], key: SessionKey) -> Iterator[Reco
 def _list_messages(
     document: dict[str, Any],
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the messages with their ids and those of the messages before them.
+    """Yield each message as (its id, id of the message before it, message).
 
     Each branch is complete before the next one begins; the current one comes last.
-    Messages that are hidden, and empty, are not part of the conversation.
+    Messages that are both hidden and empty are skipped.
     """
     nodes = {id_: as_dict(node) for id_, node in as_dict(document["mapping"]).items()}
-    current = _list_ancestors(nodes, as_text(document.get("current_node")))
+    current_ids = _list_ancestors(nodes, as_text(document.get("current_node")))
     roots = [
         id_ for id_, node in nodes.items() if as_text(node.get("parent")) not in nodes
     ]
-    pending = [(id_, "") for id_ in sorted(roots, key=current.__contains__)][::-1]
+    pending = [(id_, "") for id_ in sorted(roots, key=current_ids.__contains__)][::-1]
     visited: set[str] = set()
     while pending:
         node_id, parent_id = pending.pop()
@@ -94,7 +94,7 @@ def _list_messages(
             for id_ in as_list(nodes[node_id].get("children"))
             if isinstance(id_, str) and id_ in nodes
         ]
-        children.sort(key=current.__contains__)
+        children.sort(key=current_ids.__contains__)
         pending += [(id_, parent_id) for id_ in reversed(children)]
 
 
@@ -151,7 +151,7 @@ def _decode_answer(
 
 
 def _decode_result(entry: LogEntry, message: dict[str, Any], text: str) -> Record:
-    """Decode the result of the call that it follows."""
+    """Decode a tool result; the message before it is the call."""
     content = as_dict(message.get("content"))
     is_error = content.get("content_type") == "system_error"
     facts = {"is_error": True} if is_error else {}
@@ -160,7 +160,7 @@ def _decode_result(entry: LogEntry, message: dict[str, Any], text: str) -> Recor
 
 
 def _parse_input(text: str) -> Any:
-    """Return the arguments of a call: JSON, or a program."""
+    """Return the arguments of a call; a program, which is not JSON, becomes `input`."""
     return text if text.lstrip()[:1] == "{" else {"input": text}
 
 

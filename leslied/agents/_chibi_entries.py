@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_OPEN_CALLS = 20
 _MAX_ID_LENGTH = 80
-_LINK_BLOCK, _USAGE_BLOCK = 1, 2
+_LINK_BLOCK, _USAGE_BLOCK, _INBOX_BLOCK = 1, 2, 3
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
@@ -51,14 +51,15 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def decode_window(entry: RawEntry, state: State) -> DecodeResult:
-    """Decode the newest entries, a file of lines that the program rewrites.
+    """Decode a file with the newest entries of a context, which the program rewrites.
 
-    In the later form, the current window repeats entries of the transcript.
+    Each line is an entry. In the newer format, `context.jsonl` is noise: it only
+    repeats entries of the transcript.
     """
     context, agent = printable_name(entry.source.parts[0]), entry.source.agent
     lines = [line for line in entry.data.split(b"\n") if line.strip()]
-    is_window = entry.source.parts[-1] == "context.jsonl"
-    if is_window and any(b'"role"' in line and _has_role(line) for line in lines):
+    is_context_file = entry.source.parts[-1] == "context.jsonl"
+    if is_context_file and any(b'"role"' in line and _has_role(line) for line in lines):
         return DecodeResult(state=state, noise="window")
     calls: State = {}
     records: dict[tuple[Any, ...], Record] = {}
@@ -83,7 +84,7 @@ def decode_window(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _has_role(data: bytes) -> bool:
-    """Return whether a line is an entry of the later form."""
+    """Return whether a line is an entry of the newer format, which has roles."""
     try:
         return bool(as_text(parse_object(data).get("role")))
     except DecodeError:
@@ -91,9 +92,10 @@ def _has_role(data: bytes) -> bool:
 
 
 def _make_log_entry(agent: str, line: dict[str, Any], context: str) -> LogEntry:
-    """Return what all records of an entry have in common.
+    """Return the fields that all records of an entry share.
 
-    leslied's exports name the subagent that a context is about.
+    The context is the session, unless the entry names a subagent, as entries in
+    leslied's exports do.
     """
     metadata = as_dict(line.get("metadata"))
     root, name = (as_text(metadata.get(n)) for n in ("root_context", "subagent_id"))
@@ -114,6 +116,7 @@ def _decode_entry(
 ) -> tuple[list[Record], State]:
     """Decode an entry; return its records, and the state with the open calls."""
     log_entry = _make_log_entry(agent, line, context)
+    # The empty texts complete a damaged pair.
     open_calls = [
         [*map(as_text, as_list(call)), "", ""][:2]
         for call in as_list(state.get("open"))
@@ -125,7 +128,7 @@ def _decode_entry(
 
 
 def _decode_link(log_entry: LogEntry, line: dict[str, Any]) -> Iterator[Record]:
-    """Yield the link of a subagent to its call, which its first entry names."""
+    """Yield the link of a subagent to the call that its first entry names, if any."""
     metadata = as_dict(line.get("metadata"))
     if log_entry.key.source != MAIN and (
         call_id := as_text(metadata.get("spawn_call_id"))
@@ -142,6 +145,10 @@ def _decode_link(log_entry: LogEntry, line: dict[str, Any]) -> Iterator[Record]:
 def _decode_by_type(
     log_entry: LogEntry, line: dict[str, Any], context: str, open_calls: list[list[str]]
 ) -> Iterator[Record]:
+    """Decode an entry, and add to `open_calls` or remove from it.
+
+    A call is sent to a tool, and its result comes from the tool.
+    """
     text, metadata = as_text(line.get("content")), as_dict(line.get("metadata"))
     sender, recipient = as_text(line.get("from")), as_text(line.get("to"))
     call_id = as_text(line.get("tool_call_id")) or as_text(metadata.get("tool_call_id"))
@@ -210,18 +217,20 @@ def _decode_inbox(entry: RawEntry, line: dict[str, Any], context: str) -> Record
     if not as_text(line.get("content")):
         return log_entry.make_unknown(entry.data)
     text = as_text(line.get("content"))
-    return log_entry.make_event("notice", text, block=3, note="inbox", sender=sender)
+    return log_entry.make_event(
+        "notice", text, block=_INBOX_BLOCK, note="inbox", sender=sender
+    )
 
 
 def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Record:
     """Decode the tokens of a response."""
     response = as_dict(line.get("response"))
     usage = as_dict(response.get("usage"))
-    sent, received = (
+    input_total, output = (
         as_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")
     )
     details = as_dict(usage.get("prompt_tokens_details"))
-    read = min(as_count(details.get("cached_tokens")), sent)
+    cached = min(as_count(details.get("cached_tokens")), input_total)
     response_id = as_text(response.get("id"))
     log_entry = LogEntry(
         key=SessionKey(entry.source.agent, context),
@@ -230,6 +239,6 @@ def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Rec
         created_at=parse_time(line.get("timestamp")),
         model=as_text(response.get("model")),
     )
-    if counts := Usage(sent - read, received, read):
+    if counts := Usage(input_total - cached, output, cached):
         return log_entry.make_usage(counts, response_id, block=_USAGE_BLOCK)
     return log_entry.make_unknown(entry.data)

@@ -43,27 +43,27 @@ def decode_conversation(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _decode_document(document: dict[str, Any], key: SessionKey) -> Iterator[Record]:
-    opened = LogEntry(
+    header = LogEntry(
         key=key,
         native_id="opened",
         scope=key.session_id,
         created_at=parse_time(document.get("created_at")),
     )
-    yield opened.make_event("opened")
+    yield header.make_event("opened")
     if title := as_text(document.get("name")):
-        yield opened.make_event("title", title, block=1, title_kind="ai")
+        yield header.make_event("title", title, block=1, title_kind="ai")
     model = as_text(document.get("model"))
     messages = as_list(document.get("chat_messages"))
     for number, message in enumerate(messages, 1):
-        following = messages[number : number + 1]
-        is_last = not following or as_dict(following[0]).get("sender") == "human"
-        yield from _decode_message(key, number, message, model, is_last=is_last)
+        next_message = as_dict(messages[number]) if number < len(messages) else None
+        ends_turn = next_message is None or next_message.get("sender") == "human"
+        yield from _decode_message(key, number, message, model, ends_turn=ends_turn)
 
 
 def _decode_message(
-    key: SessionKey, number: int, value: object, model: str, *, is_last: bool
+    key: SessionKey, number: int, value: object, model: str, *, ends_turn: bool
 ) -> Iterator[Record]:
-    """Decode a message; the last one before a prompt ends the turn."""
+    """Decode a message; `ends_turn` is True if a prompt or nothing follows it."""
     message = as_dict(value)
     parent = as_text(message.get("parent_message_uuid"))
     entry = LogEntry(
@@ -79,30 +79,31 @@ def _decode_message(
             text = _join_texts(message)
             yield entry.make_prompt("\n\n".join([text, *_list_attachments(message)]))
         case "assistant":
-            yield from _decode_answer(entry, message, is_last=is_last)
+            yield from _decode_answer(entry, message, ends_turn=ends_turn)
         case _:
             yield entry.make_unknown(value)
 
 
 def _decode_answer(
-    entry: LogEntry, message: dict[str, Any], *, is_last: bool
+    entry: LogEntry, message: dict[str, Any], *, ends_turn: bool
 ) -> Iterator[Record]:
     parts = as_list(message.get("content"))
     if not parts:
         text = as_text(message.get("text"))
-        yield entry.make_answer(text, stop_reason="end_turn" if is_last else "")
+        yield entry.make_answer(text, stop_reason="end_turn" if ends_turn else "")
         return
     last = len(parts) - 1
+    # A result without an id belongs to the call before it.
     call_id = ""
     for block, value in enumerate(parts):
         part = as_dict(value)
-        ends_turn = is_last and block == last and part.get("type") == "text"
+        is_final_text = ends_turn and block == last and part.get("type") == "text"
         if part.get("type") == "tool_use":
             call_id = as_text(part.get("id")) or f"{entry.native_id}:{block}"
         if as_text(part.get("type")) not in _NOISE_PARTS:
-            reason = "end_turn" if ends_turn else ""
+            reason = "end_turn" if is_final_text else ""
             yield _decode_part(entry, part, block, call_id, reason)
-    if is_last and as_dict(parts[-1]).get("type") != "text":
+    if ends_turn and as_dict(parts[-1]).get("type") != "text":
         yield entry.make_event("turn_ended", block=_END_BLOCK, note="answered")
 
 
@@ -136,7 +137,7 @@ def _join_texts(message: dict[str, Any]) -> str:
 
 
 def _list_attachments(message: dict[str, Any]) -> list[str]:
-    """Return what was sent with a prompt: pasted texts, and the names of files."""
+    """Return a prompt's attachments as text: pasted texts, and the names of files."""
     texts = []
     for attachment in map(as_dict, as_list(message.get("attachments"))):
         name = as_text(attachment.get("file_name")) or "pasted text"

@@ -68,7 +68,7 @@ class AgentAdapter(Protocol):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the agent's files contain."""
+        """The kinds of information that the agent's files contain."""
 
     @property
     def env_vars(self) -> tuple[str, ...]:
@@ -84,9 +84,9 @@ class AgentAdapter(Protocol):
 
     @property
     def project_log(self) -> str:
-        """Name of the log that the agent keeps in every project; empty if in none.
+        """Name of the log that the agent keeps in each project; empty if it keeps none.
 
-        The project of any agent's session that has such a log is a root, too.
+        A project that has sessions of any agent and contains such a log is also a root.
         """
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
@@ -98,21 +98,26 @@ class AgentAdapter(Protocol):
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one entry, and return the source's state for the next entry.
 
-        `state` is what the source's previous entry returned. Its `cwd` is the session's
-        working directory; for an excluded project, only `cwd` is stored.
+        `state` is the state that was returned for the source's previous entry. For the
+        first entry, and for a document, it has only what leslied adds, such as the
+        beginning of a side file (`Pattern.side_file`). In the returned state, `cwd` is
+        the session's working directory; for an excluded project, only `cwd` is stored.
         """
 
     def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
-        """Return what to keep of a file that a user imports, as sources of this agent.
+        """Split a file that a user imports into sources of this agent.
 
         Return nothing if the file is not in a format of this agent.
         """
 
-    def erase_sessions(self, data: bytes, session_ids: Collection[str]) -> bytes:
-        """Return an imported document without these sessions.
+    def erase_sessions(
+        self, name: str, data: bytes, session_ids: Collection[str]
+    ) -> bytes:
+        """Return an imported document without the entries of these sessions.
 
-        Return no bytes if nothing else in it can be kept. The entries of its other
-        sessions must keep their ids.
+        `data` is the document, and `name` the name of its file. Return no bytes if
+        nothing else in the document can be kept. The entries of its other sessions must
+        keep their ids.
         """
 
     def live_registries(
@@ -174,9 +179,11 @@ class BaseAdapter:
         del file
         return ()
 
-    def erase_sessions(self, data: bytes, session_ids: Collection[str]) -> bytes:
+    def erase_sessions(
+        self, name: str, data: bytes, session_ids: Collection[str]
+    ) -> bytes:
         """Return no bytes: a document has one session."""
-        del data, session_ids
+        del name, data, session_ids
         return b""
 
     def live_registries(
@@ -213,9 +220,9 @@ class BaseAdapter:
 
 
 class ImportedAdapter(BaseAdapter):
-    """Defaults for sessions that are read if users import them or configure a folder.
+    """Defaults for an agent whose sessions users import or keep in configured folders.
 
-    No folder is read by default.
+    No folder of the agent is read by default.
     """
 
     name: str

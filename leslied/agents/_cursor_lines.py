@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from leslied.agents._entry import LogEntry, as_count, as_dict, as_folder, as_text
+from leslied.agents._entry import (
+    LogEntry,
+    as_count,
+    as_dict,
+    as_folder,
+    as_text,
+    get_side_file,
+)
 from leslied.agents._parsing import parse_object, printable_name
 from leslied.errors import DecodeError
 from leslied.model.record import MAIN, DecodeResult, Record, SessionKey
@@ -18,24 +25,26 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry, SourceRef
 
 State = dict[str, Any]
+"""`number`: the number of the last message; `cwd`. Before the first line, it has only
+`beside`: the marker of a trusted project."""
 _SUBAGENTS = "subagents"
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-"""What the user wrote; Cursor puts context around it."""
+"""The user's text; Cursor puts context around it."""
 _CONTEXT_TAGS = ("<user_info>", "<system_reminder>", "<open_and_recently_viewed_files>")
-"""How a message begins that has no words of the user."""
+"""Starts of messages that contain no text of the user."""
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     """Decode a message, or the end of a turn.
 
-    Messages are numbered, and the end of a turn has the number of the message before
-    it: Cursor removes the line when the next turn begins.
+    Messages are numbered. The end of a turn has the number of the message before it,
+    because Cursor removes its line when the next turn begins.
     """
     value = parse_object(entry.data)
     key = _make_key(entry.source)
     records: list[Record] = []
     if "number" not in state:
-        folder = _parse_marker(as_text(state.get("beside")))
+        folder = _parse_marker(get_side_file(state))
         state = {"number": 0, "cwd": folder}
         records += _decode_opening(key, entry.source, folder)
     number = as_count(state.get("number"))
@@ -57,16 +66,19 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _make_key(source: SourceRef) -> SessionKey:
-    """Return the session: the file's name, or for a subagent, its folder's."""
+    """Return the session that a file is named after, or the subagent.
+
+    A subagent's file is in `SESSION/subagents`.
+    """
     stem = printable_name(source.path.stem)
     if source.path.parent.name != _SUBAGENTS:
         return SessionKey(source.agent, stem)
-    main = printable_name(source.path.parent.parent.name)
-    return SessionKey(source.agent, main, f"subagent:{stem}")
+    session_id = printable_name(source.path.parent.parent.name)
+    return SessionKey(source.agent, session_id, f"subagent:{stem}")
 
 
 def _parse_marker(text: str) -> str:
-    """Return the path of the project, which the marker of a trusted one has."""
+    """Return the project's path from the marker of a trusted project, or ""."""
     try:
         return as_folder(parse_object(text.encode(errors="replace"))["workspacePath"])
     except (DecodeError, KeyError):
@@ -113,7 +125,7 @@ def _decode_message(
 
 
 def _decode_prompt(line: LogEntry, content: list[Any]) -> Iterator[Record]:
-    """Decode what the user wrote, without the context around it."""
+    """Decode the user's text, without the context around it."""
     texts = [as_text(as_dict(part).get("text")) for part in content]
     text = "\n\n".join(filter(None, texts)).strip()
     if queries := _QUERY.findall(text):
@@ -131,7 +143,7 @@ def _decode_prompt(line: LogEntry, content: list[Any]) -> Iterator[Record]:
 
 
 def _decode_part(line: LogEntry, block: int, part: Any) -> Iterator[Record]:
-    """Decode a text or a call; what a call returned is in no transcript."""
+    """Decode a text, a call or a thought; results are in hardly any transcript."""
     fields = as_dict(part)
     match fields.get("type"):
         case "text":

@@ -35,7 +35,8 @@ def decode_run(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     document = parse_document(entry.data)
     if not isinstance(document.get("turns"), list):
         reject_entry("a document without turns")
-    folder = printable_name(([*entry.source.parts, ""] * 2)[-3])
+    # A file directly in the root has no folder of its own.
+    folder = printable_name(("", *entry.source.parts)[-2])
     run_id = as_text(document.get("runId")) or folder or "run"
     try:
         records = tuple(_DevflowRun.make(document, entry.source.agent, run_id).decode())
@@ -57,13 +58,18 @@ class _DevflowRun:
 
     @classmethod
     def make(cls, document: dict[str, Any], agent: str, run_id: str) -> _DevflowRun:
+        """Return a run.
+
+        It is a subagent if it names its parent run and the node `subagent:ID`.
+        """
         metadata = as_dict(document.get("metadata"))
         inputs = as_dict(metadata.get("input"))
         parent, node = (
             as_text(inputs.get("parentRunId")),
             as_text(metadata.get("nodeId")),
         )
-        is_subagent = bool(parent) and node.removeprefix("subagent:") not in ("", node)
+        kind, _, subagent_id = node.partition(":")
+        is_subagent = bool(parent and kind == "subagent" and subagent_id)
         key = (
             SessionKey(agent, parent, node)
             if is_subagent
@@ -127,7 +133,7 @@ class _DevflowRun:
             yield entry.make_usage(usage, message_id, block=_USAGE_BLOCK)
 
     def _decode_end(self) -> Iterator[Record]:
-        """Yield how the run ended, unless it is running."""
+        """Yield the end of the run, unless it is still running."""
         entry = self._make_entry("ended", self.metadata.get("endedAt"))
         match self.metadata.get("status"):
             case "completed":

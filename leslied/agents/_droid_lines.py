@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
     """`cwd`; `parent`: the session that started this subagent; `is_failed`: whether
-    the turn's error was stored."""
+    the line before is an error."""
 
 NOISE = frozenset({"todo_state", "session_settings"})
 """Types of lines that repeat other lines or serve only the client."""
-_CANCELLED = ("cancelled", "permission_rejected", "process_exit")
+_CANCEL_REASONS = ("cancelled", "permission_rejected", "process_exit")
 """Reasons of turns that a person stopped."""
-_COMPLETED = ("completed", "spec_handoff")
+_COMPLETION_REASONS = ("completed", "spec_handoff")
 _REMINDER = "<system-reminder>"
-_LINK_BLOCK, _TITLE_BLOCK = 900, 901
-"""Block numbers of records that do not come from a block of a message."""
+_EVENT_BLOCK, _TEXT_BLOCK = 900, 901
+"""Block numbers of records that do not come from one block of a message."""
 _MAX_ID_LENGTH = 100
 """A longer id is ignored, to keep the decode state small."""
 _CALLING_SESSION = re.compile(r'"callingSessionId":\s*"([\w-]{1,100})"', re.ASCII)
 _CUSTOM_MODEL = re.compile(r"custom:(.+?)(?:-\d+)?")
 """The id of a model from the user's settings: its name and number."""
 _EXIT_CODE = re.compile(r"\s*\[Process exited with code (-?\d{1,9})\]\s*\Z")
-_FAILED = re.compile(r"\AError: Command failed \(exit code: -?\d+\)\n")
+_FAILURE_LINE = re.compile(r"\AError: Command failed \(exit code: -?\d+\)\n")
 _TASK = re.compile(
     r"\ASubagent type: (?P<type>[^\n]*)\n(?:.*\n)?Task description: (?P<title>[^\n]*)\n"
     r".*^---BEGIN TASK FROM PARENT AGENT---\n(?P<task>.*)\n---END TASK",
@@ -88,7 +88,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         noise = "hidden"
     if not records and not noise:
         records = (line.make_unknown(entry.data, line_type=kind),)
-    # A failed turn has an error of its own only if the log does not explain it.
+    # The end of a failed turn becomes an error unless the line before it is one.
     is_failed = any(record.type == "error" for record in records)
     state = {name: fact for name, fact in state.items() if name != "is_failed"}
     state |= {"is_failed": True} if is_failed else {}
@@ -100,7 +100,8 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 def decode_settings(entry: RawEntry, state: State) -> DecodeResult:
     """Decode the token counts of a whole session; they grow with every request.
 
-    `beside` is the beginning of the log, whose first line names a subagent's parent.
+    `beside` is the beginning of the log, whose first line names a subagent's parent. It
+    is empty if the log is missing; then nothing is stored.
     """
     value = parse_object(entry.data)
     tokens = as_dict(value.get("tokenUsage"))
@@ -130,7 +131,10 @@ def decode_settings(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _make_key(entry: RawEntry, parent: str) -> SessionKey:
-    """Return the session of a file: its name up to the first dot, or its parent."""
+    """Return the session that a file is named after.
+
+    If `parent` is not empty, that is a subagent of the session `parent`.
+    """
     agent = entry.source.agent
     session_id = printable_name(entry.source.parts[-1]).partition(".")[0]
     if parent:
@@ -173,17 +177,18 @@ def _decode_start(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     title = title or (as_text(value.get("title")) if is_manual else "")
     if line.key.source != MAIN:
         call_id = as_text(value.get("callingToolUseId"))
+        # The type of the subagent comes before its description.
         description = title.partition(": ")[2]
         yield line.make_event(
             "subagent_linked",
-            block=_LINK_BLOCK,
+            block=_EVENT_BLOCK,
             tool_call_id=call_id,
             description=description,
         )
     elif title:
         title_kind = "custom" if is_manual else "ai"
         event = line.make_event(
-            "title", title, block=_TITLE_BLOCK, title_kind=title_kind
+            "title", title, block=_TEXT_BLOCK, title_kind=title_kind
         )
         # The client rewrites the line; each title has its own id.
         yield replace(event, native_id=f"{line.native_id}:{title}")
@@ -244,7 +249,7 @@ def _decode_user(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
     if reminders:
         joined = "\n\n".join(reminders)
         yield line.make_event(
-            "context", joined, block=_LINK_BLOCK, note="system_reminder"
+            "context", joined, block=_EVENT_BLOCK, note="system_reminder"
         )
     if text:
         yield from _decode_text(line, text, message)
@@ -255,9 +260,9 @@ def _decode_text(
 ) -> Iterator[Record]:
     visibility = message.get("visibility")
     if line.native_id.startswith("context-"):
-        yield line.make_event("context", text, block=_TITLE_BLOCK, note="context")
+        yield line.make_event("context", text, block=_TEXT_BLOCK, note="context")
     elif visibility == "user_only" and "error" in text.partition("\n")[0].casefold():
-        yield line.make_record("error", "assistant", content=text, block=_TITLE_BLOCK)
+        yield line.make_record("error", "assistant", content=text, block=_TEXT_BLOCK)
     elif visibility in ("user_only", "llm_only"):
         yield _decode_notice(line, text, message)
     elif line.key.source != MAIN:
@@ -267,18 +272,18 @@ def _decode_text(
         if message.get("interactionMode") == "spec":
             metadata["permission_mode"] = "plan"
         yield line.make_record(
-            "user_message", "user", content=text, block=_TITLE_BLOCK, metadata=metadata
+            "user_message", "user", content=text, block=_TEXT_BLOCK, metadata=metadata
         )
 
 
 def _decode_notice(line: LogEntry, text: str, message: dict[str, Any]) -> Record:
-    """Decode what the client tells only the person or only the agent."""
+    """Decode a message of the client to only the person or only the agent."""
     note = as_text(message.get("hookEventName") or message.get("visibility"))
     facts = {}
     if match := _COMPLETION.search(text):
         facts["notification"] = f"Background task {match[1]}: {match[2]}"
         facts["report"] = match[3].strip()
-    return line.make_event("notice", text, block=_TITLE_BLOCK, note=note, **facts)
+    return line.make_event("notice", text, block=_TEXT_BLOCK, note=note, **facts)
 
 
 def _decode_task(line: LogEntry, text: str) -> Iterator[Record]:
@@ -287,14 +292,14 @@ def _decode_task(line: LogEntry, text: str) -> Iterator[Record]:
     if match := _TASK.search(text.removeprefix(_TASK_HEADING)):
         yield line.make_event(
             "subagent_linked",
-            block=_LINK_BLOCK,
+            block=_EVENT_BLOCK,
             agent_type=match["type"],
             description=match["title"],
         )
         metadata["attached"] = text
         text = match["task"]
     yield line.make_record(
-        "user_message", "user", content=text, block=_TITLE_BLOCK, metadata=metadata
+        "user_message", "user", content=text, block=_TEXT_BLOCK, metadata=metadata
     )
 
 
@@ -305,7 +310,7 @@ def _decode_result(line: LogEntry, block: dict[str, Any], number: int) -> Record
     text = content if isinstance(content, str) else "\n\n".join(filter(None, texts))
     metadata: dict[str, Any] = {}
     if match := _EXIT_CODE.search(text):
-        text = _FAILED.sub("", text[: match.start()])
+        text = _FAILURE_LINE.sub("", text[: match.start()])
         text, metadata = mark_exit_code(text, int(match[1]))
     if block.get("is_error") is True:
         metadata["is_error"] = True
@@ -346,17 +351,17 @@ def _decode_outcome(
         native_id=f"outcome:{as_text(value.get('turnId'))}",
         created_at=None,
     )
-    if reason in _CANCELLED:
+    if reason in _CANCEL_REASONS:
         yield line.make_event("turn_ended", note="interrupt", reason=reason)
         return
-    if reason not in _COMPLETED and not state.get("is_failed"):
+    if reason not in _COMPLETION_REASONS and not state.get("is_failed"):
         text = reason.replace("_", " ") or "error"
         yield line.make_record("error", "assistant", content=text, block=1)
     yield line.make_event("turn_ended", note="agent_turn_outcome", reason=reason)
 
 
 def _parse_model(value: object) -> str:
-    """Return the name of a model, without the marks of one from the user's settings."""
+    """Return the name of a model, without the prefix and number of a custom one."""
     model = as_text(value)
     match = _CUSTOM_MODEL.fullmatch(model)
     return match[1] if match else model

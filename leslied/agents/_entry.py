@@ -21,13 +21,15 @@ _MAX_COUNT = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry:
-    """What all records of one entry have in common, such as those of one message.
+    """The fields that all records of one entry, such as a message, share.
 
-    `block` tells the records of an entry apart; it is a part of their ids.
+    The `block` that methods take tells the records of an entry apart; it is a part of
+    their ids.
     """
 
     key: SessionKey
     native_id: str
+    """The id that the agent gave the entry, or one made for it; empty for none."""
     created_at: datetime | None = None
     scope: str = ""
     """The id of the session or subagent in which the native id is unique."""
@@ -36,7 +38,7 @@ class LogEntry:
     """The model of the agent's texts, thoughts and calls."""
 
     def make_record(self, type_: RecordType, role: Role, **fields: Any) -> Record:
-        """Return a record; other fields replace those in common."""
+        """Return a record; `fields` are added to the common ones or replace them."""
         common: dict[str, Any] = {
             "session": self.key,
             "native_id": self.native_id,
@@ -57,7 +59,7 @@ class LogEntry:
     def make_answer(
         self, text: str, *, block: int = 0, stop_reason: str = ""
     ) -> Record:
-        """Return a text of the agent; with a stop reason, the turn ends with it."""
+        """Return a text of the agent; a stop reason marks the end of the turn."""
         metadata = {"stop_reason": stop_reason} if stop_reason else {}
         return self.make_record(
             "assistant_message",
@@ -77,7 +79,7 @@ class LogEntry:
     def make_call(
         self, name: str, call_id: str, arguments: Any, *, block: int = 0
     ) -> Record:
-        """Return a tool call; arguments that are text are JSON already."""
+        """Return a tool call; if `arguments` is text, it must be JSON already."""
         tool_input = arguments if isinstance(arguments, str) else to_json(arguments)
         return self.make_record(
             "tool_use",
@@ -116,6 +118,13 @@ class LogEntry:
             metadata={"kind": kind, **present},
         )
 
+    def make_side_title(self, title: str, kind: str) -> Record:
+        """Return a title from outside the conversation.
+
+        It belongs to no turn, and does not count as activity of the session.
+        """
+        return self.make_event("title", title, title_kind=kind, is_side=True)
+
     def make_usage(self, usage: Usage, message_id: str, *, block: int = 0) -> Record:
         """Return the tokens of the request or session that `message_id` names."""
         return self.make_record(
@@ -128,7 +137,7 @@ class LogEntry:
         )
 
     def make_unknown(self, value: Any, *, block: int = 0, **facts: Any) -> Record:
-        """Return a record with the text or the JSON of something of an unknown kind."""
+        """Return a record of a value of an unknown kind, as text or JSON."""
         if isinstance(value, bytes):
             text = value.decode(errors="replace")
         else:
@@ -161,9 +170,22 @@ def as_count(value: object) -> int:
 
 
 def as_folder(value: object) -> str:
-    """Return the value if it is the path of a directory of usual length, or ""."""
+    """Return the value if it is text and not too long for a folder's path, or ""."""
     path = as_text(value)
     return path if len(path) <= MAX_FOLDER_LENGTH else ""
+
+
+def get_side_file(state: dict[str, Any]) -> str:
+    """Return the beginning of the source's side file, or "".
+
+    leslied puts it into the decode state of a document and of a log's first line.
+    """
+    return as_text(state.get("beside"))
+
+
+def drop_side_file(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the decode state without the text of the side file."""
+    return {name: fact for name, fact in state.items() if name != "beside"}
 
 
 def format_attachment(kind: str, media_type: object, data: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_DEPTH = 20
-"""Two damaged sessions may be each other's parents."""
+"""Maximum number of ancestors: two damaged sessions may be each other's parents."""
 
 
 def json_sql(column: str) -> str:
@@ -13,9 +13,11 @@ def json_sql(column: str) -> str:
 
 
 def root_sql(table: str, parent: str, session: str) -> str:
-    """Return SQL for the id of the session at the top of `session`.
+    """Return SQL for the id of a session's topmost ancestor.
 
-    `parent` is the column of the table with the id of a session's parent.
+    A session without a parent is its own topmost ancestor.
+    `session` is SQL for a session's id. `parent` is the column of the sessions' table
+    with the id of a session's parent.
     """
     return f"""
         (WITH RECURSIVE above(id, depth) AS (

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
     from leslied.model.source import RawEntry
 
-_PROMPTED = "Prompted "
-"""What the title of a prompt begins with, in English."""
+_PROMPT_PREFIX = "Prompted "
+"""Start of the title of a prompt, in English."""
 _BREAK = re.compile(
     r"</(?:p|div|li|h[1-6]|pre|tr|ul|ol)>|<br\s*/?>|<hr\s*/?>", re.IGNORECASE
 )
 _ITEM = re.compile(r"<li[^>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _USAGE_BLOCK = 1000
-_FINISHED = frozenset({"STOP", "FINISH_REASON_STOP"})
+_END_REASONS = frozenset({"STOP", "FINISH_REASON_STOP"})
 _FILES = ("driveImage", "driveVideo", "driveAudio", "driveDocument", "inlineFile")
 
 
@@ -79,14 +79,14 @@ def _decode_activity(entry: LogEntry, fields: dict[str, Any]) -> Iterator[Record
         _to_text(as_text(as_dict(item).get("html")))
         for item in as_list(fields.get("safeHtmlItem"))
     ]
-    if not answers and not title.startswith(_PROMPTED):
-        # Such as "Used an Assistant feature".
+    if not answers and not title.startswith(_PROMPT_PREFIX):
+        # Another kind of activity, such as "Used an Assistant feature".
         yield entry.make_event("notice", title or to_json(fields), note="activity")
         return
     files = [
         f"[file {name}]" for name in map(as_text, as_list(fields.get("attachedFiles")))
     ]
-    yield entry.make_prompt("\n\n".join([title.removeprefix(_PROMPTED), *files]))
+    yield entry.make_prompt("\n\n".join([title.removeprefix(_PROMPT_PREFIX), *files]))
     if answers:
         text = "\n\n".join(answers)
         yield entry.make_answer(text, block=1, stop_reason="end_turn")
@@ -111,7 +111,7 @@ def _decode_prompt(log_entry: LogEntry, document: dict[str, Any]) -> Iterator[Re
     settings = as_dict(document.get("runSettings"))
     model = as_text(settings.get("model")).removeprefix("models/")
     chunks = as_list(as_dict(document.get("chunkedPrompt")).get("chunks"))
-    was_user = False
+    follows_prompt = False
     for number, value in enumerate(chunks):
         chunk = as_dict(value)
         entry = LogEntry(
@@ -122,18 +122,21 @@ def _decode_prompt(log_entry: LogEntry, document: dict[str, Any]) -> Iterator[Re
             model=model,
         )
         is_user = chunk.get("role") == "user"
-        yield from _decode_chunk(entry, chunk, was_user=was_user)
-        was_user = is_user
+        yield from _decode_chunk(entry, chunk, follows_prompt=follows_prompt)
+        follows_prompt = is_user
 
 
 def _decode_chunk(
-    entry: LogEntry, chunk: dict[str, Any], *, was_user: bool
+    entry: LogEntry, chunk: dict[str, Any], *, follows_prompt: bool
 ) -> Iterator[Record]:
-    """Decode a chunk; a prompt may have several, one for each file."""
+    """Decode a chunk; a user's chunk right after another one continues the prompt.
+
+    The client makes a chunk of each file in a prompt.
+    """
     text = _format_chunk(chunk)
     match chunk.get("role"):
         case "user":
-            yield entry.make_prompt(text, origin="queued" if was_user else "")
+            yield entry.make_prompt(text, origin="queued" if follows_prompt else "")
         case "model" if chunk.get("isThought") is True:
             yield entry.make_thinking(text)
         case "model":
@@ -159,12 +162,13 @@ def _decode_answer(
         is_error = as_text(result.get("outcome")) not in ("", "OUTCOME_OK")
         facts = {"is_error": True} if is_error else {}
         number = entry.native_id.partition(":")[2]
+        # The call is the chunk before its result.
         call_id = f"chunk:{int(number) - 1}"
         output = as_text(result.get("output"))
         yield entry.make_result("code_execution", call_id, output, **facts)
         return
     reason = as_text(chunk.get("finishReason"))
-    is_finished = reason in _FINISHED
+    is_finished = reason in _END_REASONS
     is_cut = reason.endswith("MAX_TOKENS")
     stop_reason = "end_turn" if is_finished else "max_tokens" if is_cut else ""
     yield entry.make_answer(text, stop_reason=stop_reason)
@@ -178,8 +182,8 @@ def _format_chunk(chunk: dict[str, Any]) -> str:
         if name in chunk:
             file = as_dict(chunk[name])
             kind = name.removeprefix("drive").removeprefix("inline").lower()
-            media_type = as_text(file.get("id")) or as_text(file.get("mimeType"))
-            return f"[{kind} {media_type or 'without a name'}]"
+            label = as_text(file.get("id")) or as_text(file.get("mimeType"))
+            return f"[{kind} {label or 'without a name'}]"
     return ""
 
 

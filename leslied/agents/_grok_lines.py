@@ -68,7 +68,7 @@ _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
 _SUBAGENT_ID = re.compile(r"^subagent_id: ([\w-]{1,100})$", re.MULTILINE | re.ASCII)
 _SUBAGENT_NOTES = re.compile(r"\n*<subagent_(?:meta|result)>.*", re.DOTALL)
-"""What the client adds to a subagent's answer for the agent."""
+"""Notes for the agent that the client adds to a subagent's answer."""
 _EXIT_LINE = re.compile(r"\Aexit: -?\d+(?:\n|\Z)")
 _PROMPT_TEXTS = (
     "tool_output_for_prompt",
@@ -98,8 +98,8 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         model=as_text(state.get("model")),
     )
     records, state = _decode_update(line, kind, update, state)
-    is_stored = any(record.native_id == line.native_id for record in records)
-    noise = kind if not is_stored and kind in NOISE else ""
+    has_own_record = any(record.native_id == line.native_id for record in records)
+    noise = kind if not has_own_record and kind in NOISE else ""
     if not records and not noise:
         records = [line.make_unknown(entry.data, update_type=kind)]
     if is_first:
@@ -110,7 +110,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def decode_summary(entry: RawEntry) -> DecodeResult:
-    """Decode the title of a session, and the session that it is a copy of."""
+    """Decode the title of a session, and which session it was forked from."""
     value = parse_object(entry.data)
     cwd = as_folder(as_dict(value.get("info")).get("cwd"))
     state = {"cwd": cwd} if cwd else {}
@@ -128,8 +128,7 @@ def decode_summary(entry: RawEntry) -> DecodeResult:
     records = []
     if title:
         title_kind = "custom" if value.get("title_is_manual") is True else "ai"
-        event = line.make_event("title", title, title_kind=title_kind, is_side=True)
-        records.append(event)
+        records.append(line.make_side_title(title, title_kind))
     # The log's path names the folder, unless that name was too long.
     if parent or not _decode_folder(entry):
         event = line.make_event("opened", cwd=cwd, forked_from=parent)
@@ -139,17 +138,18 @@ def decode_summary(entry: RawEntry) -> DecodeResult:
 
 
 def _start_state(entry: RawEntry, update: dict[str, Any], state: State) -> State:
-    """Return the state with what the path, the side file and the update say."""
+    """Return the state with facts from the path, the side file and the update."""
     if "cwd" not in state:
-        link = _shorten_link(state)
-        state = {**state, "cwd": _decode_folder(entry), "beside": link}
+        # Of the side file, keep only what links a subagent to its session.
+        side_file = _shorten_side_file(state)
+        state = {**state, "cwd": _decode_folder(entry), "beside": side_file}
     model = as_text(as_dict(update.get("_meta")).get("modelId"))
     model = model or as_text(update.get("model_id"))
     return {**state, "model": model[:_MAX_ID_LENGTH]} if model else state
 
 
 def _decode_folder(entry: RawEntry) -> str:
-    """Return the working directory in a path; "" if its name was too long for one."""
+    """Return the directory that a log's path encodes; "" if it was too long."""
     name = printable_name(entry.source.parts[0]).encode()
     path = _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), name)
     folder = as_folder(path.decode(errors="replace"))
@@ -157,7 +157,7 @@ def _decode_folder(entry: RawEntry) -> str:
     return folder if is_path else ""
 
 
-def _shorten_link(state: State) -> str:
+def _shorten_side_file(state: State) -> str:
     """Return the part of the side file that links a subagent to its session."""
     facts: dict[str, str] = {}
     for name, text in _LINK_FACT.findall(as_text(state.get("beside"))):
@@ -184,7 +184,7 @@ def _make_id(meta: dict[str, Any]) -> str:
 
 
 def _open_session(line: LogEntry, state: State) -> Iterator[Record]:
-    """Yield where a session works, or which call started a subagent."""
+    """Yield the event of a session's opening, and the link of a subagent."""
     cwd, link = as_text(state["cwd"]), _parse_link(state)
     yield line.make_event("opened", cwd=cwd, block=_OPENED_BLOCK)
     if line.key.source != MAIN:
@@ -209,9 +209,9 @@ def _decode_update(
         line, update, state, output=_find_output(update)
     )
     if kind in ("tool_call", "tool_call_update"):
-        return _decode_spawn(line, update, records, state)
+        return _decode_spawn_call(line, update, records, state)
     if kind == "subagent_spawned":
-        return _decode_spawned(line, update, state)
+        return _decode_subagent_start(line, update, state)
     records += _decode_extension(line, kind, update)
     return _acp_updates.Decoded(records, state)
 
@@ -231,12 +231,12 @@ def _decode_user(
         return _acp_updates.Decoded([event], state)
     prompt = _acp_updates.Prompt(ordinal=ordinal)
     if command := as_text(as_dict(block.get("_meta")).get("bash_command")):
-        following = as_count(state.get("ordinal"))
-        prompt = _acp_updates.Prompt("shell", following, f"! {command}")
+        next_ordinal = as_count(state.get("ordinal"))
+        prompt = _acp_updates.Prompt("shell", next_ordinal, f"! {command}")
     elif meta.get("hostTurn") is True:
         prompt = _acp_updates.Prompt("command", as_count(state.get("ordinal")))
     elif ordinal is None and line.key.source == MAIN:
-        # Only messages that do not start a turn have no number.
+        # Every message that starts a turn has a number.
         match = _QUERY.search(text)
         prompt = _acp_updates.Prompt("queued", None, match[1] if match else text)
     return _acp_updates.decode_update(line, update, state, prompt=prompt)
@@ -252,10 +252,10 @@ def _find_output(update: dict[str, Any]) -> str | None:
     return None
 
 
-def _decode_spawn(
+def _decode_spawn_call(
     line: LogEntry, update: dict[str, Any], records: list[Record], state: State
 ) -> _acp_updates.Decoded:
-    """Link a subagent to its call, and add its answer without the client's notes."""
+    """Add to a call's records the link and the report of the subagent it started."""
     call_id = as_text(update.get("toolCallId"))
     output = as_dict(update.get("rawOutput"))
     spawns = dict(as_dict(state.get("spawns")))
@@ -263,21 +263,21 @@ def _decode_spawn(
     is_call = _acp_updates.find_tool_name(update) == "spawn_subagent"
     if is_call and len(call_id) <= _MAX_ID_LENGTH:
         spawns[call_id] = description[:_MAX_ID_LENGTH]
-    decoded = [_add_result_facts(record, output) for record in records]
     results = [record.content for record in records if record.type == "tool_result"]
+    records = [_add_result_facts(record, output) for record in records]
     if results and (call_id in spawns or output.get("type") == "SubagentCompleted"):
         spawns.pop(call_id, None)
         if match := _SUBAGENT_ID.search(results[0]):
-            decoded.append(_make_link(line, match[1], call_id))
+            records.append(_make_link(line, match[1], call_id))
     spawns = dict(list(spawns.items())[-_MAX_SPAWNS:])
     state = {name: fact for name, fact in state.items() if name != "spawns"}
     return _acp_updates.Decoded(
-        decoded, {**state, "spawns": spawns} if spawns else state
+        records, {**state, "spawns": spawns} if spawns else state
     )
 
 
 def _add_result_facts(record: Record, output: dict[str, Any]) -> Record:
-    """Return a result with its complete output's file, or without added notes."""
+    """Return a result with its spill file's path or a subagent's report as metadata."""
     if record.type != "tool_result":
         return record
     if output.get("truncated") is True and (path := as_text(output.get("output_file"))):
@@ -288,10 +288,10 @@ def _add_result_facts(record: Record, output: dict[str, Any]) -> Record:
     return record
 
 
-def _decode_spawned(
+def _decode_subagent_start(
     line: LogEntry, update: dict[str, Any], state: State
 ) -> _acp_updates.Decoded:
-    """Decode the start of a subagent; only its description tells which call it was."""
+    """Decode a subagent's start; only its description shows which call started it."""
     task = as_text(update.get("description"))
     spawns = as_dict(state.get("spawns"))
     calls = [id_ for id_, text in spawns.items() if text == task[:_MAX_ID_LENGTH]]
@@ -340,7 +340,7 @@ def _decode_extension(
 def _decode_notice(
     line: LogEntry, kind: str, update: dict[str, Any]
 ) -> Iterator[Record]:
-    """Decode what the client reports besides the conversation."""
+    """Decode a report of the client that is not a part of the conversation."""
     match kind:
         case "subagent_finished":
             # Its answer is in its own log, and in the result of the call.
@@ -366,7 +366,7 @@ def _decode_notice(
 def _decode_turn_end(line: LogEntry, update: dict[str, Any]) -> Iterator[Record]:
     """Decode the end of a turn; its tokens include those of its subagents.
 
-    A fork repeats the updates of another session, which counts their tokens.
+    A fork repeats another session's updates under their ids; they are counted there.
     """
     reason = as_text(update.get("stop_reason"))
     if reason == "error":

@@ -1,8 +1,8 @@
 """Decode the lines and the state of Kimi Code's sessions.
 
 The client writes most things twice: as changes of the context (`context.*`), and as
-events of the agent (`agent.*`). Only the context is decoded, because it also has what
-the client injects. `docs/formats/kimi-code.md` documents the lines.
+events of the agent (`agent.*`). Only the context is decoded, because it also contains
+messages that the client injects. `docs/formats/kimi-code.md` documents the lines.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
     State = dict[str, Any]
-    """`cwd`; `beside`: the part of the session's state that names it; `model`; `turn`:
-    the id of the prompt of the turn that runs; `finish`: how its last request ended."""
+    """`cwd`; `beside`: the text of `cwd` in the session's state file; `model`; `turn`:
+    the id of the running turn's prompt; `finish`: how its last request ended."""
 
 NOISE_TYPES = frozenset(
     {
@@ -96,7 +96,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     if entry.is_fragment and not (kind and value.get("time")):
         reject_entry("a fragment that is not a line")
     key = _make_key(entry, entry.source.parts[-2])
-    before, state = state, _update_state(kind, value, state)
+    previous_state, state = state, _update_state(kind, value, state)
     line = LogEntry(
         key=key,
         native_id=_find_id(kind, value),
@@ -104,7 +104,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         scope=f"{key.session_id}/{key.subagent_id}",
         model=as_text(state.get("model")),
     )
-    records = tuple(_decode_by_type(line, kind, value, before))
+    records = tuple(_decode_by_type(line, kind, value, previous_state))
     noise = "" if records else _find_noise(kind, value)
     if not records and not noise:
         records = (line.make_unknown(entry.data, line_type=kind),)
@@ -114,7 +114,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def decode_state(entry: RawEntry) -> DecodeResult:
-    """Decode the title of a session, and the session that it is a copy of."""
+    """Decode the title of a session, and which session it was forked from."""
     value = parse_object(entry.data)
     cwd = as_folder(value.get("cwd"))
     title, parent = (as_text(value.get(name)) for name in ("title", "forkedFrom"))
@@ -127,8 +127,7 @@ def decode_state(entry: RawEntry) -> DecodeResult:
     records = []
     if title.strip():
         title_kind = "custom" if value.get("isCustomTitle") is True else "ai"
-        event = line.make_event("title", title, title_kind=title_kind, is_side=True)
-        records.append(event)
+        records.append(line.make_side_title(title, title_kind))
     if parent:
         event = line.make_event("opened", cwd=cwd, forked_from=parent)
         records.append(replace(event, native_id="opened"))
@@ -138,7 +137,7 @@ def decode_state(entry: RawEntry) -> DecodeResult:
 
 
 def _make_key(entry: RawEntry, agent_id: str) -> SessionKey:
-    """Return the key of an agent of a session, whose folder is the second of a path."""
+    """Return the key of an agent in the session named by the path's second folder."""
     agent, session_id = entry.source.agent, printable_name(entry.source.parts[1])
     if agent_id == MAIN:
         return SessionKey(agent, session_id)
@@ -146,10 +145,11 @@ def _make_key(entry: RawEntry, agent_id: str) -> SessionKey:
 
 
 def _update_state(kind: str, value: dict[str, Any], state: State) -> State:
+    """Return the state after a line; of the side file (`beside`), keep only `cwd`."""
     changes: State = {}
     if "cwd" not in state:
-        found = _FOLDER.search(as_text(state.get("beside")))
-        text = found[0] if found else ""
+        match = _FOLDER.search(as_text(state.get("beside")))
+        text = match[0] if match else ""
         folder = parse_object(b"{%s}" % text.encode()) if text else {}
         changes = {"cwd": as_folder(folder.get("cwd")), "beside": text}
     cwd = as_folder(as_dict(value.get("environmentDisclosure")).get("cwd"))
@@ -204,7 +204,7 @@ def _decode_by_type(
         case "turn.ended":
             yield from _decode_turn_end(line, value, state)
         case "subagent.spawned":
-            yield from _decode_spawned(line, value)
+            yield from _decode_subagent_link(line, value)
         case _:
             yield from _decode_setting(line, kind, value)
 
@@ -264,8 +264,8 @@ def _decode_user(
     """Decode a message of a person, or one that the client injected."""
     match origin.get("kind"):
         case None | "user":
-            turn = state.get("turn")
-            is_queued = bool(turn) and turn != line.native_id[:_MAX_ID_LENGTH]
+            turn_prompt_id, id_ = state.get("turn"), line.native_id[:_MAX_ID_LENGTH]
+            is_queued = bool(turn_prompt_id) and turn_prompt_id != id_
             return line.make_prompt(text, origin="queued" if is_queued else "")
         case "system_trigger" if line.key.source != MAIN:
             return line.make_prompt(text)
@@ -288,7 +288,7 @@ def _decode_user(
 def _make_command(
     line: LogEntry, text: str, origin: dict[str, Any], kind: str
 ) -> Record:
-    """Return a `/name` command; its text is what the client made of it."""
+    """Return a `/name` command; `text`, to which it was expanded, is attached."""
     parts = (as_text(origin.get(f"{kind}{name}")) for name in ("Name", "Args"))
     record = line.make_prompt(f"/{' '.join(filter(None, parts))}", origin="command")
     return replace(record, metadata={**record.metadata, "attached": text})
@@ -339,7 +339,7 @@ def _make_result(line: LogEntry, call_id: str, result: dict[str, Any]) -> Record
 def _decode_usage(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the tokens of a request; `step.end` repeats them.
 
-    The id is the same in the log of an agent that starts with a copy of this one.
+    An agent's log may begin with a copy of another's; the message ids are the same.
     """
     counts = as_dict(value.get("usage"))
     names = ("inputOther", "output", "inputCacheRead", "inputCacheCreation")
@@ -366,7 +366,7 @@ def _decode_turn_end(
     yield line.make_event("turn_ended", stop_reason=stop_reason, reason=reason)
 
 
-def _decode_spawned(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_subagent_link(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the link of a subagent, which belongs to the subagent's own entries."""
     child = as_text(value.get("subagentId"))
     if not child:

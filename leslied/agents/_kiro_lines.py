@@ -1,11 +1,18 @@
-"""Decode the lines of Kiro's sessions, of its second and third engine."""
+"""Decode the lines of sessions of Kiro's second and third engine."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from leslied.agents._entry import LogEntry, as_count, as_dict, as_list, as_text
+from leslied.agents._entry import (
+    LogEntry,
+    as_count,
+    as_dict,
+    as_list,
+    as_text,
+    get_side_file,
+)
 from leslied.agents._parsing import (
     mark_exit_code,
     parse_object,
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry, SourceRef
 
 State = dict[str, Any]
+"""`number`: the number of the last line; `cwd`, `title` and `model`. Before the first
+line, it has only `beside`: the beginning of the session's metadata."""
 _THIRD_ENGINE_FILE = "messages.jsonl"
 _FACT = re.compile(
     r'"(cwd|title|modelId|model_id|workingDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
@@ -33,15 +42,15 @@ _MAX_FACT_LENGTH = 800
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     """Decode a message, or an event of the third engine."""
     value = parse_object(entry.data)
-    is_third = entry.source.path.name == _THIRD_ENGINE_FILE
+    is_third_engine = entry.source.path.name == _THIRD_ENGINE_FILE
     key = SessionKey(entry.source.agent, _find_session_id(entry.source))
     records: list[Record] = []
     if "number" not in state:
-        facts = _parse_facts(as_text(state.get("beside")))
+        facts = _parse_facts(get_side_file(state))
         state = {"number": 0, **facts}
         records += _decode_opening(key, facts)
     number = as_count(state.get("number")) + 1
-    data = as_dict(value.get("payload" if is_third else "data"))
+    data = as_dict(value.get("payload" if is_third_engine else "data"))
     line = LogEntry(
         key=key,
         native_id=as_text(data.get("message_id")) or f"line {number}",
@@ -50,7 +59,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         or parse_time(as_dict(data.get("meta")).get("timestamp")),
         model=as_text(state.get("model")),
     )
-    decode = _decode_event if is_third else _decode_message
+    decode = _decode_event if is_third_engine else _decode_message
     new_records = list(decode(line, value, data, entry.data))
     noise = "" if records or new_records else "empty"
     return DecodeResult(
@@ -62,23 +71,23 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _find_session_id(source: SourceRef) -> str:
-    """Return the name of the file, or for the third engine, of its folder."""
+    """Return the id in the file's name; for the third engine, in its folder's name."""
     if source.path.name == _THIRD_ENGINE_FILE:
         return printable_name(source.path.parent.name).removeprefix("sess_")
     return printable_name(source.path.stem)
 
 
 def _parse_facts(text: str) -> dict[str, str]:
-    """Return folder, title and model that the metadata begins with."""
+    """Return folder, title and model in the beginning of the metadata."""
+    names = {"workingDirectory": "cwd", "title": "title", "cwd": "cwd"}
     facts: dict[str, str] = {}
-    for found in _FACT.finditer(text):
+    for match in _FACT.finditer(text):
         try:
-            fact = as_text(parse_object(b'{"v":%b}' % found[2].encode())["v"])
+            fact = as_text(parse_object(b'{"v":%b}' % match[2].encode())["v"])
         except DecodeError:
             continue
-        name = {"workingDirectory": "cwd", "title": "title", "cwd": "cwd"}
         if len(fact) <= _MAX_FACT_LENGTH:
-            facts.setdefault(name.get(found[1], "model"), fact)
+            facts.setdefault(names.get(match[1], "model"), fact)
     return facts
 
 
@@ -91,9 +100,9 @@ def _decode_opening(key: SessionKey, facts: dict[str, str]) -> Iterator[Record]:
 
 
 def _decode_message(
-    line: LogEntry, value: State, data: State, raw: bytes
+    line: LogEntry, value: dict[str, Any], data: dict[str, Any], raw: bytes
 ) -> Iterator[Record]:
-    """Decode a message of the second engine: `kind`, and parts of some kinds."""
+    """Decode a message of the second engine, and its parts."""
     content = [as_dict(part) for part in as_list(data.get("content"))]
     texts = [
         as_text(part.get("data")) for part in content if part.get("kind") == "text"
@@ -117,7 +126,7 @@ def _decode_message(
         yield from _decode_part(line, block, part)
 
 
-def _decode_part(line: LogEntry, block: int, part: State) -> Iterator[Record]:
+def _decode_part(line: LogEntry, block: int, part: dict[str, Any]) -> Iterator[Record]:
     data = as_dict(part.get("data"))
     match part.get("kind"):
         case "text":
@@ -136,7 +145,7 @@ def _decode_part(line: LogEntry, block: int, part: State) -> Iterator[Record]:
 
 
 def _format_result(content: Any) -> tuple[str, dict[str, Any]]:
-    """Return the text of a result; that of a command has its streams and its code."""
+    """Return a result's text and facts; a command has output streams and a code."""
     texts: list[str] = []
     facts: dict[str, Any] = {}
     for part in as_list(content):
@@ -154,9 +163,9 @@ def _format_result(content: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _decode_event(
-    line: LogEntry, value: State, data: State, raw: bytes
+    line: LogEntry, value: dict[str, Any], data: dict[str, Any], raw: bytes
 ) -> Iterator[Record]:
-    """Decode an event of the third engine."""
+    """Decode an event of the third engine, which has all its fields in `data`."""
     del value
     text, call_id = as_text(data.get("content")), as_text(data.get("toolCallId"))
     match data.get("type"):
@@ -169,9 +178,9 @@ def _decode_event(
             yield line.make_call(name, call_id, data.get("args"))
         case "tool_result":
             content = data.get("content")
-            shown = text or ("" if content in (None, "") else to_json(content))
+            result = text or ("" if content in (None, "") else to_json(content))
             facts = {"is_error": True} if data.get("success") is False else {}
-            yield line.make_result("", call_id, shown, **facts)
+            yield line.make_result("", call_id, result, **facts)
         case "usage_summary":
             pass
         case _:

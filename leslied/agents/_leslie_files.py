@@ -63,7 +63,7 @@ class _Transcript:
     key: SessionKey
     open_calls: list[tuple[str, int, str]] = field(default_factory=list)
     """Name, index and id of the calls without a result."""
-    last_call: str = ""
+    last_call_id: str = ""
     has_prompt: bool = False
 
     def decode(self) -> Iterator[Record]:
@@ -82,7 +82,7 @@ class _Transcript:
             if number == last:
                 entry = replace(entry, created_at=document.ended_at)
             yield self._decode_block(entry, block, number, is_last=number == last)
-        if self._needs_end():
+        if self._needs_end_event():
             note = "interrupt" if document.stop_reason == "cancelled" else ""
             yield entry.make_event(
                 "turn_ended",
@@ -91,12 +91,15 @@ class _Transcript:
                 stop_reason=document.stop_reason,
             )
 
-    def _needs_end(self) -> bool:
-        """Return whether the end of the turn is not a part of the last answer."""
+    def _needs_end_event(self) -> bool:
+        """Return whether an event must mark the turn's end, because no answer does.
+
+        A transcript without blocks needs the event as its only record.
+        """
         blocks, reason = self.document.blocks, self.document.stop_reason
         is_answer = bool(blocks) and isinstance(blocks[-1], AssistantBlock)
-        is_in_answer = is_answer and reason in _STOP_REASONS
-        return not blocks or (not is_in_answer and reason not in _NO_TURN_END)
+        ends_with_answer = is_answer and reason in _STOP_REASONS
+        return not blocks or (not ends_with_answer and reason not in _NO_TURN_END)
 
     def _decode_block(
         self, entry: LogEntry, block: TranscriptBlock, number: int, *, is_last: bool
@@ -112,9 +115,9 @@ class _Transcript:
                 stop_reason = reason if is_end else ""
                 return entry.make_answer(text, block=number, stop_reason=stop_reason)
             case CallBlock(name, text, index):
-                self.last_call = f"{entry.native_id}:{number}"
-                self.open_calls.append((name, index, self.last_call))
-                return entry.make_call(name, self.last_call, text, block=number)
+                self.last_call_id = f"{entry.native_id}:{number}"
+                self.open_calls.append((name, index, self.last_call_id))
+                return entry.make_call(name, self.last_call_id, text, block=number)
             case ResultBlock(name, text, index):
                 call_id = self._take_call(name, index)
                 return entry.make_result(name, call_id, text, block=number)
@@ -124,10 +127,13 @@ class _Transcript:
                 )
             case SubagentBlock(subagent_id, _):
                 return self._make_link(entry, subagent_id)
-        return _decode_note(entry, block, number)
+        return _decode_notice(entry, block, number)
 
     def _take_call(self, name: str, index: int) -> str:
-        """Return the id of the first open call of this tool with this index."""
+        """Remove the first open call of this tool with this index, and return its id.
+
+        Return "" if there is none.
+        """
         for call in self.open_calls:
             if call[:2] == (name, index):
                 self.open_calls.remove(call)
@@ -140,12 +146,12 @@ class _Transcript:
         link = replace(entry, key=key, native_id=f"link:{subagent_id}")
         return link.make_event(
             "subagent_linked",
-            tool_call_id=self.last_call,
+            tool_call_id=self.last_call_id,
             parent_agent=self.key.subagent_id,
         )
 
 
-def _decode_note(entry: LogEntry, block: TranscriptBlock, number: int) -> Record:
+def _decode_notice(entry: LogEntry, block: TranscriptBlock, number: int) -> Record:
     match block:
         case CompactedBlock():
             return entry.make_event("compacted", block=number)

@@ -28,7 +28,7 @@ _CALLS_BLOCK = 10
 
 
 def find_request(line: dict[str, Any]) -> dict[str, Any]:
-    """Return the request of a line, which has messages; else an empty object."""
+    """Return the request in a line, an object with messages; {} if there is none."""
     for name in ("", "request", "body", "request_body", "kwargs"):
         fields = as_dict(line.get(name)) if name else line
         messages = fields.get("messages")
@@ -40,8 +40,8 @@ def find_request(line: dict[str, Any]) -> dict[str, Any]:
 def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     """Decode one line.
 
-    A request repeats all messages before it. A message has the same id in each, so that
-    it is stored once.
+    A request repeats all messages before it. A message has the same id in each
+    request, so that it is stored once.
     """
     line = parse_object(entry.data)
     request = find_request(line)
@@ -57,28 +57,35 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 def _decode_request(
     entry: RawEntry, line: dict[str, Any], request: dict[str, Any]
 ) -> Iterator[Record]:
+    """Decode the messages of a request, its answer and its tokens.
+
+    The messages repeat those of earlier requests; only the answer's time is known.
+    """
     messages = [as_dict(message) for message in as_list(request.get("messages"))]
     key = SessionKey(entry.source.agent, _find_session(line, request, messages))
     time = next((t for n in _TIMES if (t := parse_time(line.get(n)))), None)
-    names = _name_calls(messages)
+    tool_names = _find_tool_names(messages)
     for number, message in enumerate(messages):
         log_entry = _make_log_entry(key, number, message, None)
-        for record in _decode_message(log_entry, message, names):
+        for record in _decode_message(log_entry, message, tool_names):
             yield replace(record, is_repeat=True)
     response = _find_response(line)
     model = as_text(response.get("model")) or as_text(request.get("model"))
     choice = as_dict(next(iter(as_list(response.get("choices"))), {}))
     if answer := as_dict(choice.get("message")):
         log_entry = _make_log_entry(key, len(messages), answer, time, model)
-        reason = _STOP_REASONS.get(as_text(choice.get("finish_reason")), "")
-        yield from _decode_message(log_entry, answer, names, reason)
-    yield from _decode_rest(key, line, response, len(messages), time)
+        stop_reason = _STOP_REASONS.get(as_text(choice.get("finish_reason")), "")
+        yield from _decode_message(log_entry, answer, tool_names, stop_reason)
+    yield from _decode_outcome(key, line, response, len(messages), time)
 
 
 def _find_session(
     line: dict[str, Any], request: dict[str, Any], messages: list[dict[str, Any]]
 ) -> str:
-    """Return the id of a conversation: one in the line, or a hash of its beginning."""
+    """Return the id of a conversation.
+
+    If the line has none, it is a hash of the messages up to the first prompt.
+    """
     for fields in (
         line,
         as_dict(line.get("metadata")),
@@ -100,9 +107,9 @@ def _make_log_entry(
     time: datetime | None,
     model: str = "",
 ) -> LogEntry:
-    """Return what the records of a message have in common.
+    """Return the fields that the records of a message share.
 
-    The id is the same whether it is a response or a part of a later request.
+    The id is the same whether the message is a response or a part of a later request.
     """
     return LogEntry(
         key=key,
@@ -124,7 +131,7 @@ def _digest(message: dict[str, Any]) -> str:
     return hashlib.sha256(to_json(value).encode()).hexdigest()[:16]
 
 
-def _name_calls(messages: list[dict[str, Any]]) -> dict[str, str]:
+def _find_tool_names(messages: list[dict[str, Any]]) -> dict[str, str]:
     """Return the names of the called tools by the ids of the calls."""
     calls = [as_dict(c) for m in messages for c in as_list(m.get("tool_calls"))]
     return {
@@ -136,8 +143,8 @@ def _name_calls(messages: list[dict[str, Any]]) -> dict[str, str]:
 def _decode_message(
     log_entry: LogEntry,
     message: dict[str, Any],
-    names: dict[str, str],
-    reason: str = "",
+    tool_names: dict[str, str],
+    stop_reason: str = "",
 ) -> Iterator[Record]:
     text = _join_parts(message.get("content"))
     match message.get("role"):
@@ -146,17 +153,17 @@ def _decode_message(
         case "user":
             yield log_entry.make_prompt(text)
         case "assistant":
-            yield from _decode_answer(log_entry, message, text, reason)
+            yield from _decode_answer(log_entry, message, text, stop_reason)
         case "tool" | "function":
             call_id = as_text(message.get("tool_call_id"))
-            name = as_text(message.get("name")) or names.get(call_id, "")
+            name = as_text(message.get("name")) or tool_names.get(call_id, "")
             yield log_entry.make_result(name, call_id, text)
         case _:
             yield log_entry.make_unknown(message)
 
 
 def _decode_answer(
-    log_entry: LogEntry, message: dict[str, Any], text: str, reason: str
+    log_entry: LogEntry, message: dict[str, Any], text: str, stop_reason: str
 ) -> Iterator[Record]:
     names = ("reasoning_content", "reasoning")
     thinking = next(filter(None, (as_text(message.get(name)) for name in names)), "")
@@ -164,7 +171,7 @@ def _decode_answer(
         yield log_entry.make_thinking(thinking, block=1)
     calls = as_list(message.get("tool_calls"))
     if text or not (thinking or calls):
-        yield log_entry.make_answer(text, block=2, stop_reason=reason)
+        yield log_entry.make_answer(text, block=2, stop_reason=stop_reason)
     for block, value in enumerate(calls, _CALLS_BLOCK):
         call = as_dict(value)
         function = as_dict(call.get("function"))
@@ -181,18 +188,18 @@ def _find_response(line: dict[str, Any]) -> dict[str, Any]:
     return line if "choices" in line else {}
 
 
-def _decode_rest(
+def _decode_outcome(
     key: SessionKey,
     line: dict[str, Any],
     response: dict[str, Any],
-    number: int,
+    message_count: int,
     time: datetime | None,
 ) -> Iterator[Record]:
     """Decode the tokens and the error of a request."""
     response_id = as_text(response.get("id")) or as_text(line.get("id"))
     log_entry = LogEntry(
         key=key,
-        native_id=f"response:{response_id or number}",
+        native_id=f"response:{response_id or message_count}",
         scope=key.session_id,
         created_at=time,
         model=as_text(response.get("model")) or as_text(line.get("model")),
@@ -207,12 +214,12 @@ def _decode_rest(
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage | None:
-    sent, received = (
+    input_total, output = (
         as_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")
     )
     details = as_dict(usage.get("prompt_tokens_details"))
-    read = min(as_count(details.get("cached_tokens")), sent)
-    return Usage(sent - read, received, read) or None
+    cached = min(as_count(details.get("cached_tokens")), input_total)
+    return Usage(input_total - cached, output, cached) or None
 
 
 def _join_parts(content: object) -> str:

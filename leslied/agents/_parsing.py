@@ -15,8 +15,15 @@ from leslied.model.times import EPOCH
 
 _MAX_INTEGER_DIGITS = 4000
 """Python refuses to convert text of more than 4300 digits to an integer."""
+_MAX_INTEGER_BITS = 63
 _MAX_LENIENT_BYTES = 4 * 1024 * 1024
 """Lenient parsing builds every value: a larger line would cost too much memory."""
+_MAX_LARGE_VALUES = 500_000
+"""Number of values in a large line. Each takes about 100 bytes of memory: a line of
+32 MiB with nothing but empty lists would take more than a gigabyte."""
+_VALUE_SIGNS = (b",", b"[", b"{")
+"""Every value but the first of a line begins after one of these."""
+_JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _LARGE_INTEGER = re.compile(rb"[0-9]{19}")
 """An integer that may exceed 64 bits."""
 _OBJECT_DECODER = msgspec.json.Decoder(dict[str, Any])
@@ -34,18 +41,18 @@ _SHELL_OUTPUT = re.compile(
     r"(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)*\s*",
     re.DOTALL,
 )
-"""How these clients report the output of a command."""
+"""How Gemini CLI and Qwen Code report the output of a command."""
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
     """Return the JSON object in `data`, or raise DecodeError.
 
-    What msgspec rejects is parsed in a slower and more lenient way. All values can be
-    encoded again: lone surrogates are replaced, and NaN and numbers that are too large
-    become text.
+    JSON that msgspec rejects is parsed in a slower and more lenient way. All values can
+    be encoded again: lone surrogates are replaced, and NaN and numbers that are too
+    large become text. More than 4 MiB of data must be valid.
     """
     if len(data) > _MAX_LENIENT_BYTES:
-        raise DecodeError(f"damaged and too large to repair: {len(data)} bytes")
+        return _parse_large_object(data)
     if not _LARGE_INTEGER.search(data):
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return _OBJECT_DECODER.decode(data)
@@ -65,6 +72,29 @@ def parse_object(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise DecodeError("nested too deeply") from error
     raise DecodeError(f"JSON, but {type(value).__name__} instead of an object")
+
+
+def _parse_large_object(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in a large line, or raise DecodeError."""
+    if _count_values(data) > _MAX_LARGE_VALUES:
+        raise DecodeError(f"too large for so many values: {len(data)} bytes")
+    try:
+        value = _OBJECT_DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = f"damaged and too large to repair: {len(data)} bytes"
+        raise DecodeError(reason) from error
+    if not _LARGE_INTEGER.search(data):
+        return value
+    return cast("dict[str, Any]", _sanitize_value(value))
+
+
+def _count_values(data: bytes) -> int:
+    """Return an upper bound for the number of values in some JSON."""
+    signs = sum(map(data.count, _VALUE_SIGNS))
+    if signs > _MAX_LARGE_VALUES:
+        # Only now, because it takes longer: leave out the signs inside texts.
+        signs = sum(map(_JSON_STRING.sub(b"", data).count, _VALUE_SIGNS))
+    return signs + 1
 
 
 def parse_document(data: bytes) -> dict[str, Any]:
@@ -174,9 +204,14 @@ def _parse_float(digits: str) -> float | str:
 
 
 def _sanitize_value(value: Any) -> Any:
-    """Return the value with every lone surrogate replaced by U+FFFD."""
+    """Return the value so that it can be encoded again.
+
+    Lone surrogates are replaced by U+FFFD; integers of over 64 bits become text.
+    """
     if isinstance(value, str):
         return value if value.isascii() else _replace_surrogates(value)
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        return str(value)
     if isinstance(value, list):
         return [_sanitize_value(item) for item in value]
     if isinstance(value, dict):
@@ -192,7 +227,10 @@ def _replace_surrogates(text: str) -> str:
 
 
 def mark_exit_code(text: str, code: object) -> tuple[str, dict[str, Any]]:
-    """Return a command's output and metadata; a failed one begins with its code."""
+    """Return a command's output and metadata.
+
+    If the command failed, the output begins with its exit code.
+    """
     if type(code) is not int or not 0 < abs(code) < 2**31:
         return text, {}
     lines = [f"Exit code {code}", *([text] if text else [])]
@@ -200,8 +238,9 @@ def mark_exit_code(text: str, code: object) -> tuple[str, dict[str, Any]]:
 
 
 def parse_shell_result(text: str) -> tuple[str, dict[str, Any]]:
-    """Return a command's result and metadata, as Gemini CLI and Qwen Code report it.
+    """Return the text and metadata of a command's result.
 
+    `text` is what Gemini CLI or Qwen Code reports about the command. The metadata's
     `report` is the output without the lines that the client adds.
     """
     failed = _FAILED_EXIT_LINE.search(text)
@@ -212,17 +251,17 @@ def parse_shell_result(text: str) -> tuple[str, dict[str, Any]]:
         text_without_code, int(failed[1]) if failed else None
     )
     if output := _SHELL_OUTPUT.fullmatch(text_without_code):
-        shown = output["text"] + (output["error"] or "")
-        report, _ = mark_exit_code(shown, metadata.get("exit_code"))
+        output_text = output["text"] + (output["error"] or "")
+        report, _ = mark_exit_code(output_text, metadata.get("exit_code"))
         metadata["report"] = report
     return marked, metadata
 
 
 def parse_task_notification(text: str) -> dict[str, str]:
-    """Return the metadata of the message that a background task is over.
+    """Return metadata from a client's message that a background task has ended.
 
-    `notification` says so on one line, `report` is what the task reported. Return
-    nothing for any other text.
+    `notification` is the message's summary on one line, `report` the task's result.
+    Return an empty dict for any other text.
     """
     if not text.lstrip().startswith("<task-notification>"):
         return {}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
     """`cwd`; `failed`: the id of a request that just failed; `result_us`: the time of
-    the tool result that came last."""
+    the tool result that came last, if no answer followed it."""
 
 NOISE = frozenset({"context_edit", "custom", "label"})
 """Types of events that only the client and its extensions use."""
@@ -52,7 +52,7 @@ _EXIT_CODE = re.compile(r"\n*\(?Command exited with code (\d{1,9})\)?\s*\Z")
 _SKILL = re.compile(
     r'<skill name="([^"]+)" location="[^"]+">\n(.*?)\n</skill>(?:\n\n(.+))?', re.DOTALL
 )
-"""What `/skill:NAME TEXT` becomes before the client stores it."""
+"""The text that the client stores instead of `/skill:NAME TEXT`."""
 _FILES = re.compile(r'(?:<file name="[^"\n]*">.*?</file>\n)+', re.DOTALL)
 """The files that `@NAME` on the command line puts before the prompt."""
 
@@ -95,6 +95,11 @@ def decode_event(
 def _update_state(
     entry: LogEntry, kind: str, value: dict[str, Any], state: State
 ) -> State:
+    """Return the state after an event.
+
+    It has the folder, the id of the request if the event is one that failed, and the
+    time of the last tool result until an answer follows it.
+    """
     message = as_dict(value.get("message"))
     changes: State = {"failed": None}
     if kind == "session":
@@ -137,7 +142,7 @@ def _decode_by_type(
 
 
 def _decode_header(entry: LogEntry, value: dict[str, Any]) -> Record:
-    """Decode the first line; a fork names the file of the session that it copies."""
+    """Decode the first line; that of a fork names the file of the original session."""
     parent = as_text(value.get("parentSession")).replace("\\", "/")
     stem = parent.rpartition("/")[2].removesuffix(".jsonl")
     return entry.make_event(
@@ -302,8 +307,11 @@ def _decode_usage(entry: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
 def _parse_usage(message: dict[str, Any]) -> Usage | None:
     usage = as_dict(message.get("usage"))
     names = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h")
-    sent, received, read, written, kept = (as_count(usage.get(name)) for name in names)
-    return Usage(sent, received, read, written, min(kept, written)) or None
+    input_tokens, output, cache_read, cache_write, write_1h = (
+        as_count(usage.get(name)) for name in names
+    )
+    write_1h = min(write_1h, cache_write)
+    return Usage(input_tokens, output, cache_read, cache_write, write_1h) or None
 
 
 def _make_message_id(entry: LogEntry, message: dict[str, Any]) -> str:

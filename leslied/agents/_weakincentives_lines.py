@@ -53,14 +53,17 @@ _FACTS = frozenset(
         "forked_from",
     ]
 )
-"""Metadata of records in leslied's exports that other parts of leslied use."""
+"""Names of the metadata in leslied's exports that other parts of leslied use."""
 _TYPES = {"system": "system_event", "user": "user_message", "tool": "tool_result"}
 """Types of entries that do not state theirs, by role."""
 _MAX_ID_LENGTH = 100
 
 
 def find_identity(fields: dict[str, Any]) -> str:
-    """Return an id of the transcript that begins with this entry, or ""."""
+    """Return an id of the transcript with this first entry; "" for anything else.
+
+    If the entry has no id, it is the kind of the transcript.
+    """
     if is_entry(fields):
         return _find_session(fields) or as_text(fields.get("entry_id")) or "slice"
     envelope = _get_envelope(fields)
@@ -116,6 +119,8 @@ def _decode_entry(log_entry: LogEntry, line: dict[str, Any]) -> Record | None:
     if type_ not in get_args(RecordType):
         return None
     facts = {name: metadata[name] for name in metadata if name in _FACTS}
+    # For a record without a time, leslied exports when it read the record.
+    has_own_time = not metadata.get("is_time_observed")
     is_call = type_ == "tool_use"
     if type_ == "system_event" and facts.get("kind") not in get_args(EventKind):
         facts["kind"] = "context"
@@ -125,7 +130,7 @@ def _decode_entry(log_entry: LogEntry, line: dict[str, Any]) -> Record | None:
         cast("RecordType", type_),
         cast("Role", role if role in get_args(Role) else "system"),
         content="" if is_call else text,
-        created_at=None if metadata.get("is_time_observed") else log_entry.created_at,
+        created_at=log_entry.created_at if has_own_time else None,
         tool_name=as_text(line.get("tool_name")),
         tool_call_id=as_text(line.get("tool_call_id")),
         tool_input=to_json(tool_input) if is_call else "",
@@ -150,7 +155,10 @@ def _parse_usage(value: object) -> Usage | None:
 
 
 def _get_envelope(line: dict[str, Any]) -> dict[str, Any]:
-    """Return the envelope of a log record, at its top or in its context; else none."""
+    """Return the object with the sequence number: the log record or its `context`.
+
+    Return an empty dict if neither has one.
+    """
     for fields in (line, as_dict(line.get("context"))):
         if "entry_type" in fields and "sequence_number" in fields:
             return fields

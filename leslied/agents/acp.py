@@ -34,7 +34,7 @@ class Acp(ImportedAdapter):
     )
 
     def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
-        """Return a stream, whose name depends on its first line."""
+        """Return the stream under a name that contains a hash of its first line."""
         from leslied.agents import _acp_lines  # noqa: PLC0415 - for an import
 
         if _acp_lines.is_message(file.first_object):
@@ -43,11 +43,13 @@ class Acp(ImportedAdapter):
             name = make_import_name(file.path.stem, f"-{digest}.jsonl")
             yield ImportedFile(name, file.data)
 
-    def erase_sessions(self, data: bytes, session_ids: Collection[str]) -> bytes:
+    def erase_sessions(
+        self, name: str, data: bytes, session_ids: Collection[str]
+    ) -> bytes:
         """Return the stream without the messages of these sessions."""
         from leslied.agents import _acp_lines  # noqa: PLC0415 - to forget an import
 
-        return _acp_lines.erase_sessions(data, session_ids)
+        return _acp_lines.erase_sessions(name, data, session_ids)
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one stream."""

@@ -32,7 +32,7 @@ class ChatGpt(ImportedAdapter):
     )
 
     def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
-        """Return the conversations of `conversations.json`, or of one conversation."""
+        """Return each conversation of a list, or the file if it is one conversation."""
         if _is_conversation(file.document):
             yield _make_file(file.document, file.data)
         elif _is_conversation(file.first_object):

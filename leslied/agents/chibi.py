@@ -30,7 +30,7 @@ _LOGS = (
 _WINDOWS = ("context.jsonl", "transcript/active.jsonl")
 """Files that the program rewrites, or replaces when they have 1000 entries."""
 PATTERNS = (
-    # Documents are read after logs, which have older entries.
+    # In any order of patterns, documents are read after logs, which have older entries.
     *(Pattern(glob=f"*/{name}", shape=Shape.DOCUMENT) for name in _WINDOWS),
     *(Pattern(glob=f"*/{name}") for name in _LOGS),
 )
@@ -60,12 +60,13 @@ class Chibi(BaseAdapter):
     def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
         """Return a log of a context, in a folder with the context's name."""
         parts = file.path.parts
-        is_part = "transcript" in parts[-3:-1]
-        length = 3 if parts[-2:-1] == ("partitions",) else 2 if is_part else 1
+        in_transcript = "transcript" in parts[-3:-1]
+        # How many parts of the path are below the context's folder.
+        length = 3 if parts[-2:-1] == ("partitions",) else 2 if in_transcript else 1
         name = "/".join(parts[-length:])
         names = (*_WINDOWS, *_LOGS)
         is_log = any(Path(name).match(each) for each in names)
-        if is_log and len(parts) > length and _is_line(file.first_object):
+        if is_log and len(parts) > length and _is_log_line(file.first_object):
             context = make_import_name(parts[-length - 1], "")
             yield ImportedFile(f"{context}/{name}", file.data)
 
@@ -78,7 +79,8 @@ class Chibi(BaseAdapter):
         return _chibi_entries.decode_line(entry, state)
 
 
-def _is_line(fields: dict[str, Any]) -> bool:
+def _is_log_line(fields: dict[str, Any]) -> bool:
+    """Return whether an object is an entry, a request or a response of a log."""
     is_entry = all(name in fields for name in _ENTRY_FIELDS)
     return is_entry or (
         "timestamp" in fields and ("request" in fields or "response" in fields)

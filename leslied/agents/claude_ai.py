@@ -32,7 +32,7 @@ class ClaudeAi(ImportedAdapter):
     )
 
     def split_import(self, file: ImportFile) -> Iterable[ImportedFile]:
-        """Return the conversations of `conversations.json`, or of one conversation."""
+        """Return each conversation of a list, or the file if it is one conversation."""
         if "chat_messages" in file.document:
             yield _make_file(file.document, file.data)
         elif "chat_messages" in file.first_object:

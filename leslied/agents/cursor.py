@@ -31,7 +31,10 @@ TRANSCRIPTS = (
 
 
 class CursorEditor(BaseAdapter):
-    """Adapter for Cursor's editor and command line, written from other readers."""
+    """Adapter for Cursor's editor and command line.
+
+    It was written from other programs that read the transcripts.
+    """
 
     name = "cursor"
     title = "Cursor"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
 _MAX_BYTES = 64 * 1024 * 1024
-"""Bytes of a decompressed run that are imported."""
+"""A run that is larger after decompression is not imported."""
 
 
 class Devflow(ImportedAdapter):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 LOG = "updates.jsonl"
 _PLAN_FILE = re.compile(r".*/sessions/[^/]+/[^/]+/plan\.md")
-# Only the folder of the session that started a subagent says that it is one.
+# A subagent's own folder does not show that it is a subagent. The folder of the session
+# that started it does.
 LINK_FILE = "../*/subagents/{folder}/meta.json"
 PATTERNS = (
     Pattern(glob=f"*/*/{LOG}", side_file=LINK_FILE),
@@ -76,10 +77,10 @@ class Grok(BaseAdapter):
 
     def find_spill_file(self, record: Record, source: SourceRef) -> Path | None:
         """Return `terminal/<call>.log`, the complete output of a command, or None."""
-        name = record.metadata.get("spill")
-        if not isinstance(name, str) or record.type != "tool_result":
+        spill_path = record.metadata.get("spill")
+        if not isinstance(spill_path, str) or record.type != "tool_result":
             return None
-        file_name = name.rpartition("/")[2]
+        file_name = spill_path.rpartition("/")[2]
         if not file_name or file_name.startswith("."):
             return None
         return source.path.parent / "terminal" / file_name

@@ -27,7 +27,7 @@ SESSIONS = (
 
 
 class Kiro(BaseAdapter):
-    """Adapter for Kiro's command line, written from other readers of its files."""
+    """Adapter for Kiro's command line, based on other programs that read its files."""
 
     name = "kiro"
     title = "Kiro CLI"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FIRST_FIELD = b"Thread ID: "
 _MAX_HEADER_BYTES = 4096
+_MAX_HEADER_LINES = 9
 
 
 class Leslie(ImportedAdapter):
@@ -40,11 +41,14 @@ class Leslie(ImportedAdapter):
         """Return a transcript, or the events of a run."""
         if file.data.startswith(_FIRST_FIELD):
             lines = file.data[:_MAX_HEADER_BYTES].decode(errors="replace").split("\n")
-            fields = dict(line.partition(": ")[::2] for line in lines[:9])
+            # Each line of the header is `Name: value`.
+            fields = dict(
+                line.partition(": ")[::2] for line in lines[:_MAX_HEADER_LINES]
+            )
             ids = (fields.get("Thread ID", ""), fields.get("Chat ID", ""))
-            started = fields.get("Time Range", "").partition(" ~ ")[0]
+            started_at = fields.get("Time Range", "").partition(" ~ ")[0]
             name = make_import_name("-".join(ids), ".txt")
-            yield ImportedFile(f"transcripts/{name}", file.data, started)
+            yield ImportedFile(f"transcripts/{name}", file.data, started_at)
         elif file.path.name == "events.ndjson" and "threadId" in file.first_object:
             name = make_import_name(file.path.parent.name, "/events.ndjson")
             yield ImportedFile(f"runtime/{name}", file.data)

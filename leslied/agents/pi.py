@@ -36,10 +36,10 @@ class Pi(BaseAdapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return `sessions` in `PI_CODING_AGENT_DIR` or `~/.pi/agent`."""
-        moved = env.environ.get("PI_CODING_AGENT_DIR", "").strip()
-        folder = Path(moved) if moved else env.home / ".pi" / "agent"
-        if moved == "~" or moved.startswith("~/"):
-            folder = env.home / moved[2:]
+        agent_dir = env.environ.get("PI_CODING_AGENT_DIR", "").strip()
+        folder = Path(agent_dir) if agent_dir else env.home / ".pi" / "agent"
+        if agent_dir == "~" or agent_dir.startswith("~/"):
+            folder = env.home / agent_dir[2:]
         for path in configured or [folder / "sessions"]:
             yield Root(path=path, patterns=(Pattern(glob="*/*.jsonl"),))
 

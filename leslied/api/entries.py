@@ -94,7 +94,11 @@ class Entries:
 
 
 def _make_tool_test(tool: str) -> EntryTest:
-    """Return a test for entries of this tool; the store's filter passes all results."""
+    """Return a test for entries of this tool.
+
+    The store's filter is not enough: it selects the results of all tools, because only
+    a call names its tool there.
+    """
     return lambda entry: entry.tool_name == tool
 
 

@@ -70,26 +70,27 @@ class SessionView:
 
 def make_session_view(summary: SessionSummary, queries: ScriptQueries) -> SessionView:
     """Return a session or subagent as scripts see it."""
-    listed = queries.describe(summary)
-    shown, key = listed.summary, listed.summary.key
+    session = queries.describe(summary)
+    # Without secrets, if the store was opened with `redact`.
+    summary = session.summary
     return SessionView(
-        id=listed.id,
-        parent=key.session_id if summary.is_subagent else None,
-        agent=key.agent,
-        project=shown.project or None,
-        title=shown.title or None,
-        description=shown.description or None,
-        status=listed.status,
-        waiting_for=find_waiting_for(listed),
-        started_at=shown.started_at,
-        ended_at=shown.ended_at,
-        model=shown.model or None,
-        unit_count=shown.current_units,
-        tool_calls=shown.tool_calls,
-        usage=shown.usage,
-        cost_usd=shown.cost.usd,
-        thread_id=shown.thread_id or None,
-        transcripts_dir=shown.transcripts_dir or None,
-        _summary=shown,
+        id=session.id,
+        parent=summary.key.session_id if summary.is_subagent else None,
+        agent=summary.key.agent,
+        project=summary.project or None,
+        title=summary.title or None,
+        description=summary.description or None,
+        status=session.status,
+        waiting_for=find_waiting_for(session),
+        started_at=summary.started_at,
+        ended_at=summary.ended_at,
+        model=summary.model or None,
+        unit_count=summary.current_units,
+        tool_calls=summary.tool_calls,
+        usage=summary.usage,
+        cost_usd=summary.cost.usd,
+        thread_id=summary.thread_id or None,
+        transcripts_dir=summary.transcripts_dir or None,
+        _summary=summary,
         _queries=queries,
     )

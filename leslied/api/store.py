@@ -35,7 +35,7 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
     file = Path(path) if path else paths.store_file
     if file.is_dir():
         file /= _STORE_NAME
-    # The key is beside the store.
+    # The key of the redactor is in the store's folder.
     app = App(environ, paths._replace(data_dir=file.parent), SystemClock())
     load_redact = app.load_redact if redact else None
     return StoreView(ScriptQueries(file, app.clock, load_redact))

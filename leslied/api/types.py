@@ -44,6 +44,7 @@ class Entry:
     """Tokens of the API message; several entries can belong to the same message."""
     message_id: str | None
     unit: int
+    """Number of the unit in its session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

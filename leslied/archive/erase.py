@@ -20,8 +20,8 @@ _MAX_LINE_BYTES = 64 * 1024 * 1024
 _SIDE_FILE = "beside"
 """Name of the metadata with the text of the log's side file."""
 _NO_STAMP = [0, 0, 0, 0, 0]
-"""Stamp of a file that no longer equals the archived bytes. A rebuild then compares the
-log with them, and reads it again."""
+"""Stamp for a frame whose lines were erased. It is the stamp of no log, so a rebuild
+compares the log with the archived bytes, and reads the log again."""
 
 
 class Line(NamedTuple):
@@ -45,9 +45,9 @@ def split_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Line]:
     parts: list[bytes] = []
     length = 0
     for chunk in chunks:
-        *complete, rest = chunk.split(b"\n")
-        pieces = [piece + b"\n" for piece in complete]
-        for piece in (*pieces, rest):
+        *complete_lines, last_piece = chunk.split(b"\n")
+        pieces = [line + b"\n" for line in complete_lines]
+        for piece in (*pieces, last_piece):
             parts.append(piece)
             length += len(piece)
             if piece.endswith(b"\n") or length > _MAX_LINE_BYTES:
@@ -60,8 +60,9 @@ def split_lines(chunks: Iterable[bytes], offset: int = 0) -> Iterator[Line]:
 def find_lines(path: Path, is_match: Predicate) -> Iterator[tuple[ArchiveFrame, Line]]:
     """Yield the lines for which the predicate is true, with their frames.
 
-    A frame that is not a part of a log counts as one line. Raise ArchiveError if the
-    file is damaged.
+    A frame that is not a part of a log counts as one line. If the predicate is true for
+    the text of the side file, the frame is yielded with an empty line. Raise
+    ArchiveError if the file is damaged.
     """
     with ArchiveReader(path) as reader:
         for frame in reader.frames:
@@ -80,8 +81,8 @@ def is_erased(frame: ArchiveFrame) -> bool:
 def erase_lines(path: Path, is_match: Predicate) -> None:
     """Replace the lines for which the predicate is true by spaces, atomically.
 
-    Documents, and results that the agent stored in separate files, are omitted as a
-    whole. If nothing remains, delete the file.
+    A document or spilled result for which it is true is omitted as a whole, and so is
+    the text of a side file. If no frame remains, delete the file.
     """
     new_path = path.with_name(path.name + TEMPORARY_SUFFIX)
     new_path.unlink(missing_ok=True)
@@ -110,12 +111,14 @@ def erase_lines(path: Path, is_match: Predicate) -> None:
 
 
 def _iter_lines(reader: ArchiveReader, frame: ArchiveFrame) -> Iterator[Line]:
+    """Yield the lines of a frame; one that is no part of a log counts as one line."""
     if frame.kind == FrameKind.LOG:
         return split_lines(reader.read_frame(frame), frame.offset)
     return iter([Line(frame.offset, b"".join(reader.read_frame(frame)))])
 
 
 def _erase(lines: Iterable[Line], is_match: Predicate) -> Iterator[bytes]:
+    """Yield the bytes of the lines, with spaces for those of lines that match."""
     for line in lines:
         if is_match(line.data):
             end = b"\n" if line.data.endswith(b"\n") else b""
@@ -127,10 +130,12 @@ def _erase(lines: Iterable[Line], is_match: Predicate) -> Iterator[bytes]:
 def _make_spec(
     frame: ArchiveFrame, is_match: Predicate, crc_before: int = 0
 ) -> FrameSpec:
+    """Return how to write a frame again, without a side file's text that matches."""
     metadata = dict(frame.metadata)
     if is_match(_encode_text(frame)):
         metadata.pop(_SIDE_FILE)
     if "stamp" in metadata:
+        # A rebuild must not take the log for the same as these bytes.
         metadata["stamp"] = _NO_STAMP
     return FrameSpec(
         kind=FrameKind(frame.kind),

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from leslied.errors import LesliedError
 
@@ -55,8 +55,7 @@ class FrameKind(IntEnum):
     """The text of a tool result that the agent stored in a separate file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveFrame:
+class ArchiveFrame(Struct, frozen=True, kw_only=True):
     """One frame: its header fields and the position of its data.
 
     `offset` and `length` are those of the frame's bytes in the source; positions in the
@@ -89,8 +88,7 @@ class ArchiveFrame:
         return self.offset + self.length
 
 
-@dataclass(slots=True)
-class FrameScan:
+class FrameScan(Struct):
     """Result of scanning a file: complete frames and offsets of damage."""
 
     frames: list[ArchiveFrame] = field(default_factory=list)
@@ -182,10 +180,10 @@ def _is_valid_header(data: bytes) -> bool:
 
 
 def _has_damaged_version(data: bytes) -> bool:
-    """Return whether only the version of a header with this format was changed.
+    """Return whether the version of a header is damaged and the rest of it is not.
 
-    Then the checksum is right for this format's version; a newer leslied writes another
-    checksum.
+    With this format's version, the header then has the right checksum. The checksum in
+    the header of a newer leslied is another one, because it includes the newer version.
     """
     version = FORMAT_VERSION.to_bytes(2, "big")
     return data[4:6] != version and _is_valid_header(data[:4] + version + data[6:])

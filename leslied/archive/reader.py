@@ -109,7 +109,7 @@ class ArchiveReader:
         """Verify the whole file; return its frames and damaged regions in order."""
         starts = [*(frame.file_offset for frame in self.frames), self.size]
         regions = [
-            FilePart(at, starts[bisect(starts, at)], None, self._describe(at))
+            FilePart(at, starts[bisect(starts, at)], None, self._describe_region(at))
             for at in self.damaged_offsets
         ]
         frames = [
@@ -119,17 +119,17 @@ class ArchiveReader:
         return sorted([*regions, *frames], key=lambda part: part.start)
 
     def iter_verified_bytes(self) -> Iterator[int]:
-        """Read the frames; yield the number of bytes after each piece.
+        """Verify the frames piece by piece; yield the size of each piece.
 
         Raise ArchiveError for the first damage.
         """
         if self.damaged_offsets:
-            raise ArchiveError(self._describe(self.damaged_offsets[0]) + ".")
+            raise ArchiveError(self._describe_region(self.damaged_offsets[0]) + ".")
         for frame in self.frames:
             yield from map(len, self.read_frame(frame))
 
     def read_part(self, part: FilePart) -> Iterator[bytes]:
-        """Yield the bytes of a part as they are; raise ArchiveError for a bad disk."""
+        """Yield the bytes of a part as they are; raise ArchiveError on a read error."""
         at = part.start
         while at < part.end:
             try:
@@ -145,7 +145,7 @@ class ArchiveReader:
         reason = find_frame_damage(self._fd, frame)
         return f"{self._describe_frame(frame)} is damaged: {reason}" if reason else ""
 
-    def _describe(self, at: int) -> str:
+    def _describe_region(self, at: int) -> str:
         return f"{self.path}: there is no valid frame at byte {at}"
 
     def _describe_frame(self, frame: ArchiveFrame) -> str:

@@ -1,4 +1,4 @@
-"""Write a damaged archive file again, with the bytes of its source where it has them.
+"""Write a damaged archive file again, and replace damaged bytes from its source.
 
 Undamaged frames are copied as they are. A damaged frame is written again if the source
 still has its bytes, which the checksums in the headers prove. A part that nothing can
@@ -26,16 +26,18 @@ _FIRST_GENERATION = 1
 
 
 class OriginalBytes(Protocol):
-    """What still exists outside the archive file: the source, and spilled results."""
+    """Access to bytes outside the archive file: the source, and spilled results."""
 
     @property
     def mask(self) -> Mask | None:
-        """Return what replaces secrets before bytes are stored."""
+        """Function that replaces secrets before bytes are stored."""
 
     def read(self, start: int, end: int, *, is_erased: bool) -> Iterator[bytes]:
-        """Yield bytes of the source; with `is_erased`, without forgotten lines.
+        """Yield bytes of the source, as the archive has them.
 
-        Raise SourceError if they cannot be read or must not be stored.
+        With `is_erased`, lines were erased from the archive file, so forgotten lines
+        are replaced by spaces. Raise SourceError if the bytes cannot be read or must
+        not be stored.
         """
 
     def read_spill(self, name: Any) -> bytes:
@@ -43,10 +45,11 @@ class OriginalBytes(Protocol):
 
 
 class _FramePosition(NamedTuple):
-    """End of the LOG frames of a generation that were written."""
+    """Offset at which a frame starts or ends in its generation of the source."""
 
     offset: int = 0
     crc: int = 0
+    """CRC-32 of the generation's bytes before the offset."""
 
 
 @dataclass(slots=True)
@@ -58,21 +61,22 @@ class ArchiveRepair:
     """Writes the new file, which is empty."""
     original: OriginalBytes
     drops_regions: bool = False
-    """Whether to leave out damaged regions of which everything is in the new file.
+    """Whether to leave out damaged regions whose content is in other frames.
 
-    A region has no header that says what it was. The caller must therefore add spilled
-    results and the end of the source afterwards, and check that they explain
-    `open_regions`.
+    A region has no header that says what it contained. The caller must therefore add
+    spilled results and the end of the source afterwards, and check that these account
+    for `open_regions`.
     """
     restored: int = 0
     """Number of damaged parts that were replaced."""
     remaining: list[str] = field(default_factory=list)
     """Damage that is still in the new file."""
     open_regions: list[FilePart] = field(default_factory=list)
-    """Regions left out after the last frame of the source's own bytes."""
+    """Regions since the last LOG or DOCUMENT frame, which are left out so far."""
     last_frame: ArchiveFrame | None = None
-    """Last frame of the source's own bytes, except incomplete lines."""
+    """Last LOG or DOCUMENT frame."""
     _positions: dict[int, _FramePosition] = field(default_factory=dict)
+    """End of the LOG frames written so far, by generation."""
 
     def run(self) -> None:
         """Copy, restore or leave out every part."""
@@ -91,29 +95,35 @@ class ArchiveRepair:
         self.remaining.append(part.damage)
 
     def _add_region(self, region: FilePart) -> None:
+        """Copy a damaged region, or leave it out until `_close_regions` decides."""
         if self.drops_regions:
             self.open_regions.append(region)
         else:
             self.keep(region)
 
     def _close_regions(self, frame: ArchiveFrame) -> None:
-        """Fill the gap before a frame; keep regions that this does not explain."""
-        had_gap = frame.offset > self._get_position(frame).offset
+        """Fill the gap before a frame, and decide about the regions before it.
+
+        A region stays left out if no bytes of the source are missing there, and it
+        cannot have held bytes of another generation. Other regions are copied.
+        """
+        had_gap = frame.offset > self._get_written_end(frame).offset
         has_gap = not self._fill_gap(frame)
-        if had_gap and not has_gap:
-            self.restored += not self.open_regions
-        is_explained = not has_gap and self._is_inside_generation(frame)
+        if had_gap and not has_gap and not self.open_regions:
+            self.restored += 1
+        is_replaced = not has_gap and self._is_inside_generation(frame)
         for region in self.open_regions:
-            if is_explained:
+            if is_replaced:
                 self.restored += 1
             else:
                 self.keep(region)
         self.open_regions = []
 
     def _is_inside_generation(self, frame: ArchiveFrame) -> bool:
-        """Return whether only this generation can have been before the frame.
+        """Return whether a region before the frame must be of the frame's generation.
 
-        What another generation had there is not known, and the source is of one only.
+        The source has the bytes of one generation only, so it cannot replace a region
+        of another one.
         """
         if self.last_frame is None:
             return frame.generation == _FIRST_GENERATION
@@ -124,7 +134,7 @@ class ArchiveRepair:
 
         Return False if they are still missing.
         """
-        position = self._get_position(frame)
+        position = self._get_written_end(frame)
         length = frame.offset - position.offset
         if frame.kind != FrameKind.LOG or length <= 0:
             return True
@@ -160,8 +170,8 @@ class ArchiveRepair:
         return True
 
     def _find_start(self, frame: ArchiveFrame) -> _FramePosition:
-        """Return where a frame starts, with the checksum of what is before it."""
-        position = self._get_position(frame)
+        """Return where a frame starts, with the checksum of the bytes before it."""
+        position = self._get_written_end(frame)
         if frame.kind != FrameKind.LOG:
             return _FramePosition(frame.offset)
         if position.offset == frame.offset:
@@ -176,7 +186,7 @@ class ArchiveRepair:
         *,
         crc_after: int | None,
     ) -> None:
-        """Append bytes of the original as a frame like the given one."""
+        """Append original bytes as a frame with the kind and metadata of `frame`."""
         spec = FrameSpec(
             kind=FrameKind(frame.kind),
             generation=frame.generation,
@@ -204,5 +214,6 @@ class ArchiveRepair:
             crc = zlib.crc32(data, crc)
         return crc
 
-    def _get_position(self, frame: ArchiveFrame) -> _FramePosition:
+    def _get_written_end(self, frame: ArchiveFrame) -> _FramePosition:
+        """Return where the LOG frames of the frame's generation end in the new file."""
         return self._positions.get(frame.generation, _FramePosition())

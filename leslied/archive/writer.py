@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,9 +111,9 @@ class ArchiveWriter:
     ) -> ArchiveFrame:
         """Append the bytes as one frame; on error, leave the file unchanged.
 
-        With a mask, each line, or the whole document, is replaced by what the mask
-        returns: as many bytes. Raise SourceChangedError if the bytes, before that, do
-        not have the expected length and checksum.
+        With a mask, store its result for each line, or for the whole document; the
+        result must have as many bytes. Raise SourceChangedError if the unmasked bytes
+        do not have the expected length and checksum.
         """
         try:
             frame = self._append(spec, _mask_chunks(spec, data, mask))
@@ -140,7 +140,7 @@ class ArchiveWriter:
             raise _make_write_error(self.path, error) from error
         if part.frame:
             shift = self._end - part.start
-            frame = replace(
+            frame = msgspec.structs.replace(
                 part.frame,
                 file_offset=self._end,
                 body_offset=part.frame.body_offset + shift,
@@ -149,11 +149,11 @@ class ArchiveWriter:
         self._end = at
 
     def sync(self) -> None:
-        """Flush the file to disk. The name of a new file needs `sync_folder`.
+        """Flush the file to disk, but not its name: a new file needs `sync_folder`.
 
-        On error, remove the frames that this writer appended; it must not be used
-        afterwards. They may not be on the disk, and flushing them again could succeed
-        although the system has given up on them.
+        On error, remove the frames that were appended since the file was opened: they
+        may not be on the disk, and flushing them again could succeed although the
+        system has given up on them. The writer must not be used afterwards.
         """
         try:
             os.fsync(self._fd)
@@ -205,7 +205,10 @@ class ArchiveWriter:
             length += len(chunk)
             if length > spec.length or (not chunk and length < spec.length):
                 break
-            crc, running_crc = zlib.crc32(chunk, crc), zlib.crc32(source, running_crc)
+            # Without a mask, a generation's first frame needs one checksum, not two.
+            is_same = chunk is source and crc == running_crc
+            crc = zlib.crc32(chunk, crc)
+            running_crc = crc if is_same else zlib.crc32(source, running_crc)
             compressed = compressor.compress(chunk) if chunk else compressor.flush()
             body_crc = zlib.crc32(compressed, body_crc)
             at += self._write(compressed, at)
@@ -239,15 +242,15 @@ def _mask_chunks(
     if mask is None:
         yield from ((chunk, chunk) for chunk in data if chunk)
         return
-    unfinished: list[bytes] = []
+    line_parts: list[bytes] = []
     for chunk in data:
         lines = chunk.split(b"\n") if spec.kind == FrameKind.LOG else [chunk]
         for line in lines[:-1]:
-            source = b"".join([*unfinished, line])
-            unfinished = []
+            source = b"".join([*line_parts, line])
+            line_parts = []
             yield source + b"\n", mask(source) + b"\n"
-        unfinished.append(lines[-1])
-    if source := b"".join(unfinished):
+        line_parts.append(lines[-1])
+    if source := b"".join(line_parts):
         yield source, mask(source)
 
 

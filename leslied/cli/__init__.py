@@ -70,7 +70,7 @@ SECTIONS = {
         "status": "Show what has been read and what could not be read.",
         "agents": "Show supported agents, their log folders and read progress.",
         "doctor": "Check logs, store, settings and machine for problems.",
-        "secrets": "Find secrets in sessions, and remove them from written files.",
+        "secrets": "Find secrets in sessions, and remove them from transcripts.",
         "disk": "Show disk usage and how to reduce it.",
         "prune": "Delete old sessions from the store and the archive.",
         "forget": "Forget a session, or all entries that contain a text.",
@@ -105,7 +105,7 @@ class _LazyGroup(LesliedGroup):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; the messages of its errors contain no secrets."""
+        """Run the command; remove secrets from the messages of its errors."""
         try:
             return super().invoke(ctx)
         except LesliedError as error:
@@ -187,12 +187,13 @@ def leslied(ctx: click.Context, config: Path | None) -> None:
 
 def _load_redact(config: Path | None = None) -> Callable[[str], str]:
     """Return the function that removes secrets from error messages."""
-    from leslied.queries.preview import make_error_redact  # noqa: PLC0415
+    from leslied.queries.preview import make_fail_safe_redact  # noqa: PLC0415
 
     try:
-        return make_error_redact(get_paths(read_environ(), config).config_file)
+        return make_fail_safe_redact(get_paths(read_environ(), config).config_file)
     except UserError:
-        return str  # Without a home folder, no session can exist.
+        # Without a home folder there is no session, so the message has no secret.
+        return str
 
 
 def _prepare_streams() -> None:
@@ -211,7 +212,7 @@ def _discard_output(fd: int) -> None:
 
 
 def _flush_log() -> None:
-    """Flush stderr; discard what cannot be written, for which Python would exit 120."""
+    """Flush stderr; discard it if that fails, or Python would exit with code 120."""
     try:
         sys.stderr.flush()
     except OSError:
@@ -248,5 +249,5 @@ def main() -> None:
         _discard_output(1)
         code = report_error(f"The command failed: {error}.", "", 1, as_json=False)
     _flush_log()
-    gc.freeze()
+    gc.freeze()  # so that there is nothing to collect at exit
     sys.exit(code if isinstance(code, int) else 0)

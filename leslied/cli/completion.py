@@ -67,10 +67,10 @@ def _open_store(paths: AppPaths) -> CompletionReader:
 def _list_ids(
     paths: AppPaths, incomplete: str, *, prefer_threads: bool
 ) -> Iterator[CompletionItem]:
-    """Yield `last`, then the newest thread ids or session ids.
+    """Yield `last`, then the ids of the newest sessions, or else of their threads.
 
     Once a character is typed, yield both kinds, because either may match. The caller
-    drops the ids that do not.
+    drops the ids that do not match.
     """
     from leslied.queries.preview import make_preview_redact  # noqa: PLC0415
 
@@ -83,6 +83,7 @@ def _list_ids(
         title = sanitize(" ".join(first_line.split()))[:_MAX_TITLE_CHARS]
         if prefer_threads or incomplete:
             yield CompletionItem(session.thread_id, help=title or None)
+        # A command would not find a session by a redacted id.
         is_shown = redact(session.session_id) == session.session_id
         if is_shown and (incomplete or not prefer_threads):
             yield CompletionItem(session.session_id, help=title or None)

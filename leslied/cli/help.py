@@ -76,7 +76,7 @@ class LesliedGroup(LesliedCommand, click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; without any, print the help and exit.
 
-        A group that can be called without a command does so instead.
+        A group with `invoke_without_command` runs instead of printing its help.
         """
         needs_command = not (ctx.resilient_parsing or self.invoke_without_command)
         if not args and needs_command:

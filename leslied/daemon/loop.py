@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from leslied.errors import LesliedError, StoreLost, UserError
 from leslied.pipeline import Budget, LogEvent
@@ -38,7 +40,7 @@ did not begin with new entries gives way at once."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
 _IDLE_TICK_SECONDS = 2.5
-"""The same while nothing happens but what events announce."""
+"""Longest wait for events while all expected work is announced by events."""
 _IDLE_AFTER_SECONDS = 15.0
 """Time without changes after which the loop may be idle: until then, processes may end
 and sessions settle."""
@@ -78,7 +80,7 @@ class Loop:
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
     has_ended: bool = False
-    """Whether no work is left but to close everything, which nothing must interrupt."""
+    """Whether only closing everything remains, which nothing must interrupt."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
     _last_change: float = 0.0
@@ -88,9 +90,9 @@ class Loop:
     _watch_problem: WatchProblem | None = None
     """Why file events are missing, as it was logged last."""
     _clock_offset: float | None = None
-    """Difference of both clocks in seconds; it changes while the machine sleeps."""
+    """Wall-clock time minus monotonic time; it changes while the machine sleeps."""
     _logged: dict[tuple[str, str], object] = field(default_factory=dict)
-    """The last logged warning about everything that is wrong."""
+    """Fields of the last logged warning, by event name and subject."""
 
     def request_scan(self) -> None:
         """Wake the loop to scan with new settings, or to end if `stopping` is set."""
@@ -118,8 +120,8 @@ class Loop:
     def _run_once(self) -> bool:
         """Run the flow at a scan or after waiting for changes; only wait if paused.
 
-        Return whether nothing failed that no stage handled. Raise StoreLost if the
-        store was removed.
+        Return False after an error that no stage handled. Raise StoreLost if the store
+        was removed.
         """
         if self.is_paused():
             self.watcher.wait(_TICK_SECONDS)
@@ -165,6 +167,7 @@ class Loop:
         self._run_flow(
             replace(_BUDGET, changed_paths=changed_paths, includes_backlog=not is_busy)
         )
+        # Pause as long as the run took, so that a busy agent costs half a core at most.
         if is_busy and not self.flow.has_urgent_work:
             seconds = self.clock.monotonic() - started_at
             self.clock.wait(self.stopping, min(seconds, _MAX_PAUSE_SECONDS))
@@ -187,7 +190,7 @@ class Loop:
             self._next_scan = 0.0
 
     def _has_clock_jumped(self) -> bool:
-        """Return whether only one of both clocks went on, as while the machine slept.
+        """Return whether one clock went on without the other: the machine slept.
 
         Each call compares with the previous one.
         """
@@ -231,7 +234,10 @@ class Loop:
             self.log.warning("watch.refresh", **problem._asdict())
 
     def _run_flow(self, budget: Budget) -> None:
-        """Run the stages and log what they did."""
+        """Run the stages and log what they did.
+
+        If the run begins with new entries, more of them do not interrupt it at once.
+        """
         share_seconds = _SHARE_SECONDS if budget.changed_paths else 0.0
         share_end = self.clock.monotonic() + share_seconds
         report = self.flow.run(
@@ -261,7 +267,10 @@ class Loop:
         return self.watcher.has_changes() and self.clock.monotonic() >= share_end
 
     def _attempt(self, name: str, work: Callable[[], object]) -> bool:
-        """Do work of the loop itself as if it were a stage; return if it succeeded."""
+        """Do work of the loop itself as if it were a stage.
+
+        Record and log a failure; return whether the work succeeded.
+        """
         failures: dict[str, str] = {}
         has_succeeded = self.flow.failures.attempt("stage", name, work, failures)
         self._log_failures(failures)

@@ -1,4 +1,4 @@
-"""The daemon's share of the page: a socket, and a process that exists while it is used.
+"""Serve the page on demand, in a process that exists only while the page is used.
 
 The daemon only listens. At the first connection it starts a child process, which takes
 over the socket and ends when nobody uses the page any more; so the daemon itself never
@@ -112,7 +112,7 @@ class _Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the child, at the latest after some time by force, and the thread."""
+        """End the child, by force if it takes too long, and then the thread."""
         with self._lock:
             self._stopping.set()
             child = self._child
@@ -128,6 +128,7 @@ class _Worker:
             os.close(descriptor)
 
     def _run(self) -> None:
+        """Start a child at each connection; after failures, pause longer each time."""
         pause_seconds = 0.0
         while self._wait_for_connection():
             started_at = self.clock.monotonic()

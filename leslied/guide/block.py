@@ -183,6 +183,7 @@ class _Fences:
         """Return the fences of a file; `starts` are the positions of its lines."""
         fences = cls([], [], {})
         for line_index, start in enumerate(starts):
+            # Only a marker without words after it can close a fence.
             if fence := _FENCE.match(data, start):
                 fences.line_indexes.append(line_index)
                 fences.markers.append((fence[1], not fence[2].strip()))

@@ -66,15 +66,15 @@ def plan_remove(data: bytes | None) -> GuidePlan:
     blocks = find_blocks(data) if data is not None else []
     if data is None or not blocks:
         return GuidePlan(status="absent", data=data)
-    remaining = data
+    new_data = data
     for block in reversed(blocks):
-        remaining = remove_block(remaining, block)
+        new_data = remove_block(new_data, block)
     # A file that `plan_init` created begins with the block, and is deleted. A file that
     # existed but was empty begins with a blank line, and stays.
-    was_created = not remaining and blocks[0].start == 0
+    was_created = not new_data and blocks[0].start == 0
     return GuidePlan(
         status="removed",
-        data=None if was_created else remaining,
+        data=None if was_created else new_data,
         previous_version=blocks[0].version,
     )
 

@@ -37,8 +37,8 @@ def delete_learned_roots(data_dir: str, is_forgotten: Callable[[bytes], bool]) -
     """Delete the learned folders for which the predicate is true; return how many."""
     path = f"{data_dir}/{learned_roots.FILE}"
     lines = (read_part(path, 0, _MAX_FILE_BYTES) or b"").split(b"\n")
-    remaining = [line for line in lines if not is_forgotten(line)]
-    if len(remaining) < len(lines):
-        data = b"\n".join(remaining)
+    remaining_lines = [line for line in lines if not is_forgotten(line)]
+    if len(remaining_lines) < len(lines):
+        data = b"\n".join(remaining_lines)
         write_atomic(data_dir, learned_roots.FILE, data, is_synced=True)
-    return len(lines) - len(remaining)
+    return len(lines) - len(remaining_lines)

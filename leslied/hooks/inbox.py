@@ -62,6 +62,7 @@ class InboxMessage:
     )
 
     def __init__(self, folder: str, name: str) -> None:
+        # For example `00173…_msg-5e6f.claimed.SESSION.PROMPT.OFFSET`.
         stem, _, state_and_fields = name.partition(".")
         self.state, *fields = state_and_fields.split(".")
         time_text, _, self.id = stem.partition("_")
@@ -95,7 +96,9 @@ class InboxMessage:
     def move_to(self, state: str, *claim_fields: str) -> bool:
         """Rename the file to the new state; return False if the rename failed.
 
-        Of several processes that try the same transition, exactly one succeeds.
+        `claim_fields` are the session, the prompt and the size of the log, unless the
+        new state is `queued`. Of several processes that try the same transition,
+        exactly one succeeds.
         """
         stem = self.name.partition(".")[0]
         name = ".".join([stem, state, *claim_fields])

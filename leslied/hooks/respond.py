@@ -76,6 +76,7 @@ class HookResponder:
             return self._save_and_join(
                 self._inject_context(f"start: {self._get_text('source')}")
             )
+        # The event is a prompt; prompts of subagents and programs get nothing.
         prompt = self._get_text("prompt").lstrip()
         if "agent_id" in self.event or prompt.startswith(MACHINE_PROMPT_PREFIXES):
             return ""
@@ -109,12 +110,17 @@ class HookResponder:
         if self._context is None:
             is_project = self.project not in ("", "/", os.path.expanduser("~"))  # noqa: PTH111
             self._context = ""
-            if is_project and scope.is_read(self.data_dir, self.log, self.state.cwd):
+            if is_project and scope.is_log_included(
+                self.data_dir, self.log, self.state.cwd
+            ):
                 self._context = render_context(self.project, self.thread)
         return self._context
 
     def _inject_context(self, reason: str) -> list[str]:
-        """Record the injection and return the context; nothing without a reason."""
+        """Record the injection and return the context in a list.
+
+        Without a reason, record nothing and return an empty list.
+        """
         text = self._render_context() if reason else ""
         if text:
             self.state.context, self.state.why = text, reason

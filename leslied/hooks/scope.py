@@ -1,4 +1,4 @@
-"""What leslied reads, for hooks: they must not name a thread that will never exist.
+"""Which logs leslied reads: hooks must not name a thread that will never exist.
 
 The daemon writes a small file whenever its settings change, because loading them would
 take a hook too long.
@@ -15,7 +15,10 @@ _MAX_BYTES = 500_000
 
 
 def save(data_dir: str, roots: list[str], exclude: list[str]) -> None:
-    """Save the folders with logs, none if the agent is disabled, and excluded globs."""
+    """Save the agent's roots and the globs of excluded folders; only if they changed.
+
+    An agent that is disabled has no roots.
+    """
     lines = [_ROOT + root for root in roots] + [_EXCLUDE + glob for glob in exclude]
     # A path with a line break is left out: the hook then treats it as unknown.
     text = "".join(f"{line}\n" for line in lines if "\n" not in line)
@@ -24,10 +27,11 @@ def save(data_dir: str, roots: list[str], exclude: list[str]) -> None:
         write_atomic(f"{data_dir}/{_FOLDER}", _NAME, data)
 
 
-def is_read(data_dir: str, log: str, cwd: str) -> bool:
-    """Return whether leslied reads the log of a session, or will learn its folder.
+def is_log_included(data_dir: str, log: str, cwd: str) -> bool:
+    """Return whether leslied reads this log of a session, or will learn its folder.
 
-    True if leslied has not run yet.
+    True if leslied has not run yet, so that it is not known. If the path of the log is
+    not known, `log` is empty, and only `cwd`, the session's folder, decides.
     """
     data = read_part(f"{data_dir}/{_FOLDER}/{_NAME}", 0, _MAX_BYTES)
     if data is None:
@@ -37,8 +41,8 @@ def is_read(data_dir: str, log: str, cwd: str) -> bool:
     globs = [line[len(_EXCLUDE) :] for line in lines if line.startswith(_EXCLUDE)]
     if not roots or (globs and _is_excluded(cwd, globs)):
         return False
-    is_known = any(log.startswith(f"{root}/") for root in roots)
-    return is_known or not log or _can_be_learned(data_dir, log)
+    is_in_root = any(log.startswith(f"{root}/") for root in roots)
+    return is_in_root or not log or _can_be_learned(data_dir, log)
 
 
 def _is_excluded(cwd: str, globs: list[str]) -> bool:

@@ -50,7 +50,10 @@ class HookCommand:
     data_dir: str
 
     def make_group(self, marker: str) -> dict[str, Any]:
-        """Return a group of hooks with only ours, as the settings file contains it."""
+        """Return a group of hooks with only ours, as the settings file contains it.
+
+        `marker` says what leslied creates for the group, and has to remove with it.
+        """
         command = make_command(self.python, self.data_dir, marker)
         hook = {"type": "command", "command": command, "timeout": _TIMEOUT_SECONDS}
         return {"hooks": [hook]}
@@ -79,6 +82,7 @@ def install(text: str | None, hook_command: HookCommand) -> str:
     the entries could not be removed again without a trace.
     """
     original = None if text is None else uninstall(text)
+    # There is no file, or nothing but our entries in a file that leslied created.
     if original is None:
         groups = {event: [hook_command.make_group("file")] for event in EVENTS}
         return json.dumps({"hooks": groups}, indent=2) + "\n"
@@ -91,7 +95,8 @@ def install(text: str | None, hook_command: HookCommand) -> str:
 def uninstall(text: str) -> str | None:
     """Return the settings without our entries, or None if leslied created the file.
 
-    Raise UserError if the text is not a JSON object.
+    The markers in our commands say what leslied created; it is removed too, unless the
+    user has added something to it. Raise UserError if the text is not a JSON object.
     """
     root = _parse(text)
     hooks = root.find("hooks")
@@ -106,13 +111,13 @@ def uninstall(text: str) -> str | None:
             removed_events.append(event)
             markers.append(event_marker)
     marker = _merge_markers(markers)
-    is_all_removed = removed_events == hooks.children
-    if not is_all_removed or marker not in ("hooks", "hooks+", "file"):
-        cuts += _find_cuts(text, hooks, removed_events, has_breaks=marker == "event+")
-    elif marker == "file" and root.children == [hooks]:
-        return None
-    else:
+    created_hooks = marker in ("hooks", "hooks+", "file")
+    if created_hooks and removed_events == hooks.children:
+        if marker == "file" and root.children == [hooks]:
+            return None
         cuts += _find_cuts(text, root, [hooks], has_breaks=marker == "hooks+")
+    else:
+        cuts += _find_cuts(text, hooks, removed_events, has_breaks=marker == "event+")
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
     return text
@@ -192,12 +197,13 @@ def _insert(
     """Insert values at the end of an object or a list and return the new text.
 
     `values` maps each key, empty in a list, to a function that makes the value for a
-    marker. An `indent` of None means that the value stays on the current line.
+    marker. The marker gets a `+` if line breaks have to be added around the values.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     outer_indent = _get_line_indent(text, node.value_start)
     indent_unit = _find_indent_unit(text)
     last_child = node.children[-1] if node.children else None
+    # An indent of None means that the values stay on the current line.
     if last_child:
         indent = _find_own_indent(text, last_child.start)
         before, after, at = "," + _format_break(newline, indent), "", last_child.end
@@ -254,8 +260,9 @@ def _find_own_indent(text: str, at: int) -> str | None:
 def _find_event_cuts(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -> str:
     """Append to `cuts` the ranges to remove from one event.
 
-    If the whole event must be removed, return the marker, and leave it to the caller
-    to cut the event; otherwise return an empty string.
+    If leslied created the event, and the user has added nothing to it, do not cut it:
+    return the marker of our commands, which says what else leslied created. Otherwise
+    return an empty string.
     """
     removed_groups, markers = [], []
     for group in event.children if event.kind == "[" else []:
@@ -275,7 +282,7 @@ def _find_event_cuts(text: str, event: JsoncNode, cuts: list[tuple[int, int]]) -
 
 
 def _find_cuts(
-    text: str, node: JsoncNode, removed: list[JsoncNode], *, has_breaks: bool
+    text: str, node: JsoncNode, removed_children: list[JsoncNode], *, has_breaks: bool
 ) -> list[tuple[int, int]]:
     """Return the ranges to cut to remove these children, with one comma for each.
 
@@ -283,15 +290,15 @@ def _find_cuts(
     they are cut too if all children are.
     """
     children = node.children
-    if not removed:
+    if not removed_children:
         return []
-    if removed == children:
+    if removed_children == children:
         return [_find_cut_of_all(text, node, has_breaks=has_breaks)]
     cuts = []
     # Cut the comma before a child, or the comma after it if no earlier child stays.
     has_predecessor = False
     for index, child in enumerate(children):
-        if child not in removed:
+        if child not in removed_children:
             has_predecessor = True
         elif has_predecessor:
             cuts += _find_child_cuts(text, children[index - 1].end, child.start, child)
@@ -346,6 +353,9 @@ def _find_marker(hook: JsoncNode) -> str:
 
 
 def _merge_markers(markers: Iterable[str]) -> str:
-    """Return the common marker; if they differ, `entry`, which removes the least."""
-    distinct = set(markers)
-    return distinct.pop() if len(distinct) == 1 else "entry"
+    """Return the marker that all have; if they differ, `entry`, to remove the least.
+
+    A marker says what leslied created besides its entries.
+    """
+    distinct_markers = set(markers)
+    return distinct_markers.pop() if len(distinct_markers) == 1 else "entry"

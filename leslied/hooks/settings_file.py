@@ -65,7 +65,7 @@ class SettingsFile:
     def update(
         self, edit: Callable[[str | None], str | None], backup_folder: Path
     ) -> SettingsChange:
-        """Replace the text by `edit(text)` atomically, and keep its last version.
+        """Save a backup of the file and replace its text by `edit(text)` atomically.
 
         None stands for a missing file, as argument and as result of `edit`. Raise
         UserError if `edit` does or if the file changes meanwhile, and LesliedError if
@@ -92,6 +92,7 @@ class SettingsFile:
         return SettingsChange(is_changed=True, backup=backup)
 
     def _read_snapshot(self) -> FileSnapshot:
+        # Links in the user's own folder are followed, those in a project refused.
         path = self.path.resolve() if self.scope == "user" else self.path
         try:
             return read_snapshot(path.parent, path.name)
@@ -120,7 +121,7 @@ class SettingsFile:
 def _save_backup(snapshot: FileSnapshot, folder: Path) -> Path | None:
     """Save the bytes that are about to be replaced; return the path of the copy.
 
-    The copy is not in the project, where Git could take it.
+    The copy is not saved in the project, where it could be committed to Git.
     """
     if snapshot.data is None:
         return None

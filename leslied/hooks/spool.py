@@ -38,7 +38,8 @@ _FIELDS = (
     "reason",
     "notification_type",
 )
-"""Fields that locate the log; prompts and answers are never spooled."""
+"""Fields that are spooled: they describe the event and locate the log. Prompts and
+answers are never spooled."""
 _TIME_DIGITS = 20
 """Digits of the time at the start of a file name, so that names sort by time."""
 _STALE_SECONDS = 60.0
@@ -83,6 +84,7 @@ def read_events(data_dir: str, now_ns: int) -> SpooledEvents:
     folder = f"{data_dir}/{FOLDER}"
     for name in list_names(folder):
         path = f"{folder}/{name}"
+        # A hook may still be writing this file.
         if (
             name.endswith(TEMPORARY_SUFFIX)
             and get_age_seconds(path, now_ns) < _STALE_SECONDS

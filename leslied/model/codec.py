@@ -1,4 +1,4 @@
-"""Convert values to their JSON form; `model.fields` does so for whole nouns."""
+"""Convert single values to JSON; `model.field_tables` converts whole objects."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def encode_time(time: datetime | None) -> str | None:
 
 
 def decode_tool_input(text: str) -> Any:
-    """Return the arguments of a call: parsed, or as text if not JSON, or None."""
+    """Parse the arguments of a call; return None for "", and other text unparsed."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What commands that change something did; field names are those of `--json`."""
+"""Results of commands that change something; fields are named as in `--json`."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class ImportResult(CommandResult, frozen=True, kw_only=True):
     """What an import kept and read."""
 
     sources: dict[str, int]
-    """Number of imported files by agent; a file with many sessions counts for each."""
+    """Number of copied files by agent; one import may be split into several files."""
     sources_changed: int
-    """Number of those that are new, or newer than an earlier import."""
+    """Number of these files that are new, or differ from an earlier import."""
     records_added: int
     rejected: int
     left_to_daemon: bool
-    """Whether the daemon is running and reads the new files."""
+    """Whether the daemon reads the new files, because it is running."""
 
 
 class PauseState(CommandResult, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class ProjectLinkResult(CommandResult, frozen=True, kw_only=True):
     new: str | None
     """The project that now includes `old`; None if the link was removed."""
     applied: bool
-    """Whether lists show it already; if not, the daemon does it within a second."""
+    """Whether the change is applied; if not, the daemon applies it within a second."""
 
 
 class ConfigFile(CommandResult, frozen=True, kw_only=True):
@@ -167,7 +167,7 @@ class SettingsFileChange(CommandResult, frozen=True, kw_only=True):
     path: str
     changed: bool
     backup: str | None
-    """Path of a copy of the file before the change; None without a change or file."""
+    """Path of a copy of the old file; None if nothing changed or there was no file."""
 
 
 class GuideResult(CommandResult, frozen=True, kw_only=True):

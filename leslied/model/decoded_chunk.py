@@ -54,7 +54,7 @@ class DecodedChunk:
 
     @property
     def write_cost(self) -> int:
-        """Estimated cost of the commit: the number of rows plus that of kilobytes."""
+        """Estimated cost of the commit: its number of rows plus its kilobytes."""
         rows = sum(len(entry.records) for entry in self.entries)
         rows += len(self.noise) + len(self.rejected)
         size = sum(entry.length for entry in self.entries)

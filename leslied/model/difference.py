@@ -46,10 +46,12 @@ class TextDifference:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Changed lines, some lines around them, and the number of the first in A and B."""
+    """Changed lines of a text, with some unchanged lines around them."""
 
     start_a: int
+    """Number of the first line in A."""
     start_b: int
+    """Number of the first line in B."""
     lines: tuple[TextDiffLine, ...]
 
     @property

@@ -30,6 +30,6 @@ class FileChange(Struct, frozen=True, kw_only=True):
     chat_id: str = ""
     unit: int = 0
     read_order: int = 0
-    """That of the record with the call; sorts the changes."""
+    """`read_order` of the record with the call; sorts the changes."""
     at: datetime | None = None
     body: str = ""

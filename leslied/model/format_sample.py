@@ -33,7 +33,10 @@ class SampledSource(Struct, frozen=True, kw_only=True):
     """Why the log could not be read to its end."""
 
     def describe(self) -> dict[str, Any]:
-        """Return everything but the entries and the schema."""
+        """Return the fields as a dict, with only the number of the entries.
+
+        The schema is left out.
+        """
         fields = structs.asdict(self)
         del fields["lines"], fields["schema"]
         return {**fields, "entries": len(self.lines)}

@@ -1,15 +1,15 @@
-"""A file that a user imports, and the files that leslied keeps of it."""
+"""A file that a user imports, and the files into which leslied splits it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import PurePosixPath
@@ -28,12 +28,12 @@ class ImportedFile(NamedTuple):
     started_at: str = ""
     """ISO time at which the session, or a part of it, started, if it is known.
 
-    Files of one session are read in this order; without it, in that of the originals.
+    Files of one session are read in the order of these times. A file without one has
+    the modification time of the file that the user imported.
     """
 
 
-@dataclass(frozen=True, eq=False)
-class ImportFile:
+class ImportFile(Struct, frozen=True, eq=False, dict=True):
     """A file that a user named, or that is in a folder or zip file that a user named.
 
     The properties parse it at most once, however many agents look at it.
@@ -44,7 +44,7 @@ class ImportFile:
 
     @cached_property
     def items(self) -> list[bytes]:
-        """The JSON texts of the items, if the file is a JSON array; else none."""
+        """The JSON texts of the items; [] if the file is not a JSON array."""
         if self.data.lstrip()[:1] != b"[":
             return []
         with suppress(*_ERRORS):
@@ -58,7 +58,7 @@ class ImportFile:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The fields, if the file is one JSON object; else none."""
+        """The fields of the JSON object; {} if the file is not one JSON object."""
         return _parse_object(self.data)
 
     @cached_property
@@ -71,7 +71,7 @@ class ImportFile:
 
 
 def make_import_name(identity: str, suffix: str) -> str:
-    """Return a file name for an id from a file; any other id has another name."""
+    """Return a file name for an id from an import; other ids get other names."""
     is_short = len(identity.encode(errors="replace")) <= _MAX_NAME_BYTES
     if is_short and _SAFE_NAME.fullmatch(identity):
         return identity + suffix

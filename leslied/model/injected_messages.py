@@ -10,7 +10,7 @@ from leslied.model.quotation import quote_lines, unquote_lines
 
 _START, _END = '<leslie_message id="', "\n</leslie_message>"
 _QUOTED = '" from="leslied inject'
-"""Follows the id of a message whose lines are quoted; they once were not."""
+"""Follows the id of a message with quoted lines. Older versions did not quote."""
 _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 
@@ -22,20 +22,21 @@ def format_message(message_id: str, text: str) -> str:
 
 def split_messages(text: str) -> tuple[str, list[str]]:
     """Return the text without the messages in it, and the texts of the messages."""
-    rest, *parts = text.split(_START)
+    other_text, *parts = text.split(_START)
     messages = []
     for part in parts:
         head, separator, tail = part.partition(_END)
         attributes, is_message, message = head.partition('">\n')
         message_id = attributes.removesuffix(_QUOTED)
         if separator and is_message and '"' not in message_id:
-            if attributes != message_id:
+            is_quoted = attributes != message_id
+            if is_quoted:
                 message = unquote_lines(message.split("\n"))
             messages.append(unescape(message))
-            rest += tail
+            other_text += tail
         else:
-            rest += _START + part
-    return rest.strip(), messages
+            other_text += _START + part
+    return other_text.strip(), messages
 
 
 def _escape(line: str) -> str:

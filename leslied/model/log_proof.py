@@ -14,9 +14,9 @@ Verdict = Literal[
 ]
 """What became of an entry.
 
-`deleted` entries were pruned or forgotten. `empty` ones say nothing, such as those that
-only repeat what an earlier one said. `outdated` ones were read by an older decoder and
-will be decoded again. `unread` ones are newer than the last read.
+`deleted` entries were pruned or forgotten. `empty` entries yield no record, for example
+because they only repeat an earlier one. `outdated` entries were read by an older
+decoder and will be decoded again. `unread` entries are newer than the last read.
 """
 VERDICTS: tuple[Verdict, ...] = (
     "record",
@@ -48,13 +48,13 @@ class MissingEntry(Struct, frozen=True, kw_only=True):
 
 
 class SourceProof(Struct, frozen=True, kw_only=True):
-    """What the store has of one log."""
+    """Result of comparing one log with the store."""
 
     path: str
     bytes: int
     entries: int
     counts: dict[Verdict, int]
-    """Number of entries by what became of them."""
+    """Number of entries by verdict."""
     is_same: bool | None
     """Whether the bytes that were read have not changed since; None if the log is not
     an append-only one, or was not read."""
@@ -67,9 +67,12 @@ class SourceProof(Struct, frozen=True, kw_only=True):
 
     @property
     def missing(self) -> int:
-        """Number of entries that should be in the store and are not."""
-        late = self.counts.get("unread", 0) if self.is_late else 0
-        return self.counts.get("missing", 0) + late
+        """Number of entries that should be in the store and are not.
+
+        Unread entries are among them only if the log is late: see `is_late`.
+        """
+        late_entries = self.counts.get("unread", 0) if self.is_late else 0
+        return self.counts.get("missing", 0) + late_entries
 
     @property
     def is_failed(self) -> bool:
@@ -91,11 +94,11 @@ class SourceProof(Struct, frozen=True, kw_only=True):
 
 
 class AgentProof(Struct, frozen=True, kw_only=True):
-    """What the store has of the logs of one agent."""
+    """Result of comparing the logs of one agent with the store."""
 
     name: str
     sources: list[SourceProof]
-    gone: int
+    deleted_logs: int
     """Number of logs that the agent deleted, so that they cannot be compared."""
 
     @property
@@ -114,7 +117,7 @@ class AgentProof(Struct, frozen=True, kw_only=True):
         return sum(source.bytes for source in self.sources)
 
     def count(self, verdict: Verdict) -> int:
-        """Return the number of entries of which this became."""
+        """Return the number of entries with this verdict."""
         return sum(source.counts.get(verdict, 0) for source in self.sources)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +125,7 @@ class AgentProof(Struct, frozen=True, kw_only=True):
         return {
             "name": self.name,
             "logs": len(self.sources),
-            "gone": self.gone,
+            "gone": self.deleted_logs,
             "bytes": self.bytes,
             "entries": self.entries,
             **{name: self.count(name) for name in VERDICTS},
@@ -132,7 +135,7 @@ class AgentProof(Struct, frozen=True, kw_only=True):
 
 
 class ProofReport(Struct, frozen=True, kw_only=True):
-    """What the store has of all logs, and which kinds of entries are unknown."""
+    """Result of comparing all logs with the store, and the unknown kinds of entries."""
 
     agents: list[AgentProof]
     unknown_kinds: list[UnknownKind]

@@ -14,7 +14,7 @@ class ProjectFolder(Struct, frozen=True):
     repository: str
     """The folder of its repository; without Git, the path itself."""
     project: str = ""
-    """What lists and filters group by: the repository, or what it is linked to."""
+    """The repository, or the project it is linked to; lists and filters group by it."""
 
     @property
     def log_folders(self) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ class ProjectFolder(Struct, frozen=True):
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """A Git repository, and what identifies it after it was moved."""
+    """A Git repository, and the facts that identify it after a move."""
 
     path: str
     directory_id: str = ""

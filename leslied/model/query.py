@@ -43,14 +43,14 @@ class Term(Struct, frozen=True):
 
 
 class AllOf(Struct, frozen=True):
-    """A match of all parts and of none of the excluded parts."""
+    """A condition: a text matches all `parts` and none of the `excluded` parts."""
 
     parts: tuple[QueryPart, ...]
     excluded: tuple[QueryPart, ...] = ()
 
 
 class AnyOf(Struct, frozen=True):
-    """A match of at least one part."""
+    """A condition: a text matches at least one of the `parts`."""
 
     parts: tuple[QueryPart, ...]
 

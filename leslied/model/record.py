@@ -131,7 +131,10 @@ class Record(Struct, frozen=True, kw_only=True, array_like=True):
     """The native id of the entry that this one follows."""
     metadata: Mapping[str, Any] = {}
     is_copy: bool = False
-    """True if the original is in another log; used only while that is missing."""
+    """True if the original is in another log.
+
+    Copies are hidden if their session has records that are not copies.
+    """
     is_repeat: bool = False
     """True if the record may repeat an earlier one, perhaps truncated; stored only if
     the earlier one is missing.
@@ -168,8 +171,8 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
     unit: int
     """Number of the record's unit; 0 before the first prompt."""
     read_order: int
-    """Grows with every record that is read, in whichever session. It sorts records, and
-    marks how far somebody who follows them has come.
+    """Grows with every record that is read, in whichever session; no other placement
+    has it. It sorts records, and readers of the change feed save it as their position.
     """
     observed_at: datetime
     decoder_version: int

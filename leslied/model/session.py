@@ -38,7 +38,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """The Git repository of the working directory, or the working directory itself."""
     worktree: str = ""
     """The Git top level that contains the working directory; empty without Git."""
-    has_project: bool = False
+    is_project_known: bool = False
     """Whether the project of the working directory was looked up."""
     model: str
     started_at: datetime | None
@@ -113,7 +113,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 class Activity(NamedTuple):
-    """What an agent's process or hook says that a session does."""
+    """State of a session, as its process or a hook reports it."""
 
     state: WaitingFor | Literal["busy", "idle"]
     since_us: int
@@ -132,11 +132,11 @@ class LiveProcess(Struct, frozen=True):
 
     session_id: str
     pid: int | None
-    """None if the process locks the file instead of writing its pid."""
+    """None if the process locks its registry file instead of writing its pid there."""
     start_ticks: int | None = None
     """Start of the process in clock ticks since boot, because pids are reused."""
     activity: Activity | None = None
-    """What the process says that it does; None if it does not say."""
+    """The activity that the process reports; None if it reports none."""
 
 
 class Unit(Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ class Unit(Struct, frozen=True, kw_only=True):
 
     @property
     def own_entries(self) -> tuple[PlacedRecord, ...]:
-        """The entries of its turns: without those that were written between turns."""
+        """The entries of the unit's turns, without those written between turns."""
         return tuple(
             placed
             for placed in self.entries

@@ -103,11 +103,12 @@ class Pattern(Struct, frozen=True, kw_only=True):
     a change of one of them is a change of the source.
     """
     side_file: str = ""
-    """A file whose beginning the first entries need, relative to the source's
-    directory; `{}` is the source's name up to the first dot. In `*/NAME/{folder}/`, `*`
-    is any directory, and `{folder}` the name of the source's directory. When a source
-    is read from its beginning, the state has the file's text as `beside`. With `#TEXT`
-    after the file's name, that is the part of the file that begins with this text.
+    """A file whose beginning the decoder needs for the first entries; its path is
+    relative to the source's directory. `{}` is the source's name up to the first dot.
+    In `*/NAME/{folder}/`, `*` is any directory, and `{folder}` the name of the source's
+    directory. When a source is read from its beginning, the beginning of the side file
+    is in the decoder's state as `beside`. If `#TEXT` follows the file's name, it is
+    instead the part of the side file that begins with this text.
     """
 
 

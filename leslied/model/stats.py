@@ -17,7 +17,7 @@ Grouping = Literal[
     "day", "week", "month", "model", "project", "agent", "session", "tool", "block"
 ]
 StoreGrouping = Grouping | Literal["hour"]
-"""Groups of messages in the store; an hour is that of the local time."""
+"""How the store can group messages; days and hours are those of the local time."""
 PICO = 10**12
 """Picodollars per dollar; prices per token are whole numbers of picodollars."""
 
@@ -102,13 +102,7 @@ class UsageSummary(Struct, frozen=True, kw_only=True):
     @property
     def tokens(self) -> int:
         """Number of tokens of all kinds."""
-        usage = self.usage
-        return (
-            usage.input_tokens
-            + usage.output_tokens
-            + usage.cache_read_tokens
-            + usage.cache_write_tokens
-        )
+        return self.usage.total_tokens
 
     @property
     def seconds(self) -> float:

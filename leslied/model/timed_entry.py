@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedEntry:
+class TimedEntry(Struct, frozen=True, kw_only=True):
     """An entry of a replay, and the pause before it."""
 
     pause: timedelta

@@ -14,7 +14,7 @@ def to_us(time: datetime) -> int:
 
 
 def from_us(value: int, utc_offset: int = 0) -> datetime:
-    """Return a time with this UTC offset in minutes.
+    """Convert microseconds since 1970 to a time with a UTC offset in minutes.
 
     If Python cannot represent the local time, return the time in UTC; if it cannot
     represent that either, return the epoch.
@@ -36,5 +36,5 @@ def to_ns(time: datetime) -> int:
 
 
 def from_ns(value: int) -> datetime:
-    """Return a time in UTC, rounded to a microsecond."""
+    """Convert nanoseconds since 1970 to a time in UTC, rounded to a microsecond."""
     return datetime.fromtimestamp(value / 1e9, UTC)

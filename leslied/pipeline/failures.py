@@ -9,10 +9,11 @@ quarantine: it waits much longer, so that it does not keep everything else from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from leslied.clock import SystemClock
 from leslied.errors import LesliedError, StoreUnusable, describe_cause
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_SECONDS = 10
 """Pause after the first failure; each further pause is four times as long."""
 _MAX_PAUSE_SECONDS = 3600
-_QUARANTINE_AFTER_DEATHS = 2
-"""Deaths after which work is paused. One may be a coincidence, such as a shutdown."""
+_QUARANTINE_AFTER_KILLS = 2
+"""Kills after which work is paused. One may be a coincidence, such as a shutdown."""
 _FIRST_QUARANTINE_SECONDS = 600
 """Long enough that systemd does not give up because of too many restarts."""
 _MAX_QUARANTINE_SECONDS = 24 * 3600
@@ -37,8 +38,7 @@ KILLED_REASON = "leslied was killed while it read this"
 _PACKAGE_FOLDER = Path(__file__).parent.parent
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Failures:
+class Failures(Struct, eq=False):
     """The failures of one pipeline, in the store or, without one, in memory."""
 
     store: Store | None = None
@@ -46,16 +46,16 @@ class Failures:
     ignores_pauses: bool = False
     """Whether to retry paused work at once, because the user ran a command."""
     marker: WorkMarker | None = None
-    """Names the work in progress, also after leslied was killed; None if that does not
-    count as a failure."""
-    _failures: dict[tuple[str, str], Failure] = field(init=False, default_factory=dict)
+    """Names the work in progress, so that the next start knows what leslied was killed
+    during; None if that does not count as a failure."""
+    _failures: dict[tuple[str, str], Failure] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.store:
             with self.store.failures() as ledger:
                 self._failures = {(f.scope, f.name): f for f in ledger.list()}
         for key in self.marker.take() if self.marker else ():
-            self._record_death(key)
+            self._record_kill(key)
 
     def attempt(
         self,
@@ -69,8 +69,9 @@ class Failures:
         """Run `work` unless it is paused; return whether it succeeded.
 
         An exception is recorded and added to `errors` under `name`. Only StoreUnusable
-        is raised again, because no work can continue without the store. Success ends an
-        earlier failure, unless the work is not the last of that name.
+        is raised again, because no work can continue without the store. Success clears
+        an earlier failure only if `is_last`, that is, if no more work of this name
+        follows.
         """
         if self.is_paused(scope, name):
             return False
@@ -109,23 +110,23 @@ class Failures:
         self._save(key, reason, attempts, pause)
         return reason
 
-    def begin(self, scope: str, name: str) -> None:
+    def begin_work(self, scope: str, name: str) -> None:
         """Record that this work, which may get leslied killed, is in progress."""
         if self.marker:
             self.marker.add(*_make_key(scope, name))
 
-    def end(self) -> None:
+    def end_work(self) -> None:
         """Record that no work is in progress any more."""
         if self.marker:
             self.marker.clear()
 
-    def _record_death(self, key: tuple[str, str]) -> None:
-        """Record that leslied was killed during this work; pause it the second time."""
-        deaths = self.count_attempts(*key) + 1
+    def _record_kill(self, key: tuple[str, str]) -> None:
+        """Record that leslied was killed during this work; after two kills pause it."""
+        kills = self.count_attempts(*key) + 1
         pause = 0
-        if deaths >= _QUARANTINE_AFTER_DEATHS:
-            pause = _FIRST_QUARANTINE_SECONDS * 4 ** (deaths - _QUARANTINE_AFTER_DEATHS)
-        self._save(key, KILLED_REASON, deaths, min(pause, _MAX_QUARANTINE_SECONDS))
+        if kills >= _QUARANTINE_AFTER_KILLS:
+            pause = _FIRST_QUARANTINE_SECONDS * 4 ** (kills - _QUARANTINE_AFTER_KILLS)
+        self._save(key, KILLED_REASON, kills, min(pause, _MAX_QUARANTINE_SECONDS))
 
     def _save(
         self, key: tuple[str, str], reason: str, attempts: int, pause_seconds: int

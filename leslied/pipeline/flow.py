@@ -10,10 +10,10 @@
 7. Relations come after transcripts, because a thread exists since its first
    transcript. If Leslie gave a thread another id, the flow goes back to 6 and writes
    its transcripts under the new id.
-8. Left folders are cleared: the files of threads that moved to their project.
-9. The asset index lists what threads consist of, transcripts included.
+8. Moved threads: the central files of threads that moved to their project are deleted.
+9. The asset index lists the assets of threads, transcripts included.
 10. Exports are written for stopped sessions that have all their transcripts.
-11. The archive copies logs of sessions that need nothing else.
+11. The archive copies the logs of idle and stopped sessions.
 12. The archive check verifies files of the archive and repairs damaged ones.
 
 A new stage is a module in `stages`, and a line in `make_stages` with its import.
@@ -22,8 +22,9 @@ A new stage is a module in `stages`, and a line in `make_stages` with its import
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from leslied.pipeline.ingest.stage import Ingest
 from leslied.pipeline.stage import Report, Stage, Timing
@@ -58,7 +59,9 @@ _MAX_RESTARTS = 2
 
 def make_stages(context: StageContext) -> list[Stage]:
     """Return all stages, in the order in which they run."""
-    ingests = [Ingest.make(context, *agent) for agent in context.agents]
+    ingests = [
+        Ingest.make(context, adapter, roots) for adapter, roots in context.agents
+    ]
     stop_detection = StopDetection.make(context)
     hook_events = HookEvents.make(context, ingests, stop_detection)
     archiver = Archiver.make(context)
@@ -78,8 +81,7 @@ def make_stages(context: StageContext) -> list[Stage]:
     ]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class FlowReport:
+class FlowReport(Struct, eq=False):
     """The reports of the stages that ran, and the reasons why others failed."""
 
     reports: list[Report] = field(default_factory=list)
@@ -95,7 +97,7 @@ class FlowReport:
         return total
 
     def find_next_due_time(self) -> datetime | None:
-        """Return when the next work becomes due of which a stage knows, or None."""
+        """Return the earliest time at which a stage has work again, or None."""
         due_times = (time for report in self.reports for time in report.due_times)
         return min(due_times, default=None)
 
@@ -107,8 +109,7 @@ class FlowReport:
         return [f"{name}: {reason}" for name, reason in errors.items()]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Flow:
+class Flow(Struct, eq=False):
     """The stages and which of them have work left."""
 
     stages: Sequence[Stage]
@@ -148,7 +149,7 @@ class Flow:
         return stage
 
     def adopt(self, previous: Flow) -> None:
-        """Take over what an earlier flow knew, after the settings were reloaded."""
+        """Take over the state of the flow from before the settings were reloaded."""
         self.awake = previous.awake
         self.postponements = previous.postponements
         previous_stages = {stage.name: stage for stage in previous.stages}
@@ -157,8 +158,8 @@ class Flow:
                 stage.adopt(previous_stages[stage.name])
 
     def close(self) -> None:
-        """Let each stage withdraw what is true only while leslied runs."""
-        self.failures.end()
+        """Close all stages, because leslied ends."""
+        self.failures.end_work()
         for stage in self.stages:
             stage.close()
 
@@ -178,8 +179,7 @@ class Flow:
         return run.report
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class _Run:
+class _Run(Struct, eq=False):
     """One run of a flow."""
 
     flow: Flow
@@ -205,6 +205,10 @@ class _Run:
         return position + 1
 
     def _is_due(self, stage: Stage) -> bool:
+        """Return whether to run a stage now.
+
+        Between scans, a run has at most one slow stage, and none after changes.
+        """
         if self.budget.is_scan:
             return True
         if stage.can_wait and self._postpone(stage):
@@ -217,12 +221,12 @@ class _Run:
         return not (is_slow and (self._has_changes or self._has_run_slow_stage))
 
     def _postpone(self, stage: Stage) -> bool:
-        """Return whether a stage is left to a later run, but not too often in a row."""
-        count = self.flow.postponements
-        if count[stage.name] < _MAX_POSTPONEMENTS and self.budget.should_yield():
-            count[stage.name] += 1
+        """Return whether to leave a stage to a later run; limit how often in a row."""
+        counts = self.flow.postponements
+        if counts[stage.name] < _MAX_POSTPONEMENTS and self.budget.should_yield():
+            counts[stage.name] += 1
             return True
-        count[stage.name] = 0
+        counts[stage.name] = 0
         return False
 
     def _attempt(self, stage: Stage) -> Report:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from leslied import tail
 from leslied.hooks import learned_roots
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from leslied.model.source import Root
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
-class RootLearner:
-    """Adds the folders of logs that hook events name to the learned ones."""
+class RootLearner(Struct, kw_only=True, eq=False):
+    """Learns the agent's folders from the logs that hook events name."""
 
     agent: str
     data_dir: Path
@@ -36,7 +36,10 @@ class RootLearner:
     """Whether the agent is enabled."""
 
     def learn(self, log: Path) -> Path | None:
-        """Return the agent's folder if it is learned from this log, else None."""
+        """Save the agent's folder that contains this log as a learned root.
+
+        Return the folder, or None if it must not be learned.
+        """
         if not self.is_enabled:
             return None
         try:
@@ -45,6 +48,7 @@ class RootLearner:
             return None
 
     def _learn(self, real_log: Path) -> Path | None:
+        """Do what `learn` promises, for the path of the log without links."""
         text = learned_roots.find_config_folder(str(real_log))
         folder = Path(text)
         if not text or not self._is_trusted(folder, real_log):
@@ -55,7 +59,7 @@ class RootLearner:
         return None
 
     def _is_trusted(self, folder: Path, log: Path) -> bool:
-        """Return whether only the user can have written the log, and not leslied."""
+        """Return whether the log is a file of the user's and no output of leslied."""
         if any(log.is_relative_to(own.resolve()) for own in self.own_folders):
             return False
         parents = log.relative_to(folder).parents
@@ -64,8 +68,8 @@ class RootLearner:
         )
 
 
-def find_project_logs(folders: Iterable[str], name: str) -> list[Path]:
-    """Return the folders that contain a log of this name, written by the user.
+def find_folders_with_log(folders: Iterable[str], name: str) -> list[Path]:
+    """Return the folders that contain a log of this name which belongs to the user.
 
     A folder that is gone or cannot be read contains none.
     """
@@ -77,7 +81,7 @@ def find_project_logs(folders: Iterable[str], name: str) -> list[Path]:
 
 
 def _has_own_file(path: Path) -> bool:
-    """Return whether the path is a file, not a link, that only the user writes."""
+    """Return whether the path is a file of the user's, and not a link."""
     try:
         return stat.S_ISREG(path.lstat().st_mode) and _is_own(path)
     except (OSError, ValueError):
@@ -85,6 +89,6 @@ def _has_own_file(path: Path) -> bool:
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether the path belongs to the user and nobody else can write to it."""
+    """Return whether the path belongs to the user and is not writable by everybody."""
     status = path.stat()
     return status.st_uid == os.getuid() and not status.st_mode & stat.S_IWOTH

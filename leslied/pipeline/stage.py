@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
 from datetime import UTC
 from enum import Enum, auto
 from operator import iadd, ior
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 UNLIMITED = 1_000_000
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
-class StageContext:
+class StageContext(Struct, kw_only=True, eq=False):
     """What stages are made from: settings, paths, agents and the store."""
 
     store: Store
@@ -78,9 +78,12 @@ class Timing(Enum):
     """Like WHEN_QUIET, but only a full scan finds new work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """What one run of the flow may do. The default is to do everything."""
+class Budget(Struct, frozen=True, kw_only=True):
+    """How much one run of the flow may do.
+
+    By default, a run does all work. Only checks of threads and repeated decoding are
+    limited, and continue in the next run.
+    """
 
     changed_paths: Collection[Path] | None = None
     """Files that may have new entries; None for a full scan."""
@@ -124,8 +127,7 @@ class LogEvent(NamedTuple):
     """Whether something is wrong; the daemon then does not repeat the line."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Report:
+class Report(Struct, kw_only=True):
     """Counts and errors of one run of a stage. Each stage adds its own counts."""
 
     errors: dict[str, str] = field(default_factory=dict)
@@ -152,7 +154,7 @@ class Report:
 
     @property
     def needs_reload(self) -> bool:
-        """Return whether the flow must be made again to use what was learned."""
+        """Return whether the flow must be made again, to read folders that are new."""
         return False
 
     @property
@@ -174,7 +176,7 @@ class Report:
 
     def add(self, other: Report) -> None:
         """Add the counts and errors of a report of the same stage."""
-        for name in (each.name for each in fields(self)):
+        for name in self.__struct_fields__:
             value, other_value = getattr(self, name), getattr(other, name)
             is_union = isinstance(value, (bool, dict, set))
             combine: Callable[[Any, Any], Any] = ior if is_union else iadd
@@ -223,7 +225,7 @@ class Stage(ABC):
         """Do the work that is due, within the budget."""
 
     def adopt(self, previous: Self) -> None:  # noqa: B027 - most have no memory
-        """Take over what the stage remembered before the settings were reloaded."""
+        """Take over the state of this stage from before the settings were reloaded."""
 
     def close(self) -> None:  # noqa: B027 - few stages need it
-        """Withdraw what is true only while leslied runs."""
+        """Release resources, and clear marks that are valid only while leslied runs."""

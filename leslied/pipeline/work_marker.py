@@ -1,8 +1,8 @@
 """A file that names the work in progress, for the case that leslied is killed.
 
 A process that runs out of memory cannot record which work needed too much. So the work
-is named before it begins; what is still named at the next start was in progress when
-the process died. The file is not synced: it must survive the process, not the machine.
+is named before it begins; work that is still named at the next start was in progress
+when the process died. The file is not synced: it must survive only the process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class WorkMarker:
                 os.truncate(self._path, 0)
 
     def take(self) -> list[tuple[str, str]]:
-        """Return scope and name of the work that a killed process left; clear it."""
+        """Return scope and name of work that a killed process left; empty the file."""
         try:
             lines = self._path.read_bytes().split(b"\n")
             os.truncate(self._path, 0)

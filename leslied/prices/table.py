@@ -114,11 +114,11 @@ class Tariff(msgspec.Struct, frozen=True):
         ones. Large requests have other prices.
         """
         price = self._get_price(at_us)
-        bands = [band for band in price.bands if request_size > band[0]] or price.bands[
-            :1
-        ]
+        # A band begins with the size above which its rates apply.
+        bands = [band for band in price.bands if request_size > band[0]]
+        _, *usd_per_million = bands[-1] if bands else price.bands[0]
         # Picodollars per token are whole: a price has at most six decimal places.
-        rates = [round(rate * PICO / 1_000_000) for rate in bands[-1][1:]]
+        rates = [round(rate * PICO / 1_000_000) for rate in usd_per_million]
         hour_write_tokens = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
         return (
             usage.input_tokens * rates[0]
@@ -165,12 +165,17 @@ class PriceTable(msgspec.Struct, frozen=True):
         # Routers prefix the provider, and some write the date without hyphens.
         without_provider = name.rpartition("/")[2]
         with_hyphens = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
-        both = _COMPACT_DATE.sub(r"-\1-\2-\3", without_provider)
-        spellings = dict.fromkeys((name, without_provider, with_hyphens, both))
+        model_with_hyphens = _COMPACT_DATE.sub(r"-\1-\2-\3", without_provider)
+        spellings = dict.fromkeys(
+            (name, without_provider, with_hyphens, model_with_hyphens)
+        )
         return next(filter(None, map(self._find_by_name, spellings)), None)
 
     def _find_by_name(self, name: str) -> Tariff | None:
-        """Return the tariff of the model's provider, else of the first reseller."""
+        """Return the tariff of the model's provider, else of the first reseller.
+
+        A reseller is a provider without a condition on the names of models.
+        """
         for provider in self.providers:
             if provider.match is not None and provider.match.matches(name):
                 tariff = provider.find_tariff(name)

@@ -1,7 +1,7 @@
 """Find the Git repository of a folder, and what identifies it.
 
-Only small regular files are read, never through a symbolic link, so that a folder
-somebody else prepared can neither run a program nor block.
+At most 4 MB of each file are read, never through a symbolic link and without waiting
+for a pipe, so that a folder somebody else prepared can neither run a program nor block.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class GitRepository(NamedTuple):
 
 
 def find_top_level(folder: Path) -> Path | None:
-    """Return the innermost folder with a `.git` that contains `folder`, or None."""
+    """Return the nearest of `folder` and its parents that has a `.git`, or None."""
     for path in (folder, *folder.parents):
         if _exists(path / ".git"):
             return path
@@ -44,10 +44,10 @@ def find_top_level(folder: Path) -> Path | None:
 
 
 def find_repository(folder: str) -> GitRepository | None:
-    """Return the repository of a folder, which need not exist any more, or None.
+    """Return the repository that contains a folder, or None.
 
-    A linked working tree belongs to another repository only if that repository names
-    the working tree, too.
+    The folder need not exist any more. A linked working tree belongs to another
+    repository only if that repository names the working tree, too.
     """
     path = Path(folder)
     if not path.is_absolute() or "\0" in folder or ".." in path.parts:
@@ -62,12 +62,12 @@ def find_repository(folder: str) -> GitRepository | None:
     return GitRepository(top, common_dir if is_bare else common_dir.parent)
 
 
-def find_git_dir(main: Path) -> Path | None:
+def find_git_dir(repository: Path) -> Path | None:
     """Return the folder with the objects and refs of a repository, or None."""
-    if _exists(main / ".git" / "objects"):
-        return main / ".git"
-    git_dir = _read_git_file(main / ".git")
-    return git_dir or (main if _exists(main / "objects") else None)
+    if _exists(repository / ".git" / "objects"):
+        return repository / ".git"
+    git_dir = _read_git_file(repository / ".git")
+    return git_dir or (repository if _exists(repository / "objects") else None)
 
 
 def find_index_dir(top: Path) -> Path | None:
@@ -86,7 +86,10 @@ def read_object_id_bytes(git_dir: Path) -> int:
 
 
 def get_directory_id(git_dir: Path) -> str:
-    """Return what stays the same when the Git directory is moved on its disk."""
+    """Return device and inode of a Git directory, or "" if it does not exist.
+
+    They stay the same if the directory is moved on its disk.
+    """
     try:
         status = git_dir.stat()
     except OSError:
@@ -143,7 +146,11 @@ def _find_packed_ref(git_dir: Path, name: str) -> str:
 
 
 def _find_common_dir(top: Path) -> Path | None:
-    """Return the Git directory that a linked working tree shares, or None."""
+    """Return the Git directory of the repository that a linked working tree belongs to.
+
+    Return None if the working tree is not linked, or if that repository does not name
+    it.
+    """
     entry = top / ".git"
     git_dir = _read_git_file(entry)
     if git_dir is None:
@@ -163,7 +170,7 @@ def _read_git_file(path: Path) -> Path | None:
 
 
 def _read_path(path: Path, base: Path) -> Path | None:
-    """Return the path in a file, which may be relative to `base`, or None."""
+    """Return the path that a file contains, joined to `base` if relative; or None."""
     text = _read_text(path, _MAX_PATH_BYTES).strip()
     return _join(base, text) if text else None
 

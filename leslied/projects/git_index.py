@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FIRST_BYTES = 2**18
 _MAX_BYTES = 64 * 2**20
+_MAX_SHARED_INDEXES = 8
 _HEADER_BYTES = 12
 _FIXED_BYTES = 40
 """Bytes of an entry before its object id: times, device, mode, owner, size."""
@@ -29,8 +30,9 @@ _PREFIX_COMPRESSED_VERSION = 4
 def list_tracked_files(top: Path, folder: str) -> list[str]:
     """Return the files below `top/folder` that Git tracks, relative to `top`.
 
-    The folder may be a repository of its own, such as a submodule, and `top` may only
-    look like one, so that Git takes it as a part of a repository further up.
+    Two repositories may track them. `top/folder` may have a repository of its own, such
+    as a submodule. `top` may only look like a repository; Git then takes it as a part
+    of one further up.
     """
     tracked: set[str] = set()
     for start in (top / folder, top):
@@ -44,7 +46,7 @@ def list_tracked_files(top: Path, folder: str) -> list[str]:
 
 
 def _find_repository(folder: Path) -> Path | None:
-    """Return the innermost folder with a Git directory that Git accepts, or None."""
+    """Return the nearest of a folder and its parents that Git accepts, or None."""
     for path in (folder, *folder.parents):
         index_dir = find_index_dir(path)
         if index_dir and (index_dir / "HEAD").exists():
@@ -62,7 +64,8 @@ def _list_files(repository: Path, prefix_text: str) -> list[str]:
     tracked: set[bytes] = set()
     # Git may split an index: the larger part is then in a file of its own.
     for name in ("index", *_list_shared_indexes(index_dir)):
-        # Git sorts the paths, and those with a leading dot are among the first.
+        # Git sorts the paths, and those with a leading dot are among the first, so the
+        # first bytes are nearly always enough.
         for limit in (_FIRST_BYTES, _MAX_BYTES):
             data = _read(index_dir / name, limit)
             if _find_paths(data, id_bytes, prefix, tracked) or len(data) < limit:
@@ -70,12 +73,15 @@ def _list_files(repository: Path, prefix_text: str) -> list[str]:
     return [os.fsdecode(path) for path in tracked]
 
 
-def _find_paths(data: bytes, id_bytes: int, prefix: bytes, found: set[bytes]) -> bool:
-    """Add the paths with this prefix to `found`; return False if the data ended."""
+def _find_paths(data: bytes, id_bytes: int, prefix: bytes, paths: set[bytes]) -> bool:
+    """Add the paths with this prefix to `paths`.
+
+    Return False if the data ends before all of them are found.
+    """
     try:
         for path in _iter_paths(data, id_bytes):
             if path.startswith(prefix):
-                found.add(path)
+                paths.add(path)
             elif path > prefix:
                 break
     except (IndexError, ValueError):
@@ -84,7 +90,10 @@ def _find_paths(data: bytes, id_bytes: int, prefix: bytes, found: set[bytes]) ->
 
 
 def _iter_paths(data: bytes, id_bytes: int) -> Iterator[bytes]:
-    """Yield all paths in order; raise IndexError or ValueError if it is damaged."""
+    """Yield all paths in an index in order.
+
+    Raise IndexError or ValueError if the data is incomplete or damaged.
+    """
     if data[:4] != b"DIRC":
         return
     version, count = _read_number(data, 4, 4), _read_number(data, 8, 4)
@@ -94,8 +103,8 @@ def _iter_paths(data: bytes, id_bytes: int) -> Iterator[bytes]:
         is_extended = _read_number(data, flags_at, 2) & _EXTENDED_FLAG
         start = flags_at + (4 if is_extended else 2)
         if version == _PREFIX_COMPRESSED_VERSION:
-            removed, start = _read_offset(data, start)
-            path = path[: len(path) - removed]
+            removed_bytes, start = _read_offset(data, start)
+            path = path[: len(path) - removed_bytes]
             end = data.index(b"\0", start)
             path, at = path + data[start:end], end + 1
         else:
@@ -125,7 +134,9 @@ def _list_shared_indexes(index_dir: Path) -> list[str]:
         names = [entry.name for entry in os.scandir(index_dir)]
     except OSError:
         return []
-    return [name for name in names if name.startswith("sharedindex.")][:8]
+    return [name for name in names if name.startswith("sharedindex.")][
+        :_MAX_SHARED_INDEXES
+    ]
 
 
 def _read(path: Path, limit: int) -> bytes:

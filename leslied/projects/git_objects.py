@@ -95,6 +95,7 @@ class ObjectReader:
             raise ObjectError(f"{object_id}: {error}") from error
 
     def _read_loose(self, object_id: str) -> bytes:
+        """Return the text of a commit that has a file of its own, else b""."""
         try:
             path = self._folder / object_id[:2] / object_id[2:]
             fd = os.open(path, READ_FLAGS)
@@ -171,6 +172,7 @@ class _Pack:
         return os.pread(self._fd, self.id_bytes, position)
 
     def _get_offset(self, number: int) -> int:
+        """Return the offset in the pack of the object at this place in the index."""
         count = self._fan_out[-1]
         offsets = _FAN_OUT_END + count * (self.id_bytes + 4)
         offset = self._read_number(">I", offsets + 4 * number)
@@ -215,6 +217,7 @@ def _parse_distance(data: bytes, position: int) -> tuple[int, int]:
 
 
 def _parse_size(data: bytes, position: int) -> tuple[int, int]:
+    """Return the size at a position of a delta, and the position after it."""
     size = shift = 0
     while True:
         size |= (data[position] & 0x7F) << shift

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def follow_links(path: str, links: Mapping[str, str]) -> str:
-    """Return the path at the end of a chain of links; a cycle ends at its start."""
-    seen = {path}
+    """Return the last path of the chain of links from `path`; `path` for a cycle."""
+    visited_paths = {path}
     target = path
     while target in links:
         target = links[target]
-        if target in seen:
+        if target in visited_paths:
             return path
-        seen.add(target)
+        visited_paths.add(target)
     return target
 
 
@@ -38,23 +38,27 @@ def find_moves(
     moves: dict[str, str] = {}
     for group in groups.values():
         if len(group) > 1:
-            present = [each for each in group if exists(each.path)]
-            for gone in (each for each in group if each not in present):
-                new_path = _find_new_path(gone, present)
+            candidates = [each for each in group if exists(each.path)]
+            missing_repositories = [each for each in group if each not in candidates]
+            for missing_repository in missing_repositories:
+                new_path = _find_new_path(missing_repository, candidates)
                 if new_path:
-                    moves[gone.path] = new_path
+                    moves[missing_repository.path] = new_path
     return moves
 
 
-def _find_new_path(gone: Repository, present: Sequence[Repository]) -> str:
-    """Return the path of the repository that `gone` became, or ""."""
-    same_directory = [
+def _find_new_path(
+    missing_repository: Repository, candidates: Sequence[Repository]
+) -> str:
+    """Return the path of the candidate that is the missing repository, or ""."""
+    directory_id, remote = missing_repository.directory_id, missing_repository.remote
+    paths_of_directory = [
         each.path
-        for each in present
-        if gone.directory_id and each.directory_id == gone.directory_id
+        for each in candidates
+        if directory_id and each.directory_id == directory_id
     ]
-    same_remote = [
-        each.path for each in present if gone.remote and each.remote == gone.remote
+    paths_of_remote = [
+        each.path for each in candidates if remote and each.remote == remote
     ]
-    candidates = same_directory or same_remote
-    return candidates[0] if len(candidates) == 1 else ""
+    paths = paths_of_directory or paths_of_remote
+    return paths[0] if len(paths) == 1 else ""

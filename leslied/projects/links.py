@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ProjectLinks(msgspec.Struct):
-    """What the user said about projects, by path."""
+    """The user's links between projects, and the projects that must stay separate."""
 
     links: dict[str, str] = {}
     """The new path of a project, by its old path."""
@@ -58,7 +58,8 @@ def add_link(links: ProjectLinks, old: str, new: str) -> None:
 def remove_link(links: ProjectLinks, old: str, *, is_automatic: bool) -> None:
     """Remove the link of a project; raise UserError if it has none.
 
-    With `is_automatic`, the project is certainly moved; do not link it again.
+    With `is_automatic`, leslied has linked the project itself, because it was moved;
+    the project then counts as separate, so that it is not linked again.
     """
     if links.links.pop(old, None) is None and not is_automatic:
         raise UserError(
@@ -70,7 +71,7 @@ def remove_link(links: ProjectLinks, old: str, *, is_automatic: bool) -> None:
 
 
 def save_links(path: Path, links: ProjectLinks) -> None:
-    """Replace the file."""
+    """Write the links to the file, in place of the old ones."""
     make_private_dir(path.parent)
     text = msgspec.json.format(msgspec.json.encode(links), indent=2).decode()
     replace_file(path, escape_control_characters(text).encode())

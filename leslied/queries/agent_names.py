@@ -1,4 +1,4 @@
-"""Facts about supported agents: names, variables, and prefixes of their models."""
+"""Facts about supported agents: their names and their environment variables."""
 
 from __future__ import annotations
 

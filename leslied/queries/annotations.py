@@ -80,7 +80,7 @@ class MarksChange(Struct, frozen=True, kw_only=True):
 
     is_starred: bool | None = None
     tags: str | None = None
-    """The tags that replace the present ones, separated by spaces."""
+    """The tags that replace the present ones, separated by spaces or commas."""
     added_tags: tuple[str, ...] = ()
     removed_tags: tuple[str, ...] = ()
     note: str | None = None
@@ -99,10 +99,14 @@ class MarksChange(Struct, frozen=True, kw_only=True):
             changes["visited_us"] = now_us if self.is_visited else 0
         return structs.replace(annotation, **changes)
 
-    def _change_tags(self, present: Iterable[str]) -> tuple[str, ...]:
+    def _change_tags(self, base_tags: Iterable[str]) -> tuple[str, ...]:
+        """Return the tags of a session that has had `base_tags`.
+
+        `tags` replaces those, and is then changed by `added_tags` and `removed_tags`.
+        """
         if self.tags is not None:
-            present = map(check_tag, split_tags(self.tags))
-        tags = {*present, *map(check_tag, self.added_tags)}
+            base_tags = map(check_tag, split_tags(self.tags))
+        tags = {*base_tags, *map(check_tag, self.added_tags)}
         tags -= set(map(check_tag, self.removed_tags))
         if len(tags) > MAX_TAGS:
             raise UserError(
@@ -140,7 +144,7 @@ def _check_note(text: str) -> str:
 def load_annotations(context: QueryContext) -> Snapshot:
     """Return all annotations; none if their file cannot be used.
 
-    They must not be in the way of reading; `leslied doctor` reports the damage.
+    Sessions can be read without them; `leslied doctor` reports the damage.
     """
     try:
         return context.annotations.load()
@@ -155,7 +159,7 @@ def make_marks(
     if summary.is_subagent:
         return Marks()
     ended_us = to_us(summary.ended_at) if summary.ended_at else None
-    name = SessionName(*summary.key[:2])
+    name = SessionName(summary.key.agent, summary.key.session_id)
     return make_session_marks(context, annotations, name, ended_us)
 
 
@@ -176,7 +180,7 @@ def make_session_marks(
 
 
 def load_marks(context: QueryContext, id_prefix: str) -> MarkedSession:
-    """Return the marks of the session that an id names, or a part of it.
+    """Return the marks of a session; the id may also name a part of the session.
 
     Raise UserError if the id is unknown, AnnotationsUnusable for a damaged file.
     """
@@ -194,7 +198,7 @@ def change_marks(
     summary = resolve_id(context.reader, id_prefix).session
     now_us = to_us(context.now)
     context.annotations.update(
-        SessionName(*summary.key[:2]),
+        SessionName(summary.key.agent, summary.key.session_id),
         lambda annotation: change.apply(annotation, now_us),
         now_us,
     )
@@ -209,28 +213,34 @@ def _load_marks(context: QueryContext, summary: SessionSummary) -> MarkedSession
 def select_marked(
     context: QueryContext, *, is_starred: bool, tag: str | None
 ) -> tuple[SessionName, ...] | None:
-    """Return the sessions with a star and a tag; None if neither is asked for."""
+    """Return the sessions with a star, a tag or both; None if neither is required."""
     if not is_starred and not tag:
         return None
-    wanted = check_tag(tag) if tag else None
+    required_tag = check_tag(tag) if tag else None
     return tuple(
         name
         for name, annotation in context.annotations.load().by_session.items()
         if (annotation.is_starred or not is_starred)
-        and (wanted is None or wanted in annotation.tags)
+        and (required_tag is None or required_tag in annotation.tags)
     )
 
 
 def count_tags(context: QueryContext) -> TagCounts:
-    """Count the sessions with a star and with each tag, as the list shows them."""
+    """Count the sessions with a star and with each tag, without hidden sessions."""
     annotations = context.annotations.load()
-    marked = tuple(
+    marked_names = tuple(
         name
         for name, annotation in annotations.by_session.items()
         if annotation.is_starred or annotation.tags
     )
-    groups = context.reader.select_sessions(Selection(only=marked, with_hidden=False))
-    found = [annotations.get(SessionName(*group)) for group in groups]
-    counts = Counter(context.redact(tag) for each in found for tag in each.tags)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return TagCounts(sum(each.is_starred for each in found), tuple(ordered))
+    groups = context.reader.select_sessions(
+        Selection(only=marked_names, with_hidden=False)
+    )
+    listed_annotations = [annotations.get(SessionName(*group)) for group in groups]
+    counts = Counter(
+        context.redact(tag) for each in listed_annotations for tag in each.tags
+    )
+    sorted_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return TagCounts(
+        sum(each.is_starred for each in listed_annotations), tuple(sorted_counts)
+    )

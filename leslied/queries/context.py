@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Self, TypeVar
+
+from msgspec import Struct
 
 from leslied.redact.session import (
     redact_entry,
@@ -35,13 +36,12 @@ _MAX_CACHED_TEXTS = 4096
 _MAX_CACHED_CHARACTERS = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryContext:
+class QueryContext(Struct, frozen=True, kw_only=True, dict=True):
     """Access to everything that answers are made of; use it in a `with` statement.
 
     The store is opened on first use, read-only. Answers contain no secrets, because
-    each value passes `redact` on its way from the store; with `redact` set to None,
-    values stay as they are in the logs.
+    each value passes `redact` on its way from the store; with `load_redact` set to
+    None, values stay as they are in the logs.
     """
 
     open_reader: Callable[[], Queries]
@@ -57,6 +57,10 @@ class QueryContext:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the store and the annotations if they were opened.
+
+        They are cached properties, so they are in `__dict__` once they are open.
+        """
         with suppress(KeyError):
             self.__dict__.pop("reader").__exit__()
         with suppress(KeyError):
@@ -83,6 +87,7 @@ class QueryContext:
     def redact(self) -> Callable[[str], str]:
         """Function that replaces the secrets in a text, unless they are revealed."""
         if self.load_redact is None:
+            # `str` returns a text unchanged.
             return str
         redact = self.load_redact()
         # Folders, models, names and ids repeat from session to session. Long texts do

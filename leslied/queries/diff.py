@@ -88,7 +88,10 @@ class SessionDiff:
 def compare_sessions(
     context: QueryContext, id_a: str, id_b: str, scope: DiffScope
 ) -> SessionDiff:
-    """Compare what two ids name; raise UserError if one is unknown or ambiguous."""
+    """Compare the sessions, or parts of sessions, that two ids name.
+
+    Raise UserError if an id is unknown or ambiguous.
+    """
     a, b = (_load_side(context, id_prefix) for id_prefix in (id_a, id_b))
     return SessionDiff(
         a=a,
@@ -144,9 +147,9 @@ def _collect_metadata(side: DiffSide) -> dict[str, Any]:
 
 
 def _collect_part_metadata(unit: Unit) -> dict[str, Any]:
-    """Return the fields whose values for a unit or subagent differ from its session's.
+    """Return the fields that replace those of the session for a unit or subagent.
 
-    Those that exist only for a whole session, such as its tokens, are None.
+    Fields that exist only for a whole session, such as its tokens, are None.
     """
     records = [placed.record for placed in unit.entries]
     models = dict.fromkeys(record.model for record in records if record.model)

@@ -35,7 +35,10 @@ def render_session(session: Session, format_name: str) -> tuple[Artifact, ...]:
 def resolve_sessions(
     context: QueryContext, id_prefix: str, selection: Selection
 ) -> Sequence[ResolvedId]:
-    """Return what an id names, or the selected sessions if the id is empty."""
+    """Return the session or part that an id names.
+
+    Without an id, return the sessions of the selection.
+    """
     if id_prefix:
         return [resolve_id(context.reader, id_prefix, with_costs=True)]
     cutoff_us = compute_stop_cutoff_us(context.now)

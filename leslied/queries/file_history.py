@@ -106,7 +106,7 @@ class FileHistory(NamedTuple):
     changes: int
     """Number of calls that changed it."""
     failed: int
-    """Number of calls that tried to, and failed or were not answered."""
+    """Number of calls that tried to change it, but failed or got no result."""
     sessions: int
     revisions: list[FileRevision]
 
@@ -127,7 +127,7 @@ def load_file_history(
     """
     changes = list_changes(context)
     path = _find_path(context, changes, path)
-    revisions, paths = _follow(changes, path)
+    revisions, paths = _follow_moves(changes, path)
     if not revisions:
         raise UserError(
             f"No agent changed {path}.", "List changed files with: leslied files"
@@ -155,7 +155,7 @@ def load_file_history(
 def _find_path(
     context: QueryContext, changes: Iterable[StoredChange], shown_path: str
 ) -> str:
-    """Return the path that is shown like this: the same, unless it has a secret."""
+    """Return the path of a file from the path that users see, which is redacted."""
     paths = {change.path for change in changes}
     if shown_path in paths:
         return shown_path
@@ -163,7 +163,7 @@ def _find_path(
     return next(matches, shown_path)
 
 
-def _follow(
+def _follow_moves(
     changes: Iterable[StoredChange], path: str
 ) -> tuple[list[StoredChange], list[str]]:
     """Return the changes of a file, newest first, and all paths that it had.
@@ -176,6 +176,7 @@ def _follow(
     by_path: dict[str, list[StoredChange]] = {}
     for change in changes:
         by_path.setdefault(change.path, []).append(change)
+    # The loop also visits the paths that it appends.
     for current in paths:
         group = sorted(by_path.get(current, ()), key=_get_order, reverse=True)
         group = [each for each in group if end is None or _get_order(each) < end]
@@ -201,10 +202,10 @@ class _Describer:
 
     def describe(self, change: StoredChange, placed: PlacedRecord) -> FileRevision:
         """Return the revision, without secrets."""
-        shown = self._context.redact_entry(placed)
+        redacted_call = self._context.redact_entry(placed)
         key = self._context.redact_key(change.stream.key)
         session = self._find_session(change.stream.key)
-        edit = _find_edit(change, placed, shown)
+        edit = _find_edit(change, placed, redacted_call)
         diff = edit.changes if edit else ()
         signs = [sign for sign, _ in diff]
         return FileRevision(
@@ -219,8 +220,8 @@ class _Describer:
             unit=change.unit,
             prompt=self._find_prompt(change),
             entry_id=placed.entry_id,
-            tool=shown.record.tool_name,
-            call_id=shown.record.tool_call_id,
+            tool=redacted_call.record.tool_name,
+            call_id=redacted_call.record.tool_call_id,
             at_us=change.created_us,
             is_rewound=bool(
                 session and not key.subagent_id and session.is_rewound(change.unit)
@@ -229,7 +230,7 @@ class _Describer:
             omitted_lines=max(len(diff) - _MAX_DIFF_LINES, 0),
             added=signs.count("+"),
             removed=signs.count("-"),
-            command="" if edit else _find_command(shown),
+            command="" if edit else _find_command(redacted_call),
             error=self._find_error(change, placed),
         )
 
@@ -261,23 +262,27 @@ class _Describer:
 
 
 def _find_edit(
-    change: StoredChange, placed: PlacedRecord, shown: PlacedRecord
+    change: StoredChange, placed: PlacedRecord, redacted_call: PlacedRecord
 ) -> FileEdit | None:
-    """Return the diff of the changed file; a call may change several."""
+    """Return the redacted edit of the file that changed, or None.
+
+    A call may edit several files; their paths are compared before redaction.
+    """
     tool = placed.record.tool_name
     edits = find_edits(tool, parse_arguments(placed.record.tool_input))
-    shown_edits = find_edits(tool, parse_arguments(shown.record.tool_input))
+    shown_edits = find_edits(tool, parse_arguments(redacted_call.record.tool_input))
     if len(edits) == 1 == len(shown_edits):
         return shown_edits[0]
     for edit, shown_edit in zip(edits, shown_edits, strict=False):
+        # `edit.path` is a label such as `old → new` or `path (deleted)`.
         names = edit.path.removesuffix(" (deleted)").split(" → ")
         if change.path in {resolve_path(change.stream.cwd, name) for name in names}:
             return shown_edit
     return None
 
 
-def _find_command(shown: PlacedRecord) -> str:
-    arguments = parse_arguments(shown.record.tool_input)
+def _find_command(redacted_call: PlacedRecord) -> str:
+    arguments = parse_arguments(redacted_call.record.tool_input)
     return ellipsize(
         find_label(arguments, COMMAND_ARGUMENTS)[1], _MAX_COMMAND_CHARACTERS
     )

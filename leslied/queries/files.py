@@ -47,7 +47,7 @@ class ChangedFile(NamedTuple):
     changes: int
     """Number of calls that changed it."""
     failed: int
-    """Number of calls that tried to, and failed or were not answered."""
+    """Number of calls that tried to change it, but failed or got no result."""
     sessions: int
     agents: list[str]
     last_at: str | None
@@ -95,10 +95,13 @@ class _FileTotals:
     changes: int = 0
     failed: int = 0
     last_us: int = -1
+    """Time of the newest change, 0 if the log has no times; -1 before the first `add`.
+    """
     is_deleted: bool = False
     sessions: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, change: StoredChange) -> None:
+        """Count a change; the newest one decides whether the file is deleted."""
         key = change.stream.key
         self.sessions.add((key.agent, key.session_id))
         if change.outcome == "done":
@@ -112,21 +115,24 @@ class _FileTotals:
 
 def list_files(context: QueryContext, selection: FileSelection) -> FileList:
     """Return the selected files."""
-    files = _add_up(list_changes(context))
-    files = _select_words(files, selection.words)
+    files = _sum_changes_by_path(list_changes(context))
+    files = _filter_by_words(files, selection.words)
     projects = Counter(file.stream.project for file in files.values())
-    selected = _select_projects(context, projects, selection.project)
+    selected_projects = _select_projects(context, projects, selection.project)
     if selection.project:
         files = {
-            p: file for p, file in files.items() if file.stream.project in selected
+            p: file
+            for p, file in files.items()
+            if file.stream.project in selected_projects
         }
     base = selection.folder.rstrip("/")
-    if not base and len(selected) == 1:
-        (base,) = selected
+    # Without a selected folder, the folders of the selected project are counted.
+    if not base and len(selected_projects) == 1:
+        (base,) = selected_projects
     folders = _count_folders(files, base) if base else Counter()
     if selection.folder:
         files = {p: file for p, file in files.items() if p.startswith(f"{base}/")}
-    paths = _sort(files, selection.order)[: selection.limit]
+    paths = _sort_paths(files, selection.order)[: selection.limit]
     return FileList(
         files=[_describe(context, path, files[path]) for path in paths],
         total=len(files),
@@ -137,20 +143,21 @@ def list_files(context: QueryContext, selection: FileSelection) -> FileList:
 
 
 def list_changes(context: QueryContext) -> list[StoredChange]:
-    """Return every change, also by the tools that only one agent has."""
+    """Return every change of a file."""
+    # This registers the tools that only one agent has.
     load_adapters()
     return context.reader.files.list_changes()
 
 
 def format_name(path: str, stream: FileStream) -> str:
-    """Return the path below the folder in which the session worked, or as it is."""
+    """Return the path below the session's folder; elsewhere, the absolute path."""
     for folder in (stream.worktree, stream.project, stream.cwd):
         if folder and path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")
     return path
 
 
-def _add_up(changes: Iterable[StoredChange]) -> dict[str, _FileTotals]:
+def _sum_changes_by_path(changes: Iterable[StoredChange]) -> dict[str, _FileTotals]:
     files: dict[str, _FileTotals] = {}
     for change in changes:
         file = files.get(change.path)
@@ -160,7 +167,10 @@ def _add_up(changes: Iterable[StoredChange]) -> dict[str, _FileTotals]:
     return files
 
 
-def _select_words(files: dict[str, _FileTotals], words: str) -> dict[str, _FileTotals]:
+def _filter_by_words(
+    files: dict[str, _FileTotals], words: str
+) -> dict[str, _FileTotals]:
+    """Return the files whose path contains all words."""
     for word in words.lower().split():
         files = {path: file for path, file in files.items() if word in path.lower()}
     return files
@@ -191,7 +201,7 @@ def _count_folders(paths: Iterable[str], base: str) -> Counter[str]:
     return Counter(prefix + name for name, slash, _ in names if slash)
 
 
-def _sort(files: dict[str, _FileTotals], order: FileOrder) -> list[str]:
+def _sort_paths(files: dict[str, _FileTotals], order: FileOrder) -> list[str]:
     match order:
         case "path":
             return sorted(files)

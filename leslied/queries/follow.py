@@ -43,7 +43,7 @@ class Follower:
     def __init__(
         self, context: QueryContext, ids: Sequence[str], filters: tuple[Filter, ...]
     ) -> None:
-        """Follow the sessions with these ids, or all of them, within the filters.
+        """Follow the sessions with these ids, or all sessions, that pass the filters.
 
         Raise UserError for an unknown or ambiguous id and for an unknown agent.
         """
@@ -102,6 +102,7 @@ class Follower:
     def add_sequence(self, placed: PlacedRecord) -> PlacedRecord:
         """Return the entry with its position in its session; this takes a while."""
         key = placed.record.session
+        # The key of a returned entry is redacted; the store needs the original one.
         record = structs.replace(placed.record, session=self._stored_keys.get(key, key))
         sequence = self._feed.get_sequence(structs.replace(placed, record=record))
         return structs.replace(placed, sequence=sequence)
@@ -111,6 +112,7 @@ class Follower:
         return self._context.reader.list_similar_ids(ids)
 
     def _iter_stops(self) -> Iterator[SessionStop]:
+        """Yield new stops, at most one for a session between two of its prompts."""
         stops = self._feed.list_stopped(self._stopped_us)
         self._filter.update(key for key, _ in stops)
         for key, stopped_us in stops:
@@ -125,9 +127,9 @@ class Follower:
 
     def _redact_key(self, key: SessionKey) -> SessionKey:
         """Return the key for output, and remember which session it names."""
-        shown = self._context.redact_key(key)
-        self._stored_keys[shown] = key
-        return shown
+        redacted_key = self._context.redact_key(key)
+        self._stored_keys[redacted_key] = key
+        return redacted_key
 
 
 def _resolve_streams(
@@ -182,13 +184,19 @@ class _SessionFilter:
         )
 
     def _is_decided(self, group: SessionGroup) -> bool:
+        """Return whether it is final that the session matches, or that it does not."""
         # A session's folder may be unknown until after its first entry.
         session = self.reader.find_session(SessionKey(*group))
-        return group in self.matching_sessions or bool(session and session.has_project)
+        is_project_known = bool(session and session.is_project_known)
+        return group in self.matching_sessions or is_project_known
 
     def includes(self, key: SessionKey) -> bool:
-        """Return whether the session is followed; call `update` or `refresh` first."""
+        """Return whether a session or subagent is followed.
+
+        Call `update` or `refresh` first, because the store is not queried here.
+        """
         streams = self.streams
+        # `key[:2]` is the key of the whole session.
         if streams is not None and key[:2] not in streams and key not in streams:
             return False
         return not self.filters or key[:2] in self.matching_sessions

@@ -1,4 +1,4 @@
-"""Redaction of text that is shown before leslied has any files, or about errors."""
+"""Redaction of previews, before leslied has any files, and of error messages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def make_preview_redact(config_file: Path) -> Callable[[str], str]:
     return Redactor(os.urandom(32), load_secret_finder(config_file)).redact
 
 
-def make_error_redact(config_file: Path) -> Callable[[str], str]:
-    """Return a function that removes the secrets from the message of an error.
+def make_fail_safe_redact(config_file: Path) -> Callable[[str], str]:
+    """Return a function that removes the secrets from a text.
 
-    If the settings of redaction are the error, only the built-in kinds are known.
+    If the settings of redaction are invalid, it removes only the built-in kinds.
     """
     try:
         return make_preview_redact(config_file)

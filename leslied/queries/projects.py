@@ -67,21 +67,25 @@ class ProjectList(NamedTuple):
 
 def list_projects(context: QueryContext) -> ProjectList:
     """Return the projects of sessions that are not hidden, last active first."""
-    members: dict[str, list[FolderActivity]] = {}
+    activities_by_project: dict[str, list[FolderActivity]] = {}
     for activity in context.reader.projects.list_folders():
         if activity.sessions:
-            members.setdefault(activity.folder.project, []).append(activity)
-    roots = {
+            activities_by_project.setdefault(activity.folder.project, []).append(
+                activity
+            )
+    root_commits = {
         repository.path: repository.root_commit
         for repository in context.reader.projects.list_repositories()
     }
     user_links = load_links(context.paths.links_file).links
     states = []
-    for path, activities in members.items():
+    for path, activities in activities_by_project.items():
         similar = [
             other
-            for other in members
-            if other != path and roots.get(path) and roots[path] == roots.get(other)
+            for other in activities_by_project
+            if other != path
+            and root_commits.get(path)
+            and root_commits[path] == root_commits.get(other)
         ]
         states.append(_make_state(path, activities, user_links, similar))
     states.sort(key=lambda state: (state.last_active_at, state.path), reverse=True)
@@ -94,6 +98,11 @@ def _make_state(
     user_links: dict[str, str],
     similar: list[str],
 ) -> ProjectState:
+    """Return the state of the project with this path from its working directories.
+
+    `user_links` maps the paths that the user linked to a project; leslied made the
+    other links. `similar` are projects with the same first commit.
+    """
     activities = list(activities)
     folders = [activity.folder for activity in activities]
     repositories = {folder.repository for folder in folders}
@@ -137,7 +146,7 @@ def resolve_project(text: str, home: Path) -> str:
 
 
 def get_link_target(context: QueryContext, text: str) -> str:
-    """Return the project that a path or name means; any existing folder is allowed."""
+    """Return the project of an existing folder, or the one that another text names."""
     path = resolve_project(text, context.home)
     if path.startswith("/") and Path(path).is_dir():
         repository = find_repository(path)
@@ -146,10 +155,11 @@ def get_link_target(context: QueryContext, text: str) -> str:
 
 
 def get_project_path(context: QueryContext, text: str) -> str:
-    """Return the path of the project, or earlier path of one, that the text names.
+    """Return the path of the project that the text names.
 
-    The text is a name or a path, also one below the project. Raise UserError if no
-    session worked there, or if several projects have the name.
+    The text is a name, or a path in or below the project. An earlier path of a project
+    is returned as it is. Raise UserError if no session worked there, or if several
+    projects have the name.
     """
     name_or_path = resolve_project(text, context.home)
     folders = [each.folder for each in context.reader.projects.list_folders()]
@@ -157,11 +167,14 @@ def get_project_path(context: QueryContext, text: str) -> str:
     if not name_or_path.startswith("/"):
         matches = sorted(p for p in paths if p.rpartition("/")[2] == name_or_path)
     else:
-        above = {name_or_path, *map(str, Path(name_or_path).parents)}
-        containing = [f.worktree for f in folders if f.worktree in above]
-        innermost = max(containing, default=name_or_path)
+        path_and_parents = {name_or_path, *map(str, Path(name_or_path).parents)}
+        containing_worktrees = [
+            f.worktree for f in folders if f.worktree in path_and_parents
+        ]
+        # Each is a prefix of the same path, so the greatest text is the longest.
+        innermost = max(containing_worktrees, default=name_or_path)
         repositories = [f.repository for f in folders if f.worktree == innermost]
-        matches = [*repositories[:1], *({name_or_path} & paths)][:1]
+        matches = repositories[:1] or [*({name_or_path} & paths)]
     if not matches:
         raise UserError(f"No session worked in {text}.", _LIST_HINT)
     if len(matches) > 1:

@@ -38,8 +38,8 @@ def format_filter(key: FilterKey, value: str) -> str:
 def add_filter(text: str, filter_text: str) -> str:
     """Return the query with one more filter at its end."""
     # An open quotation mark would include the filter in the phrase.
-    closed = f'{text}"' if text.count('"') % 2 else text
-    return f"{closed.strip()} {filter_text}".strip()
+    closed_text = f'{text}"' if text.count('"') % 2 else text
+    return f"{closed_text.strip()} {filter_text}".strip()
 
 
 def remove_filter(text: str, part: FilterText) -> str:

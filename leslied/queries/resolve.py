@@ -77,7 +77,7 @@ def _find_matches(reader: Queries, id_prefix: str) -> list[_IdMatch]:
         groups = reader.select_sessions(
             Selection(limit=1, with_hidden=False)
         ) or reader.select_sessions(Selection(limit=1))
-        return [_IdMatch(*group[:2]) for group in groups]
+        return [_IdMatch(group.agent, group.session_id) for group in groups]
     if not id_prefix:
         return []
     return (
@@ -105,7 +105,7 @@ def _find_sessions(reader: Queries, id_prefix: str) -> list[_IdMatch]:
         if key.session_id.startswith(id_prefix) or thread_id.startswith(id_prefix)
     }
     subagents = [
-        _IdMatch(*key[:2], subagent=key.subagent_id)
+        _IdMatch(key.agent, key.session_id, subagent=key.subagent_id)
         for key, _ in rows
         if key.subagent_id and key.subagent_id.startswith(subagent_prefix)
     ]
@@ -125,15 +125,19 @@ def _find_units(reader: Queries, id_prefix: str) -> list[_IdMatch]:
 def _make_unit_match(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
     """Return the match of a chat id: a unit, or a subagent, which has one unit."""
     if key.source == MAIN:
-        return _IdMatch(*key[:2], unit, chat_id=chat_id)
-    return _IdMatch(*key[:2], subagent=key.subagent_id, chat_id=chat_id)
+        return _IdMatch(key.agent, key.session_id, unit, chat_id=chat_id)
+    return _IdMatch(
+        key.agent, key.session_id, subagent=key.subagent_id, chat_id=chat_id
+    )
 
 
 def _find_entries(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     if not _ENTRY_ID_PREFIX.fullmatch(id_prefix):
         return []
     entries = reader.find_entries_by_prefix(id_prefix)
-    return [_IdMatch(*key[:2], entry=entry_id) for key, entry_id in entries]
+    return [
+        _IdMatch(key.agent, key.session_id, entry=entry_id) for key, entry_id in entries
+    ]
 
 
 def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:

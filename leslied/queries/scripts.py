@@ -149,7 +149,7 @@ class ScriptQueries:
         return add_costs(self._reader, self._list_children(summary))
 
     def describe(self, summary: SessionSummary) -> ListedSession:
-        """Return the session with its status, without secrets if they are removed."""
+        """Return the session with its status, without secrets unless revealed."""
         status = compute_status(summary, self._clock.now())
         redacted = redact_summary(summary, self._redact) if self._redact else summary
         return ListedSession(redacted, status)
@@ -183,7 +183,7 @@ class ScriptQueries:
         return self._iter_redacted(self._reader.iter_newest_pages(record_filter))
 
     def make_session_filter(self, summary: SessionSummary) -> RecordFilter:
-        """Return the filter for the entries of a subagent, or a session with all."""
+        """Return the filter for a subagent's entries, or a session's with subagents."""
         children = self._list_children(summary)
         streams = (summary.stream, *(child.key for child in children))
         return RecordFilter(streams=streams)

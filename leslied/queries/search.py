@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from leslied.store.read.queries import SearchProtocol
 
 SUBSTRING_ADVICE = "search for any characters"
-"""How notes suggest the mode `substring`; who shows them adds how to choose it."""
+"""Words with which notes suggest the mode `substring`; callers add how to choose it."""
 _INDEX_IS_INCOMPLETE = (
     "The first sync is not finished: entries are missing. Search again after it, or "
     f"{SUBSTRING_ADVICE}."
 )
 _CUT_CHARACTERS = 64 * 1024
-"""End of a cut text that is left out, because a secret may be cut there."""
+"""Characters dropped from the end of a cut text, where a secret may be cut."""
 
 SearchMode = Literal["newest", "rank", "substring"]
 
@@ -163,7 +163,7 @@ def search_entries(
 
 
 def describe_unusable_query(query: Query, mode: SearchMode) -> tuple[str, ...]:
-    """Return notes on a query without anything to search for; () if it has some."""
+    """Return notes on a query that has neither words nor filters; else ()."""
     if query.filters or _has_words(query, mode):
         return ()
     return (
@@ -176,7 +176,7 @@ def describe_unusable_query(query: Query, mode: SearchMode) -> tuple[str, ...]:
 def list_search_notes(
     search: SearchProtocol, query: Query, mode: SearchMode
 ) -> tuple[str, ...]:
-    """Return what the user should know about the result of a search that was run."""
+    """Return notes for the user about the result of a search that has run."""
     notes = [*query.notes, *_describe_unsearchable_terms(query, mode)]
     if mode != "substring" and search.is_index_incomplete:
         notes.append(_INDEX_IS_INCOMPLETE)
@@ -214,6 +214,8 @@ def make_hit(
     """Return the hit of a match, with a snippet of its redacted text."""
     text = redact(match.text)
     if len(match.text) >= MAX_MATCH_CHARACTERS:
+        # The store has cut the text, possibly within a secret, which `redact` then does
+        # not recognize.
         text = text[:-_CUT_CHARACTERS]
     snippet = make_snippet(text, terms, is_substring=is_substring)
     return SearchHit(

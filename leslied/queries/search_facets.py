@@ -46,7 +46,7 @@ class FacetValue(Struct, frozen=True, kw_only=True):
     filter: str
     """The filter as it is written in a query."""
     count: int
-    """Number of hits that it leaves; 0 if it left none of them."""
+    """Number of hits that it leaves; 0 in a list of filters, which has no counts."""
     is_active: bool
     query: str
     """The query after the filter was added, or removed if it is active."""
@@ -95,7 +95,7 @@ def list_facets(
 
 
 def list_active_filters(text: str) -> tuple[FacetValue, ...]:
-    """Return the filters that the query contains, in order, to be removed."""
+    """Return the filters of a query in order; the `query` of each lacks that filter."""
     return tuple(
         FacetValue(
             label=text[part.start : part.end],
@@ -111,7 +111,8 @@ def list_active_filters(text: str) -> tuple[FacetValue, ...]:
 def _make_values(
     text: str, counts: Iterable[_Count], redact: Callable[[str], str]
 ) -> Iterator[FacetValue]:
-    active = {
+    """Yield the values of a facet; `text` is the query, which choosing one changes."""
+    active_filters = {
         (part.key, part.value.casefold()): part
         for part in find_filter_texts(text)
         if not part.is_negated
@@ -121,7 +122,7 @@ def _make_values(
         # A filter with a redacted value would match nothing.
         if not filter_text or redact(count.value) != count.value:
             continue
-        part = active.get((count.key, count.value.casefold()))
+        part = active_filters.get((count.key, count.value.casefold()))
         yield FacetValue(
             label=count.label,
             filter=filter_text,
@@ -154,7 +155,7 @@ def _count_projects(folders: Iterable[str]) -> list[_Count]:
 
 
 def _count_periods(matches: Sequence[MatchSummary], now: datetime) -> Iterator[_Count]:
-    """Count the matches of periods that end now, but only if the period matters."""
+    """Count the matches of periods that end now; omit one that adds no matches."""
     last_count = 0
     for value, label, days in _PERIODS:
         start = now - timedelta(days=days)

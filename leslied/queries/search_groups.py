@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from leslied.store.read.queries import SearchProtocol
 
 MAX_SCANNED_HITS = 500
-"""So many hits are grouped and counted; their texts are loaded only where shown."""
+"""At most so many hits are grouped and counted, unless more are to be shown.
+
+Texts are loaded only for hits that are shown.
+"""
 HITS_PER_SESSION = 3
 _HITS_OF_NAMED_SESSION = 200
 """Hits of a session that are shown if the query asks for one by its id."""
 _TYPE_ORDER = ("user_message", "assistant_message", "error", "tool_use", "tool_result")
-"""Types of the best hits of a session without scores: what people read first."""
+"""Types in the order in which hits without scores are chosen to be shown."""
 
 
 class GroupLimits(Struct, frozen=True, kw_only=True):
@@ -42,7 +45,7 @@ class GroupLimits(Struct, frozen=True, kw_only=True):
     """Hits in all sessions together; None for no limit."""
     hits_per_session: int = HITS_PER_SESSION
     seconds: float | None = None
-    """Time after which the search stops with what it has found; None for no limit."""
+    """Time after which the search stops with the hits so far; None for no limit."""
 
 
 class SearchGroup(Struct, frozen=True, kw_only=True):
@@ -125,25 +128,25 @@ def search_by_session(
     matches = search.scan(
         limit + 1, _make_timer(context, limits.seconds), by_rank=mode == "rank"
     )
-    counted = matches[:limit]
-    groups = _group(counted)
+    counted_matches = matches[:limit]
+    groups = _group(counted_matches)
     loader = _GroupLoader(context, search, text, query, is_substring=is_substring)
-    chosen = _choose_hits(groups, _widen(limits, query), by_type=mode != "rank")
+    shown_matches = _choose_hits(groups, _widen(limits, query), by_type=mode != "rank")
     return GroupedSearch(
         groups=tuple(
-            loader.load(best, len(groups[key])) for key, best in chosen.items()
+            loader.load(best, len(groups[key])) for key, best in shown_matches.items()
         ),
         session_count=len(groups),
-        hit_count=len(counted),
+        hit_count=len(counted_matches),
         has_more=len(matches) > limit or search.is_stopped,
-        facets=list_facets(text, counted, context.now, context.redact),
+        facets=list_facets(text, counted_matches, context.now, context.redact),
         filters=filters,
         notes=(*list_search_notes(search, query, mode), *_describe_stop(search)),
     )
 
 
 def _widen(limits: GroupLimits, query: Query) -> GroupLimits:
-    """Return the limits for a query, which may be about one session."""
+    """Return the limits, with more hits per session if the query names a session."""
     names_session = any(f.key == "session" and not f.is_negated for f in query.filters)
     if not names_session:
         return limits
@@ -179,22 +182,30 @@ def _choose_hits(
     *,
     by_type: bool,
 ) -> dict[tuple[str, str], list[MatchSummary]]:
-    """Return the matches to show of each session that is shown."""
-    chosen: dict[tuple[str, str], list[MatchSummary]] = {}
-    remaining = limits.hits
+    """Return the matches to show of each session that is shown.
+
+    They are the first of the session or, with `by_type`, those of `_choose_best`.
+    """
+    shown_matches: dict[tuple[str, str], list[MatchSummary]] = {}
+    remaining_hits = limits.hits
     for key in list(groups)[: limits.sessions]:
         matches = groups[key]
         count = limits.hits_per_session
-        if remaining is not None:
-            count = min(count, remaining)
-            remaining -= min(count, len(matches))
+        if remaining_hits is not None:
+            count = min(count, remaining_hits)
+            remaining_hits -= min(count, len(matches))
         if count:
-            chosen[key] = _choose_best(matches, count) if by_type else matches[:count]
-    return chosen
+            shown_matches[key] = (
+                _choose_best(matches, count) if by_type else matches[:count]
+            )
+    return shown_matches
 
 
 def _choose_best(matches: Sequence[MatchSummary], count: int) -> list[MatchSummary]:
-    """Return the matches that people read first, in their original order."""
+    """Return `count` matches in their original order, prompts before other types.
+
+    `_TYPE_ORDER` decides which types are chosen first.
+    """
     ranks = {name: rank for rank, name in enumerate(_TYPE_ORDER)}
     best = sorted(matches, key=lambda match: ranks.get(match.type, len(ranks)))
     ids = {match.entry_id for match in best[:count]}

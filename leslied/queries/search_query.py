@@ -100,6 +100,8 @@ def find_filter_texts(text: str) -> list[FilterText]:
     filters: list[FilterText] = []
     depth = 0
     for match in _TOKEN.finditer(text):
+        # The match whose groups are those of a filter: of `_TOKEN` for a phrase in
+        # quotation marks, of `_WORD` for a word.
         part: re.Match[str] | None = match
         end = match.end()
         if match["open"]:

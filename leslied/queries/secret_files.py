@@ -1,4 +1,4 @@
-"""Files that leslied wrote and that contain secrets: they are older than a rule."""
+"""Files that leslied wrote with secrets in them, before a rule recognized these."""
 
 from __future__ import annotations
 
@@ -94,22 +94,22 @@ class SecretFiles(Struct, frozen=True, kw_only=True):
 
 def find_secret_files(context: QueryContext, redactor: Redactor) -> SecretFiles:
     """Return the files of transcripts, indexes, relations and exports with secrets."""
-    found = []
+    secret_files = []
     for file in iter_own_files(context):
         counts = Counter(secret.kind for secret in redactor.find(file.read()))
         if counts:
-            found.append(SecretFile(file, dict(counts.most_common())))
-    return SecretFiles(context=context, files=tuple(found))
+            secret_files.append(SecretFile(file, dict(counts.most_common())))
+    return SecretFiles(context=context, files=tuple(secret_files))
 
 
 def count_secret_files(context: QueryContext, redact: Callable[[str], str]) -> int:
-    """Return how many of the first files have secrets; for a quick check."""
+    """Return how many of the first `_MAX_CHECKED_FILES` files have secrets."""
     files = islice(iter_own_files(context), _MAX_CHECKED_FILES)
     return sum(redact(text) != text for text in (file.read() for file in files))
 
 
 def iter_own_files(context: QueryContext) -> Iterator[OwnFile]:
-    """Yield every file that leslied wrote, or an earlier leslied; links are skipped."""
+    """Yield every file that any version of leslied wrote; do not follow links."""
     folders = context.reader.sizes.list_transcript_folders()
     bases = {Path(os.fsdecode(folder)) for folder in folders}
     central = context.paths.central_dir

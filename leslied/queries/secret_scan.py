@@ -99,6 +99,7 @@ class _Place(NamedTuple):
 
     time_us: int
     order: int
+    """`read_order` of the entry; 0 for the session itself."""
     secret: StoredSecret
     unit: int | None = None
 
@@ -111,14 +112,14 @@ def scan_secrets(
     The whole store is read, with one batch of entries in memory at a time.
     """
     counts: Counter[str] = Counter()
-    places = _count(_Scan(context, redactor, since_us or 0).iter_places(), counts)
-    newest = nlargest(limit, places, key=lambda place: place[:2])
-    secrets = tuple(_add_unit(context, place) for place in newest)
+    places = _count_kinds(_Scan(context, redactor, since_us or 0).iter_places(), counts)
+    newest_places = nlargest(limit, places, key=lambda each: (each.time_us, each.order))
+    secrets = tuple(_add_unit(context, place) for place in newest_places)
     return SecretScan(secrets, dict(counts.most_common()))
 
 
-def _count(places: Iterable[_Place], counts: Counter[str]) -> Iterator[_Place]:
-    """Yield the places and count them by kind."""
+def _count_kinds(places: Iterable[_Place], counts: Counter[str]) -> Iterator[_Place]:
+    """Yield the places, and add their number by kind to `counts`."""
     for place in places:
         counts[place.secret.kind] += 1
         yield place
@@ -127,12 +128,12 @@ def _count(places: Iterable[_Place], counts: Counter[str]) -> Iterator[_Place]:
 def _add_unit(context: QueryContext, place: _Place) -> StoredSecret:
     """Return the secret with its chat id and transcript."""
     secret, unit, key = place.secret, place.unit, place.secret.key
-    shown = structs.replace(secret, key=context.redact_key(key))
+    redacted_secret = structs.replace(secret, key=context.redact_key(key))
     if unit is None:
-        return shown
+        return redacted_secret
     path = context.reader.find_transcript_paths(key).get(unit, "")
     return structs.replace(
-        shown,
+        redacted_secret,
         chat_id=context.reader.find_chat_id(key, unit),
         transcript=context.redact(path),
     )
@@ -165,6 +166,7 @@ class _Scan:
             read_order = batch[-1].read_order
 
     def _iter_entry_places(self, placed: PlacedRecord) -> Iterator[_Place]:
+        """Yield the places in an entry; search the path of each log only once."""
         at = placed.record.created_at or placed.observed_at
         time_us = to_us(at)
         if time_us < self._since_us:
@@ -185,13 +187,18 @@ class _Scan:
         at: datetime | None,
         entry_id: str = "",
     ) -> Iterator[StoredSecret]:
-        seen: set[tuple[str, str]] = set()
+        """Yield each secret in the texts, once for each field.
+
+        `texts` are pairs of the name of a field and its text. `key`, `at` and
+        `entry_id` only describe where they are from.
+        """
+        yielded_pairs: set[tuple[str, str]] = set()
         for field, text in texts:
             for secret in self._redactor.find(text):
                 marker = self._redactor.make_marker(secret)
-                if (field, marker) in seen:
+                if (field, marker) in yielded_pairs:
                     continue
-                seen.add((field, marker))
+                yielded_pairs.add((field, marker))
                 yield StoredSecret(
                     kind=secret.kind,
                     tier="definite" if secret.is_definite else "contextual",

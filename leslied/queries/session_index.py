@@ -104,8 +104,8 @@ def load_session_index(context: QueryContext) -> SessionIndex:
         )
         for row in rows
     )
-    redacted = (_redact_row(row, context.redact) for row in rows)
-    return SessionIndex(tuple(redacted), tuple(marks))
+    redacted_rows = (_redact_row(row, context.redact) for row in rows)
+    return SessionIndex(tuple(redacted_rows), tuple(marks))
 
 
 def _redact_row(row: SessionIndexRow, redact: Callable[[str], str]) -> SessionIndexRow:

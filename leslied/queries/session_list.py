@@ -90,13 +90,13 @@ def load_session_list(
 def select_waiting(context: QueryContext) -> tuple[SessionName, ...]:
     """Return agent and id of the sessions that wait for the user, without stopped ones.
 
-    Such a session has asked for a permission, an answer or the next prompt.
+    A waiting session has asked for a permission, an answer or the next prompt.
     """
     reader, now = context.reader, context.now
     keys = (key for key, _ in reader.change_feed.list_waiting())
     summaries = (reader.find_session(key) for key in keys)
     return tuple(
-        SessionName(*summary.key[:2])
+        SessionName(summary.key.agent, summary.key.session_id)
         for summary in summaries
         if summary and compute_status(summary, now) != "stopped"
     )

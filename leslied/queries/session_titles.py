@@ -55,9 +55,10 @@ class TitledSessions(Struct, frozen=True):
 def find_sessions_by_title(
     context: QueryContext, text: str, limit: int
 ) -> TitledSessions:
-    """Return sessions with all words in their title or folder, or with such an id.
+    """Return the last active sessions that match all words of the text.
 
-    Without words, return the last active sessions.
+    A word matches if the title or the name of the folder contains it, or if the
+    session's id begins with it. Without words, every session matches.
     """
     words = sanitize_text(text).split()[:_MAX_WORDS]
     groups = context.reader.titles.find(words, limit)

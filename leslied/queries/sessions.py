@@ -126,13 +126,14 @@ def _find_first_subagent(
 ) -> SessionSummary:
     """Return the one of a session's subagents that was read first."""
     by_key = {subagent.key: subagent for subagent in subagents}
-    ordered = reader.list_subagents(subagents[0].key)
-    return next(by_key[s.key] for s in ordered if s.key in by_key)
+    # `list_subagents` accepts the key of any stream of the session.
+    in_read_order = reader.list_subagents(subagents[0].key)
+    return next(by_key[s.key] for s in in_read_order if s.key in by_key)
 
 
 def _make_main_from_subagent(subagent: SessionSummary) -> SessionSummary:
     """Return a main session with the subagent's fields and no usage of its own."""
-    key = SessionKey(*subagent.key[:2])
+    key = SessionKey(subagent.key.agent, subagent.key.session_id)
     return replace(
         subagent,
         key=key,

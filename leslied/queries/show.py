@@ -10,6 +10,7 @@ from msgspec import structs
 
 from leslied.errors import UserError
 from leslied.model.field_tables import session_to_dict, unit_to_dict
+from leslied.model.omitted_text import load_unit
 from leslied.queries.annotations import load_annotations, make_marks
 from leslied.queries.resolve import resolve_id
 from leslied.queries.unit_selection import filter_unit, select_units
@@ -32,7 +33,8 @@ class ShownSession:
 
     context: QueryContext
     session: Session
-    """The session; its summary is redacted, its units are not: see `iter_units`."""
+    """The session. Its summary is redacted. Its units are not, and their long texts are
+    not loaded: see `iter_units`."""
     selection: UnitSelection
     is_entry: bool
     """Whether the id names a single entry."""
@@ -54,9 +56,12 @@ class ShownSession:
         return format_resume_command(self.summary)
 
     def iter_units(self) -> Iterator[Unit]:
-        """Yield the units with the selected entries, redacting one at a time."""
+        """Yield the units with the selected entries, redacting one at a time.
+
+        The context must be open.
+        """
         for unit in self.session.units:
-            yield self.context.redact_unit(filter_unit(unit, self.selection))
+            yield self.context.redact_unit(load_unit(filter_unit(unit, self.selection)))
 
     def load_session(self) -> Session:
         """Return the session with the selected entries, for a sink."""
@@ -64,10 +69,10 @@ class ShownSession:
 
     def to_dict(self, *, with_entries: bool = True) -> dict[str, Any]:
         """Return the JSON form; counts and times are those of the full units."""
-        others = {"unpriced_messages": self.summary.cost.unpriced}
-        others |= self.marks.to_dict()
+        other_fields = {"unpriced_messages": self.summary.cost.unpriced}
+        other_fields |= self.marks.to_dict()
         return {
-            "session": session_to_dict(self) | others,
+            "session": session_to_dict(self) | other_fields,
             "units": [
                 self._unit_to_dict(unit, with_entries=with_entries)
                 for unit in self.session.units
@@ -76,8 +81,8 @@ class ShownSession:
         }
 
     def _unit_to_dict(self, unit: Unit, *, with_entries: bool) -> dict[str, Any]:
-        redacted = self.context.redact_unit(unit)
-        data = self._filter_dict(unit_to_dict(redacted), with_entries=with_entries)
+        redacted_unit = self.context.redact_unit(load_unit(unit))
+        data = self._filter_dict(unit_to_dict(redacted_unit), with_entries=with_entries)
         return data if unit.summary.is_subagent else {"number": unit.number, **data}
 
     def _filter_dict(
@@ -103,17 +108,17 @@ def show_session(
     selection: UnitSelection,
     zone: tzinfo | None = UTC,
 ) -> ShownSession:
-    """Return what an id names; raise UserError if it is unknown or ambiguous.
+    """Return the session, or the part of it, that an id names.
 
     `zone` is the zone of times that sinks render; None is the local zone of the
-    session's start.
+    session's start. Raise UserError if the id is unknown or ambiguous.
     """
     resolved = resolve_id(context.reader, id_prefix, with_costs=True)
     _check_selection(resolved, selection)
     now = context.now
     if zone is None:
         zone = (resolved.session.started_at or now).astimezone().tzinfo or UTC
-    session = load_session(context.reader, resolved, now, zone)
+    session = load_session(context.reader, resolved, now, zone, defers_texts=True)
     return ShownSession(
         context=context,
         session=structs.replace(

@@ -44,9 +44,9 @@ def make_snippet(
     return the beginning of the text.
     """
     pattern = _compile_terms(tuple(terms), is_substring=is_substring)
-    first = _find_place(fold_text(text), terms, pattern)
-    start = len(take_characters(text, first - _CHARACTERS_BEFORE))
-    end = len(take_characters(text, first + _CHARACTERS_AFTER))
+    place = _find_place(fold_text(text), terms, pattern)
+    start = len(take_characters(text, place - _CHARACTERS_BEFORE))
+    end = len(take_characters(text, place + _CHARACTERS_AFTER))
     line = " ".join(text[start:end].split())
     prefix = "…" if start else ""
     suffix = "…" if end < len(text) else ""
@@ -55,19 +55,21 @@ def make_snippet(
     return Snippet(snippet, matches)
 
 
-def _find_place(folded: str, terms: Sequence[Term], pattern: re.Pattern[str]) -> int:
+def _find_place(
+    folded_text: str, terms: Sequence[Term], pattern: re.Pattern[str]
+) -> int:
     """Return the first position with the most different terms after it, or 0."""
     limit = _MAX_COMPARED_MATCHES if len(terms) > 1 else 1
-    matches = list(islice(pattern.finditer(folded), limit))
+    matches = list(islice(pattern.finditer(folded_text), limit))
     if matches:
         return max(matches, key=partial(_count_terms, matches)).start()
     # The index splits some texts into other words than the pattern does.
-    positions = [folded.find(fold_text(term.text)) for term in terms]
+    positions = [folded_text.find(fold_text(term.text)) for term in terms]
     return min((position for position in positions if position >= 0), default=0)
 
 
 def _count_terms(matches: Sequence[re.Match[str]], first: re.Match[str]) -> int:
-    """Return the number of different texts in a snippet that begins with a match."""
+    """Return the number of different matches in a snippet that begins at `first`."""
     start, end = first.start(), first.start() + _CHARACTERS_AFTER
     return len({match[0] for match in matches if start <= match.start() < end})
 

@@ -47,9 +47,10 @@ _CUT_NOTE = f"… [cut: longer than {MAX_CELL_LENGTH:,} characters]"
 
 
 class _Frame(msgspec.Struct):
-    """What the child sends: rows, the first being the columns' names, or an error.
+    """A message of the child: rows of the result, or an error.
 
-    A frame without rows says that the query starts now, and the last that it ended.
+    The first row is the names of the columns. An empty frame is sent when the query
+    starts, and another one when it has ended.
     """
 
     rows: list[tuple[Any, ...]] = []
@@ -82,7 +83,8 @@ def _receive_rows(
     child: _Child, timeout: float, clock: Clock
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the names of the columns, then the rows."""
-    # Opening the store does not count as time of the query.
+    # The first frame is empty: the child has opened the store and starts the query.
+    # The time until then does not count.
     child.receive(None)
     remaining_seconds = timeout + _GRACE_SECONDS
     while True:
@@ -168,7 +170,11 @@ def _run(
 def _execute(
     open_queries: Callable[[], ScriptQueries], query: str, timeout: float
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of each frame."""
+    """Yield the content of each frame that the child sends.
+
+    It is empty before the query starts and after its end; the names of the columns come
+    first, then groups of rows.
+    """
     with open_queries() as queries:
         yield []
         result = queries.execute(query, (), timeout)
@@ -203,7 +209,7 @@ def _send(fd: int, frame: _Frame) -> None:
 
 
 def _limit_resources(timeout: float) -> None:
-    """Limit memory where the system supports it, and time if the parent is killed."""
+    """Limit memory if possible, and processor time, in case the parent is killed."""
     import resource  # noqa: PLC0415 - only the child needs it
 
     cpu_seconds = int(timeout) * 2 + _MIN_CPU_SECONDS

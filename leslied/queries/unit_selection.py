@@ -56,7 +56,7 @@ class UnitSelection:
 def select_units(units: Sequence[Unit], selection: UnitSelection) -> tuple[Unit, ...]:
     """Return the selected units in order.
 
-    Raises UserError if the only unit to show does not exist.
+    Raise UserError if there is no unit with the number `selection.unit`.
 
     Unit 0 holds entries before the first prompt; `first` and `last` do not count it.
     """

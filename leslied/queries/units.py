@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from leslied.model.omitted_text import omit_texts
 from leslied.model.session import Session
 from leslied.sessions.assemble import RecordStream, assemble
 from leslied.sessions.cost import find_reported_cost
@@ -21,28 +24,39 @@ if TYPE_CHECKING:
     from leslied.store import Queries
 
 
-def load_units(reader: Queries, resolved: ResolvedId) -> tuple[Unit, ...]:
-    """Load the session's units with their subagents, or the part that the id names."""
+_MAX_LOADED_CHARACTERS = 1_000_000
+"""Longest text that is loaded with its entry if texts are deferred."""
+
+
+def load_units(
+    reader: Queries, resolved: ResolvedId, *, defers_texts: bool = False
+) -> tuple[Unit, ...]:
+    """Load the session's units with their subagents, or the part that the id names.
+
+    With `defers_texts`, the caller loads the long texts of each unit: see `load_unit`.
+    """
     main = resolved.session
+    max_characters = _MAX_LOADED_CHARACTERS if defers_texts else sys.maxsize
+    shorten = partial(omit_texts, load=reader.load_text, max_characters=max_characters)
     # Hidden subagents are only shown by their id, or below a hidden session.
     with_hidden = main.is_hidden or not resolved.is_whole_session
-    # The stand-in of a missing log is the session itself, unless the id names it.
+    # If the main log is missing, a subagent stands in for it. It is then the session
+    # itself and not one of its subagents, unless the id names the subagent.
     shown_as_main = None if resolved.subagent else main.stand_in
     streams = [
-        RecordStream(child, tuple(reader.list_records(child.key)))
+        RecordStream(child, tuple(reader.list_records(child.key, transform=shorten)))
         for child in reader.list_children(main)
         if (with_hidden or not child.is_hidden) and child.key != shown_as_main
     ]
-    units = assemble(
-        RecordStream(main, tuple(reader.list_records(main.stream))), streams
-    )
+    entries = tuple(reader.list_records(main.stream, transform=shorten))
+    units = assemble(RecordStream(main, entries), streams)
     units = tuple(reader.add_transcript_paths(unit) for unit in units)
     if resolved.entry:
         all_units: list[Unit] = []
         for unit in units:
             all_units += (unit, *_iter_descendants(unit))
-        selected = (_select_entry(unit, resolved.entry) for unit in all_units)
-        return tuple(unit for unit in selected if unit)
+        reduced_units = (_select_entry(unit, resolved.entry) for unit in all_units)
+        return tuple(unit for unit in reduced_units if unit)
     if resolved.unit is not None:
         return tuple(unit for unit in units if unit.number == resolved.unit)
     if resolved.subagent:
@@ -54,10 +68,15 @@ def load_units(reader: Queries, resolved: ResolvedId) -> tuple[Unit, ...]:
 
 
 def load_session(
-    reader: Queries, resolved: ResolvedId, now: datetime, zone: tzinfo
+    reader: Queries,
+    resolved: ResolvedId,
+    now: datetime,
+    zone: tzinfo,
+    *,
+    defers_texts: bool = False,
 ) -> Session:
     """Load the session, or the part that the id names, for rendering."""
-    units = load_units(reader, resolved)
+    units = load_units(reader, resolved, defers_texts=defers_texts)
     return Session(
         summary=resolved.session,
         units=units,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leslied.queries.projects import resolve_project
 from leslied.queries.time_args import parse_time_arg
 
 if TYPE_CHECKING:
@@ -36,5 +35,11 @@ def make_value_parsers(
     return {
         "after": partial(parse_time_arg, now=now, zone=None),
         "before": partial(parse_time_arg, now=now, zone=None, is_end=is_end),
-        "project": partial(resolve_project, home=home),
+        "project": partial(_resolve_project, home=home),
     }
+
+
+def _resolve_project(text: str, home: Path) -> str:
+    from leslied.queries.projects import resolve_project  # noqa: PLC0415 - rarely used
+
+    return resolve_project(text, home)

@@ -79,10 +79,11 @@ class Redactor:
         return "".join([*parts, text[position:]])
 
     def mask(self, data: bytes) -> bytes:
-        """Replace every recognized secret in a line or JSON document by as many bytes.
+        """Replace every recognized secret in a line or JSON document.
 
-        A marker is filled up with asterisks; if it is too long, all are asterisks. So
-        everything else keeps its position, and JSON stays valid.
+        The replacement has as many bytes as the secret, so that everything else keeps
+        its position and JSON stays valid: the marker and asterisks, or only asterisks
+        if the marker is too long.
         """
         text = data.decode(errors="surrogateescape")
         parts: list[bytes] = []

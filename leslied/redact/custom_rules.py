@@ -15,11 +15,11 @@ _KIND = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _MAX_LENGTH = 4000
 """Longest text that a rule may match."""
 _MAX_LOOKAHEAD = 100
-"""Number of characters behind a match that a pattern can look at."""
+"""Number of characters after a match that a pattern can look at."""
 _MAX_WAYS = 1_000_000
 """Bound of the work per anchor: the number of ways in which a pattern may be tried."""
 _ASSUMED_REPEATS = 500
-"""Length of a repeat without a bound, to estimate the work for an exception."""
+"""Assumed number of repeats where an exception sets no bound, to estimate its work."""
 
 
 def make_custom_rule(kind: str, pattern: str, anchors: tuple[str, ...]) -> Rule:
@@ -45,7 +45,10 @@ def make_custom_rule(kind: str, pattern: str, anchors: tuple[str, ...]) -> Rule:
 
 
 def compile_exception(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of values that are not secret; raise ValueError as above."""
+    """Compile a pattern of values that are not secret.
+
+    Raise ValueError, with a clause that says why the pattern is unusable.
+    """
     _check_work(_parse(pattern))
     return re.compile(pattern)
 
@@ -100,7 +103,7 @@ def _count_ways(tree: Any) -> int:
 
 
 def _sum_powers(base: int, lowest: int, highest: int) -> int:
-    """Return the sum of the powers with these exponents, cut above the limit."""
+    """Return the sum of `base**n` from `lowest` to `highest`; stop above the limit."""
     if base == 1:
         return highest - lowest + 1
     total = 0
@@ -114,7 +117,8 @@ def _sum_powers(base: int, lowest: int, highest: int) -> int:
 def _iter_items(tree: Any) -> Iterator[tuple[int, int, Any]]:
     """Yield the parts that contain others, each with its least and most repeats.
 
-    The alternatives of a choice count as repeats of nothing, one for each.
+    For a choice, also yield an empty part that repeats up to as often as there are
+    alternatives, so that each of them counts as a way.
     """
     for operation, argument in tree:
         name = str(operation)

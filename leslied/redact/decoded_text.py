@@ -10,183 +10,162 @@ import html
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 _MAX_DEPTH = 4
 """Number of times that a text is decoded, for JSON in JSON in a URL."""
-_SAME_LENGTH_ESCAPES = tuple(
-    (f"\\{name}", f" {character}")
-    for name, character in (
-        *(("n", "\n"), ("r", "\r"), ("t", "\t")),
-        *(('"', '"'), ("'", "'"), ("`", "`")),
-    )
-)
-_SIGN = re.compile(r"[\\%&\x1b^\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-"""The first character of every escape."""
-_ESCAPE = re.compile(
-    r"(?:\\u00|\\x|%)(?P<code>[2-7][0-9a-fA-F]|0[9aAdD])"
-    r"|\\u(?P<wide>00[01][0-9a-fA-F]|2192)|\\(?P<sign>[/=&:@$#\\\"'`-])"
-    r"|\\(?P<space>[nrt])"
-    r"|(?P<entity>&(?:#\d{2,3}|#[xX][0-9a-fA-F]{2}|quot|amp|lt|gt|apos|equals|colon"
-    r"|sol|lowbar);)"
-    r"|(?:\x1b|\\x1[bB]|\\033|\\e|\^\[)"
-    r"(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)|[()][A-Z0-9])"
-    r"|\x1b|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
-)
-
-
-_OTHER_ESCAPE = re.compile(
-    r"\\[u\\/x0e]|%[0-7][0-9a-fA-F]|&(?:#|quot|amp|lt|gt|apos|equals|colon|sol|low)"
-    r"|[\x1b\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\["
-)
-"""An escape that is not replaced by as many characters."""
 _SPACES = {"n": "\n", "r": "\r", "t": "\t"}
+_FLAT_STARTS = {c: f" {_SPACES.get(c, c)}" for c in "nrt\"'`"}
+"""Replacements of simple escapes, by what follows the backslash."""
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
+_COLOUR = (
+    r"(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|[()][A-Z0-9]"
+    r"|\][^\x07\x1b]{0,300}+(?:\x07|\x1b\\))"
+)
+_CODE = "(?:[2-7][0-9a-fA-F]|0[9aAdD])"
+_BACKSLASH_REST = (
+    rf"(?:(?:u00|x){_CODE}|u(?:00[01][0-9a-fA-F]|2192)|[/=&:@$#\\\"'`nrt-]"
+    rf"|(?:x1[bB]|033|e){_COLOUR})"
+)
+"""What follows the backslash of an escape."""
+_OTHER_RESTS = {
+    "%": _CODE,
+    "&": r"(?:#\d{2,3}|#[xX][0-9a-fA-F]{2}|quot|amp|lt|gt|apos|equals|colon|sol"
+    r"|lowbar);",
+    "\x1b": f"{_COLOUR}?",
+    "^": rf"\[{_COLOUR}",
+}
+"""What follows the first character of another escape."""
+_BACKSLASH_ESCAPE = re.compile(rf"(\\{_BACKSLASH_REST})")
+_OTHER_ESCAPES = {
+    sign: re.compile(re.escape(sign) + rest) for sign, rest in _OTHER_RESTS.items()
+}
+_ESCAPE = re.compile(
+    # A set of many characters in front makes the search fast.
+    rf"([\\%&\x1b^{_INVISIBLE}](?:(?<=\\){_BACKSLASH_REST}|(?<=[{_INVISIBLE}])|"
+    + "|".join(f"(?<={re.escape(sign)}){rest}" for sign, rest in _OTHER_RESTS.items())
+    + "))"
+)
+_HIDDEN = {
+    "\\": re.compile(r"\\[u\\/x0e]"),
+    "%": re.compile("%[0-7][0-9a-fA-F]"),
+    "&": re.compile("&(?:#|quot|amp|lt|gt|apos|equals|colon|sol|low)"),
+    "\x1b": re.compile("\x1b"),
+    "^": re.compile(r"\^\["),
+}
+"""Starts of escapes that may stand for a letter or for nothing."""
+_CHARACTERS_PER_BACKSLASH = 100
+"""In a text with more backslashes than that, such as JSON, `replace` is faster."""
+_CODE_LENGTH = len(r"\x41")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecodedText:
     """A text without escapes, and where its parts are in the original."""
 
     text: str
-    starts: tuple[int, ...] = (0,)
-    """Where each part begins in `text`, ascending."""
-    original_starts: tuple[int, ...] = (0,)
-    """Where each part begins in the original."""
-    original_ends: tuple[int, ...] = ()
-    """Where each part ends in the original; empty if the text is the original."""
+    previous: DecodedText | None = None
+    """The text before its escapes were replaced; None in the original."""
 
     def find_original(self, start: int, end: int) -> tuple[int, int]:
         """Return the range of the original that reads as this range of the text."""
-        if not self.original_ends:
+        if not self.previous:
             return start, end
-        first = bisect_right(self.starts, start) - 1
-        last = bisect_right(self.starts, end - 1) - 1
-        return self._map(first, start, is_end=False), self._map(last, end, is_end=True)
+        starts, previous_starts = self._starts
+        first = bisect_right(starts, start) - 1
+        last = bisect_right(starts, end - 1) - 1
+        # Text and escapes alternate: a part with an odd index is an escape, and all of
+        # it belongs to the range.
+        previous_start, previous_end = previous_starts[first], previous_starts[last + 1]
+        if first % 2 == 0:
+            previous_start += start - starts[first]
+        if last % 2 == 0:
+            previous_end -= starts[last + 1] - end
+        return self.previous.find_original(previous_start, previous_end)
 
-    def _map(self, part: int, position: int, *, is_end: bool) -> int:
-        offset = position - self.starts[part]
-        start, end = self.original_starts[part], self.original_ends[part]
-        following = self.starts[part + 1] if part + 1 < len(self.starts) else None
-        length = (following if following is not None else len(self.text)) - (
-            self.starts[part]
-        )
-        if end - start == length:
-            return start + offset
-        # The part is an escape: it belongs to the range as a whole.
-        return end if is_end else start
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[int]]:
+        """Positions of the parts in the text, and in the previous text.
+
+        Each list has the starts of all parts, and the end of the last one.
+
+        Few texts have secrets, so that the parts are split again here, not stored.
+        """
+        parts = _split(self.previous.text) if self.previous else []
+        previous_starts = [0, *accumulate(map(len, parts))]
+        _decode_parts(parts)
+        return [0, *accumulate(map(len, parts))], previous_starts
 
 
-def has_escapes(text: str) -> bool:
-    """Return whether a text may have escapes."""
-    return _SIGN.search(text) is not None
-
-
-def flatten(text: str) -> DecodedText:
+def flatten(text: str) -> str:
     """Return the text with a space for the backslash of each simple escape."""
-    if "\\" not in text:
-        return DecodedText(text)
-    for escape, character in _SAME_LENGTH_ESCAPES:
-        text = text.replace(escape, character)
-    return DecodedText(text)
+    if text.count("\\") > len(text) / _CHARACTERS_PER_BACKSLASH:
+        for name in ("n", '"'):
+            text = text.replace(f"\\{name}", _FLAT_STARTS[name])
+    first, *others = text.split("\\")
+    parts = [
+        f"\\{part}"
+        if (start := _FLAT_STARTS.get(part[:1])) is None
+        else start + part[1:]
+        for part in others
+    ]
+    return first + "".join(parts)
 
 
 def hides_letters(text: str) -> bool:
     """Return whether a text has escapes that may stand for a letter or for nothing."""
-    return _OTHER_ESCAPE.search(text) is not None
+    return _has_any(text, _HIDDEN) or _has_invisible(text)
 
 
-def decode_text(text: str) -> str:
-    """Return the text of `decode`, which takes longer."""
-    for _ in range(_MAX_DEPTH):
-        following = _replace_escapes(text)
-        if following == text:
-            break
-        text = following
-    return text
+def _has_any(text: str, patterns: dict[str, re.Pattern[str]]) -> bool:
+    """Return whether one of the patterns matches, which begin with their key.
+
+    A search for one character is many times faster than one for a set of them.
+    """
+    return any(sign in text and p.search(text) for sign, p in patterns.items())
 
 
-def _replace_escapes(text: str) -> str:
-    parts: list[str] = []
-    position = 0
-    for sign in _SIGN.finditer(text):
-        start = sign.start()
-        if start < position or not (match := _ESCAPE.match(text, start)):
-            continue
-        parts += (text[position:start], _decode_escape(match))
-        position = match.end()
-    parts.append(text[position:])
-    return "".join(parts)
+def _has_invisible(text: str) -> bool:
+    return not text.isascii() and any(c in text for c in _INVISIBLE)
 
 
 def decode(text: str) -> DecodedText:
     """Return the text without any escapes, also nested ones."""
     current = DecodedText(text)
     for _ in range(_MAX_DEPTH):
-        following = _decode_once(current)
-        if following is None:
+        parts = _split(current.text)
+        if len(parts) == 1:
             break
-        current = following
+        _decode_parts(parts)
+        if not (following := "".join(parts)):
+            break
+        current = DecodedText(following, current)
     return current
 
 
-def _decode_once(source: DecodedText) -> DecodedText | None:
-    """Replace every escape by its character; return None if there is none."""
-    parts: list[str] = []
-    starts: list[int] = []
-    original_starts: list[int] = []
-    original_ends: list[int] = []
-    position = length = 0
-
-    def add(part: str, start: int, end: int) -> None:
-        nonlocal length
-        if not part:
-            return
-        first, last = source.find_original(start, end)
-        parts.append(part)
-        starts.append(length)
-        original_starts.append(first)
-        original_ends.append(last)
-        length += len(part)
-
-    for sign in _SIGN.finditer(source.text):
-        if sign.start() < position:
-            continue
-        match = _ESCAPE.match(source.text, sign.start())
-        if match is None:
-            continue
-        for start, end in _split(source, position, match.start()):
-            add(source.text[start:end], start, end)
-        add(_decode_escape(match), match.start(), match.end())
-        position = match.end()
-    if not position:
-        return None
-    for start, end in _split(source, position, len(source.text)):
-        add(source.text[start:end], start, end)
-    text = "".join(parts)
-    if not text:
-        return None
-    return DecodedText(
-        text, tuple(starts), tuple(original_starts), tuple(original_ends)
-    )
+def _split(text: str) -> list[str]:
+    """Return the parts of a text: by turns, text without escapes and an escape."""
+    if _has_any(text, _OTHER_ESCAPES) or _has_invisible(text):
+        return _ESCAPE.split(text)
+    return _BACKSLASH_ESCAPE.split(text)
 
 
-def _split(source: DecodedText, start: int, end: int) -> list[tuple[int, int]]:
-    """Split a range at the boundaries of the source's parts, so that offsets hold."""
-    if start >= end:
-        return []
-    if not source.original_ends:
-        return [(start, end)]
-    first = bisect_right(source.starts, start)
-    last = bisect_right(source.starts, end - 1)
-    cuts = [start, *source.starts[first:last], end]
-    return list(pairwise(cuts))
+def _decode_parts(parts: list[str]) -> None:
+    """Replace the escapes among the parts of a text."""
+    parts[1::2] = map(_decode_escape, parts[1::2])
 
 
-def _decode_escape(match: re.Match[str]) -> str:
+@lru_cache(maxsize=1000)
+def _decode_escape(escape: str) -> str:
     """Return the character that an escape stands for; "" for a colour code."""
-    code = match["code"] or match["wide"]
-    if code:
+    name, code = escape[1:2], escape[2:]
+    if escape[0] == "&":
+        return html.unescape(escape)
+    if escape[0] == "%":
+        return chr(int(escape[1:], 16))
+    if escape[0] != "\\" or name in "0e":
+        return ""
+    if name == "u" or (name == "x" and len(escape) == _CODE_LENGTH):
         return chr(int(code, 16))
-    if match["space"]:
-        return _SPACES[match["space"]]
-    return match["sign"] or html.unescape(match["entity"] or "")
+    return "" if name == "x" else _SPACES.get(name, name)

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import re
+import string
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from leslied.redact.decoded_text import (
-    decode,
-    decode_text,
-    flatten,
-    has_escapes,
-    hides_letters,
-)
-from leslied.redact.placeholders import is_example, is_placeholder
+from leslied.redact.decoded_text import decode, flatten, hides_letters
+from leslied.redact.placeholders import is_example, is_made_up, is_placeholder
 from leslied.redact.rules import RULES
 from leslied.redact.rules._rule import REACHES
 from leslied.redact.rules.key_blocks import has_key_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from leslied.redact.rules import Rule
 
     Anchors = list[tuple[int, int, int]]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, which the search for anchors does not accept."""
+_ALPHANUMERIC = frozenset(string.ascii_letters + string.digits)
 _LONG_NAME = re.compile(r"[\w.-]{60}", re.ASCII)
-"""A name that no rule knows a value of."""
+"""A name that is too long for a contextual rule."""
 _KINDS_WITH_PLACEHOLDERS = ("url-password",)
+"""Kinds of definite rules that may match a placeholder."""
 _KINDS_WITHOUT_PLACEHOLDERS = ("password-hash", "mnemonic")
+"""Kinds of contextual rules that match no placeholder."""
 
 
 class _WindowTooSmallError(Exception):
@@ -66,15 +62,24 @@ class SecretFinder:
             for anchor in rule.anchors:
                 self._rules_by_anchor.setdefault(anchor, []).append(rule)
         self._rules = list(self._rules_by_anchor.values())
-        anchors = AhoCorasick(list(self._rules_by_anchor))
-        self._search = anchors.find_matches_as_indexes
-        self._names = frozenset(
-            number
-            for number, rules in enumerate(self._rules)
-            if all(rule.tier == "contextual" for rule in rules)
+        anchors = map(_encode, self._rules_by_anchor)
+        automaton = BytesAhoCorasick(
+            anchors, implementation=Implementation.ContiguousNFA
         )
+        self._search = automaton.find_matches_as_indexes
+        self._contextual_anchors = self._list_anchors(
+            lambda rule: rule.tier == "contextual"
+        )
+        self._word_start_anchors = self._list_anchors(lambda rule: rule.starts_a_word)
         self._reaches = [max(rule.reach for rule in rules) for rules in self._rules]
         """How far the matches at each anchor reach."""
+
+    def _list_anchors(self, predicate: Callable[[Rule], bool]) -> frozenset[int]:
+        """Return the numbers of the anchors whose rules all fulfil the predicate."""
+        rules = enumerate(self._rules)
+        return frozenset(
+            number for number, group in rules if all(map(predicate, group))
+        )
 
     def find(self, text: str) -> list[Secret]:
         """Return the secrets in a text, in order; they do not overlap."""
@@ -87,16 +92,16 @@ class SecretFinder:
         """
         for reach in REACHES:
             end = length + reach
-            # What begins before `end` decides. It needs as many characters again, and
-            # with escapes twice as many.
+            # A secret that begins before `end` may overlap one in the prefix. It has up
+            # to `reach` characters, and with escapes twice as many.
             window = text[: end + 2 * reach]
             if len(window) == len(text):
                 break
             with suppress(_WindowTooSmallError):
                 secrets = self._find(window, end)
-                starting = [secret for secret in secrets if secret.start < length]
-                if not starting or starting[-1].end <= end:
-                    return starting
+                prefix_secrets = [secret for secret in secrets if secret.start < length]
+                if not prefix_secrets or prefix_secrets[-1].end <= end:
+                    return prefix_secrets
         return [secret for secret in self.find(text) if secret.start < length]
 
     def _find(self, text: str, length: int) -> list[Secret]:
@@ -105,40 +110,32 @@ class SecretFinder:
         Raises _WindowTooSmallError if a secret in its first `length` characters may
         depend on what was cut off. With a length of 0, the text is whole.
         """
-        if not has_escapes(text):
-            secrets = list(self._find_written(text, length))
+        has_backslash = "\\" in text
+        has_escaped_letters = hides_letters(text)
+        if not has_backslash and not has_escaped_letters:
+            secrets = list(self._find_unescaped(text, length))
             return _merge(secrets) if secrets else secrets
-        flat = flatten(text)
-        anchors = self._find_anchors(flat.text, length)
-        secrets = list(self._find_at(anchors, flat.text))
-        if hides_letters(text) or (anchors and "\\" in text):
+        flat = flatten(text) if has_backslash else text
+        anchors = self._find_anchors(flat, length)
+        secrets = list(self._find_at(anchors, flat))
+        if has_escaped_letters or (anchors and has_backslash):
             secrets += self._find_escaped(text, length)
-        if secrets and "\\" in text:
+        if secrets and has_backslash:
             # A quote or a backslash may be part of the secret itself.
-            secrets += self._find_written(text, length)
+            secrets += self._find_unescaped(text, length)
         return _merge(secrets)
 
     def _find_escaped(self, text: str, length: int) -> Iterator[Secret]:
         """Yield the secrets that are written with escapes."""
-        start = decode_text(text[:length])
-        written = self._find_written(start + decode_text(text[length:]), len(start))
-        # Where a part of the text comes from is only computed if there is a secret.
-        if any(True for _ in written):
-            decoded = decode(text)
-            for secret in self._find_written(decoded.text, 0):
-                first, last = decoded.find_original(secret.start, secret.end)
-                yield secret._replace(start=first, end=last)
+        decoded = decode(text)
+        decoded_length = len(decode(text[:length]).text) if length else 0
+        for secret in self._find_unescaped(decoded.text, decoded_length):
+            first, last = decoded.find_original(secret.start, secret.end)
+            yield secret._replace(start=first, end=last)
 
     def _find_anchors(self, text: str, length: int) -> Anchors:
         """Return the number, start and end of every anchor in a text."""
-        lowered = text.lower()
-        if len(lowered) != len(text):
-            # Some characters become two in lower case; the others keep their place.
-            lowered = "".join(c.lower() if c.isascii() else c for c in text)
-        try:
-            anchors = self._search(lowered, overlapping=True)
-        except UnicodeEncodeError:
-            anchors = self._search(_SURROGATE.sub("?", lowered), overlapping=True)
+        anchors = self._search(_encode(text), overlapping=True)
         if length and self._needs_more(anchors, text, length):
             raise _WindowTooSmallError
         return anchors
@@ -156,38 +153,67 @@ class SecretFinder:
             for number, start, _ in anchors
         )
 
-    def _find_written(self, text: str, length: int) -> Iterator[Secret]:
+    def _find_unescaped(self, text: str, length: int) -> Iterator[Secret]:
         """Yield the secrets that are written without escapes."""
         return self._find_at(self._find_anchors(text, length), text)
 
     def _find_at(self, anchors: Anchors, text: str) -> Iterator[Secret]:
         """Yield the secrets at these anchors."""
-        searched: dict[int, int] = {}
-        for anchor, position, _ in anchors:
-            if anchor in self._names and _LONG_NAME.match(text, position):
+        next_positions: dict[Rule, int] = {}
+        contextual_anchors = self._contextual_anchors
+        word_start_anchors = self._word_start_anchors
+        all_rules = self._rules
+        for number, position, _ in anchors:
+            # Most short anchors are in the middle of a word.
+            if (
+                number in word_start_anchors
+                and text[position - 1 : position] in _ALPHANUMERIC
+            ):
                 continue
-            for rule in self._rules[anchor]:
-                done = searched.get(id(rule), 0)
-                if position < done:
+            if number in contextual_anchors and _LONG_NAME.match(text, position):
+                continue
+            for rule in all_rules[number]:
+                next_position = next_positions.get(rule, 0)
+                if position < next_position:
                     continue
-                secret = _match(rule, text, position, done)
-                searched[id(rule)] = secret.end if secret else position + 1
-                if secret is None or _is_exempt(rule, secret.value):
+                match = rule.pattern.match(text, position, position + rule.after)
+                if not match:
+                    next_positions[rule] = position + 1
                     continue
-                if not any(pattern.fullmatch(secret.value) for pattern in self._allow):
+                # A lead may have other anchors of the rule, such as another option of a
+                # command, unless it is secret. Functions look far back: they may not
+                # read anything twice.
+                is_exclusive = callable(rule.lead) or rule.has_secret_before
+                min_start = next_position if is_exclusive else 0
+                secret = _make_secret(rule, match, min_start)
+                next_positions[rule] = secret.end if secret else position + 1
+                if secret and not self._is_exempt(rule, secret.value):
                     yield secret
 
+    def _is_exempt(self, rule: Rule, value: str) -> bool:
+        """Return whether a value that a rule matched is not a secret."""
+        if _is_example(rule, value):
+            return True
+        return any(pattern.fullmatch(value) for pattern in self._allow)
 
-def _match(rule: Rule, text: str, anchor: int, done: int) -> Secret | None:
-    """Return the secret whose anchor is here, or None."""
-    match = rule.pattern.match(text, anchor, anchor + rule.after)
-    if match is None:
-        return None
+
+def _encode(text: str) -> bytes:
+    """Return a byte for each character: a letter in lower case, ? if it is not ASCII.
+
+    Positions stay the same, and the search for anchors is faster in bytes.
+    """
+    return text.encode("ascii", "replace").lower()
+
+
+def _make_secret(rule: Rule, match: re.Match[str], min_start: int) -> Secret | None:
+    """Return the secret that a rule's pattern matches; None without its lead.
+
+    The lead may not begin before `min_start`.
+    """
+    text, anchor = match.string, match.start()
     start, end = match.span(rule.group)
-    if rule.find_end:
-        end = rule.find_end(text, end)
     if rule.lead:
-        window = text[max(anchor - rule.before, done, 0) : anchor]
+        window = text[max(anchor - rule.before, min_start, 0) : anchor]
         lead = rule.find_lead(window)
         if lead is None:
             return None
@@ -196,11 +222,9 @@ def _match(rule: Rule, text: str, anchor: int, done: int) -> Secret | None:
             start, end = offset + lead[0], offset + lead[1]
         elif rule.group == 0:
             start = offset + lead[0]
-    return _make_secret(rule, text, start, end)
-
-
-def _make_secret(rule: Rule, text: str, start: int, end: int) -> Secret:
-    """Return the secret without spaces around it, which stand for escapes."""
+    if rule.find_end:
+        end = rule.find_end(text, end)
+    # The spaces around a value stand for escapes.
     value = text[start:end]
     start += len(value) - len(value.lstrip())
     value = value.strip()
@@ -208,10 +232,10 @@ def _make_secret(rule: Rule, text: str, start: int, end: int) -> Secret:
     return Secret(start, start + len(value), rule.kind, value, is_definite)
 
 
-def _is_exempt(rule: Rule, value: str) -> bool:
+def _is_example(rule: Rule, value: str) -> bool:
     """Return whether a value that a rule matched is only an example or placeholder."""
     if rule.tier == "definite" and rule.kind not in _KINDS_WITH_PLACEHOLDERS:
-        return is_example(value)
+        return is_example(value) or is_made_up(value)
     return rule.kind not in _KINDS_WITHOUT_PLACEHOLDERS and is_placeholder(
         value, rule.kind
     )

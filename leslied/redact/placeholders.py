@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 _TEMPLATE = re.compile(
-    r"^(?:\$[\w{(]|!|%[\w{(]|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
-    r"ENV\[|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w{1,12}://[^\s:@]+$|vault:|[\w.]+\(.*\)$)"
+    r"^(?:\$[\w{(]|![A-Za-z]{2,20}(?:[\s|.:]|$)|%[\w{(]|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
+    r"ENV\[|ENC[\[(]|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w{1,12}://[^\s:@]+$|vault:|[\w.]+\(.*\)$|/(?:[\w.@+-]+/)*[\w.@+-]*$)"
 )
 _PLACEHOLDERS = re.compile(
     r"(?i)^(?:changeme|change[_-]?(?:me|this|it)\w*|your[_\- ]?[a-z_-]*|"
     r"my[_-]?[a-z_-]*|"
     r"example\w*|placeholder|redacted|none|null|nil|undefined|true|false|string|str|bool|int|"
-    r"optional\w*|any|text|bytes|object|number|required|hidden|password\d{0,3}|passwd|"
+    r"optional\w*|any|text|bytes|object|number|required|hidden|_?password\d{0,3}|_?passwd|contrase[nñ]a|lösenord|-{1,2}[a-z][a-z-]*|"
     r"secret\w{0,4}|token|pass|scram-sha-\d+|md5|test|dummy|fake\w*|sample\w*|foo|bar|baz|todo|tbd|empty|"
     r"default|value|unset|insert\w*|enter\w*|replace[a-z_-]*|some[_-]?[a-z_-]*|the[_-][a-z_-]*|"
     r"(?:api|access)[_-]?key|x+|\*+|\.+|-+|_+|0+|1234?5?6?7?8?9?0?|abc\w{0,3})$"
@@ -20,25 +20,51 @@ _PLACEHOLDERS = re.compile(
 _REFERENCE = re.compile(
     r"^(?:[A-Za-z_][\w-]*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$"
 )
-_RANDOM = re.compile(r"(?=.*[a-z])(?=.*[A-Z]).*\d$")
-"""A dotted value of letters of both cases that ends in a digit is not a reference."""
+_CHANGE = re.compile(
+    "(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])"
+)
+"""Between letters of both cases and digits; a reference has few, a password many."""
+_MAX_LENGTH_PER_CHANGE = 3
+_LONG_NUMBER = re.compile(
+    r"\d{4}|\d{2}$|(?<![Ss][Hh][Aa])(?<![Uu][Tt][Ff])(?<![A-Za-z]{16})(?<=[a-z]{3})\d{2,3}\."
+)
+"""Digits as in a password; names have few of them, except for some such as `sha256`."""
+_REGEX = re.compile(
+    r"\[\^?[A-Za-z0-9]-[A-Za-z0-9]|[\])]\{\d{1,4},\d{0,4}\}|\(\?[:=!iP]"
+)
+"""Parts of regular expressions, as in the source code of a search for secrets."""
+_PROMPT = re.compile(r"^[^\d]{1,40}:$")
+_RANDOM_LETTERS = re.compile(r"(?=[A-Za-z+/]{20})(?:[A-Z]{0,6}[a-z]{1,4}[A-Z]){4}")
+"""Base64 without digits, which is not prose."""
 _EXAMPLE = re.compile(r"(?i)(?:\.{3}|…|example(?:key)?)$")
+_SEQUENCE = re.compile(r"(?i)example[^.@/]*$|abcdefghij|0123456789abcdef")
+"""Parts of tokens that somebody made up; no random token has them."""
 _EMULATOR_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq"
     "/K1SZFPTOtr/KBHBeksoGMGw=="
 )
+_COSMOS_EMULATOR_KEY = (
+    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b"
+    "8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+)
 _PUBLIC_VALUES = frozenset(
     [
         _EMULATOR_KEY,
+        _COSMOS_EMULATOR_KEY,
+        "6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe",
+        "sk_test_" + "4eC39HqLyjWDarjtT1zdp7dc",
+        "sk_test_" + "BQokikJOvBiI2HlWgH4olfQ2",
         "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
         "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
     ]
 )
-"""Values that everybody knows: of RFC 7617 and of the Azure Storage emulator."""
+"""Published values: examples of RFC 7617 and Stripe, keys of emulators and for tests"
+"."""
 _KEY_LINE = re.compile("[A-Za-z0-9+/]{16}")
-"""What a private key has besides its first and last line."""
+"""Part of a private key between its first and last line."""
 _TAIL_LENGTH = 16
 _MIN_DISTINCT = 4
+_MAX_TOKEN_LENGTH = 120
 _PROSE = re.compile(r"^(?:[^\d]* [^\d]*|[^A-Za-z0-9]*)$")
 """Words with spaces, or no letter of the Latin alphabet."""
 _WORDS = re.compile(r"^[A-Za-z]+(?:[ _-][A-Za-z]+)*[.:!?…]?$")
@@ -50,10 +76,14 @@ _WORD_KINDS = frozenset(
     ]
 )
 """Kinds whose secret may be a word."""
+_KINDS_WITH_SPACES = frozenset(["authorization", "kubernetes-secret"])
+"""Kinds whose secret may have spaces around base64."""
+_LITERAL_KINDS = frozenset(["netrc", "pgpass"])
+"""Kinds in files whose values are never references of a program."""
 
 
 def is_example(value: str) -> bool:
-    """Return whether a value is an example: of documentation, or such as `ghp_xxx`."""
+    """Return whether a value is an example, such as `ghp_xxx` or one of a manual."""
     if value.startswith("---") and not _KEY_LINE.search(value):
         return True
     if "\n" in value:
@@ -62,13 +92,34 @@ def is_example(value: str) -> bool:
     return has_few_characters or bool(_EXAMPLE.search(value)) or value in _PUBLIC_VALUES
 
 
+def is_made_up(token: str) -> bool:
+    """Return whether a token of a vendor has parts that no random one has."""
+    return len(token) < _MAX_TOKEN_LENGTH and bool(_SEQUENCE.search(token))
+
+
+def _is_random(value: str) -> bool:
+    """Return whether digits and letters of both cases are mixed as in a password."""
+    if not any(map(str.isdigit, value)) or value.lower() == value:
+        return False
+    if _LONG_NUMBER.search(value):
+        return True
+    return len(_CHANGE.findall(value)) * _MAX_LENGTH_PER_CHANGE >= len(value)
+
+
 def is_placeholder(value: str, kind: str) -> bool:
-    """Return whether a value is not a secret: a template, a reference, a type."""
+    """Return whether a value is no secret, but for example a template or a type."""
     if _TEMPLATE.match(value) or _PLACEHOLDERS.match(value) or "[REDACTED:" in value:
         return True
-    if _PROSE.match(value) or value in _PUBLIC_VALUES or _EXAMPLE.search(value):
+    if _PROMPT.match(value) or _REGEX.search(value):
         return True
-    if _REFERENCE.match(value) and not ("." in value and _RANDOM.match(value)):
+    if value in _PUBLIC_VALUES or _EXAMPLE.search(value):
+        return True
+    if _PROSE.match(value) and not (
+        kind in _KINDS_WITH_SPACES and _RANDOM_LETTERS.search(value)
+    ):
+        return True
+    is_reference = _REFERENCE.match(value) and kind not in _LITERAL_KINDS
+    if is_reference and not ("." in value and _is_random(value)):
         return True
     if len(value) > _TAIL_LENGTH and is_example(value):
         return True

@@ -49,7 +49,7 @@ def redact_summary(summary: SessionSummary, redact: Redact) -> SessionSummary:
 def redact_key(key: SessionKey, redact: Redact) -> SessionKey:
     """Return a copy of the key without recognized secrets in its ids.
 
-    The copy names the session in output; the store knows it only by its own key.
+    The copy names the session in output; the store finds it only by the original.
     """
     return SessionKey(key.agent, redact(key.session_id), redact(key.source))
 

@@ -1,7 +1,7 @@
 """Replace everything in a JSON value that a user or a model wrote; keep its structure.
 
 What remains are the names of keys, the kinds of objects, the types of values, and which
-ids are equal. Nothing is recognized as private: everything else is replaced.
+ids are equal. All other data is replaced, whether or not it looks private.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EPOCH_2000 = 946_684_800
 
 
 class Skeleton:
-    """Replace values, equal ids by equal ones within one sample."""
+    """Replaces the values of one sample; equal ids get equal replacements."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
@@ -60,7 +60,7 @@ class Skeleton:
         return _replace_number(value)
 
     def _replace_object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
-        """Return an object; the keys of a map are data, and replaced, too."""
+        """Return the object with its values replaced, and its keys if they are data."""
         is_map = _is_map(value)
         items = list(value.items())[: MAX_ITEMS if is_map else MAX_KEYS]
         return {
@@ -141,7 +141,11 @@ def _is_kind(text: str, key: str) -> bool:
 
 
 def _is_map(value: dict[str, Any]) -> bool:
-    """Return whether the keys of an object are data: not names, or of equal objects."""
+    """Return whether the keys of an object are data.
+
+    They are if they do not look like names, or if all values are objects with the same
+    keys.
+    """
     if not all(_KEY.fullmatch(k) and not _MANY_DIGITS.search(k) for k in value):
         return True
     shapes = {tuple(sorted(v)) if isinstance(v, dict) else None for v in value.values()}
@@ -168,7 +172,7 @@ def _replace_time(match: re.Match[str]) -> str:
 
 
 def _replace_number(number: Any) -> Any:
-    """Return 0, 1 or -1 of the same type; a time becomes the start of 2000."""
+    """Return 0, 1 or -1, for a float 0.0 or 1.5; a time becomes the start of 2000."""
     if isinstance(number, float):
         return 0.0 if number == 0 else 1.5
     low, high = _SECONDS

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 _FORMULA = re.compile(
     r"""[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]""",
 )
-"""Start of a formula; spreadsheets may skip spaces and quotes, and read wide signs."""
+"""Start of a formula; spreadsheets may skip spaces and quotes before its sign, and
+accept full-width signs."""
 _OTHER_SEPARATORS = re.compile(r"[;\t|]")
-"""Separators of fields where a comma is the decimal sign."""
+"""What separates fields instead of a comma if a comma is the decimal sign."""
 
 
 def format_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from leslied.sessions.tools import (
     COMMAND_ARGUMENTS,
@@ -35,13 +36,12 @@ _MOVE_PREFIX = "*** Move to: "
 _CONTEXT_LINES = 2
 """Number of unchanged lines that are shown before and after a change."""
 _MAX_DIFF_CHARS = 60_000
-"""Longer texts are not diffed: all old lines are removed, all new lines added."""
+"""Longer texts are not compared: the old one is shown as removed, the new as added."""
 _MAX_DIFF_LINES = 4_000
-"""The same for lines: the time of a diff grows with the square of their number."""
+"""Nor are texts with more lines: comparing them takes the square of their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(Struct, frozen=True):
     """The changed lines of one file."""
 
     path: str
@@ -71,7 +71,7 @@ def find_edits(tool: str, arguments: Any) -> list[FileEdit]:
 
 def find_replacements(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the (old, new) text of each replacement in an edit call."""
-    # Mistral Vibe puts the edits into `content`.
+    # Mistral Vibe puts the edits into `content`. Without a list, the call is one edit.
     lists = [arguments.get(name) for name in ("edits", "content")]
     edits = next((each for each in lists if isinstance(each, list)), [arguments])
     return [pair for edit in edits if (pair := _find_replacement(edit))]
@@ -83,7 +83,7 @@ def find_patch_edits(tool: str, arguments: Mapping[str, Any]) -> list[FileEdit]:
 
 
 def _iter_changes(tool: str, arguments: Mapping[str, Any]) -> Iterator[DiffLine]:
-    """Yield the lines that a call replaces, or else the lines of a file it writes."""
+    """Yield a call's replacements as diffs; without any, the content that it writes."""
     replacements = find_replacements(arguments)
     for number, (old, new) in enumerate(replacements):
         if number:
@@ -111,6 +111,10 @@ def can_compare(before: Sequence[str], after: Sequence[str]) -> bool:
 
 
 def _diff_texts(old: str, new: str) -> Iterator[DiffLine]:
+    """Yield sign and text of each line of a diff; the sign `@` separates its hunks.
+
+    If the texts are too long to be compared, yield all lines of both.
+    """
     before, after = _split_lines(old), _split_lines(new)
     if not can_compare(before, after):
         yield from (("-", line) for line in before)
@@ -144,7 +148,11 @@ def _is_patch_command(word: Any) -> bool:
 
 
 def _parse_patch(text: str) -> Iterator[FileEdit]:
-    """Yield the edits of a patch; a path says if its file was moved or deleted."""
+    """Yield the edits of a patch.
+
+    The path of a deleted file ends with ` (deleted)`, that of a moved file with ` → `
+    and the new path.
+    """
     path = ""
     changes: list[Any] = []
     for line in text.split("\n"):

@@ -30,7 +30,7 @@ class _OrderedEntry(NamedTuple):
 
 
 def iter_in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[PlacedRecord]:
-    """Yield every entry once, each result after its call, also for parallel calls."""
+    """Yield every entry once; each result follows its call, even of parallel calls."""
     for placed, result in pair_results(entries):
         yield placed
         if result:
@@ -40,10 +40,11 @@ def iter_in_reading_order(entries: Sequence[PlacedRecord]) -> Iterator[PlacedRec
 def build_timeline(
     units: Sequence[Unit], is_included: Callable[[Record], bool] = lambda _: True
 ) -> tuple[TimedEntry, ...]:
-    """Return the included entries of the session and its subagents by time.
+    """Return the entries of the units and their subagents in order of time.
 
-    Entries of one log keep their order. A pause is the time since the previous
-    included entry; it is zero if a time is missing or earlier than the previous one.
+    Entries whose record is not included are left out. Entries of one log keep their
+    order. The pause of an entry is the time since the previous included one; it is zero
+    if either has no time, or if the previous one is later.
     """
     timeline: list[TimedEntry] = []
     last_at: datetime | None = None
@@ -69,8 +70,10 @@ def _walk_units(units: Sequence[Unit]) -> Iterator[_OrderedEntry]:
     for unit in units:
         for entry in _walk_unit(unit, at, 0):
             yield entry
-            # A subagent may run on while the main log continues.
-            at = entry.at if entry.depth == 0 else at
+            # The next unit starts after the last entry of the main log, but not after
+            # those of subagents, which may run on meanwhile.
+            if entry.depth == 0:
+                at = entry.at
 
 
 def _walk_unit(unit: Unit, since: datetime, depth: int) -> Iterator[_OrderedEntry]:

@@ -14,7 +14,7 @@ _UNSHOWN_COMPACTIONS = ("microcompact_boundary",)
 
 
 class ShownEvent(NamedTuple):
-    """An event in a few words, and more about it."""
+    """An event that people see: its kind, a short text and, for some, a detail."""
 
     kind: Literal["interrupted", "rewound", "compacted", "command", "notification"]
     text: str
@@ -27,20 +27,23 @@ class EventFinder:
     """Finder of the events that people see among the records of a session, in order.
 
     Logs report one compaction in two records, a mark and the summary; only the first is
-    an event of its own. The command with which a person asked for it may follow.
+    an event of its own. The command with which a person asked for the compaction may
+    follow them.
     """
 
     def __init__(self) -> None:
-        self._is_compacted = False
-        """Whether nothing but events came after a compaction."""
+        self._is_after_compaction = False
+        """Whether there was a compaction, and only events since."""
 
     def find_event(self, record: Record) -> ShownEvent | None:
         """Return the record's event, or None if people need not see it."""
         metadata = record.metadata
-        if self._is_compacted and metadata.get("asks_for") == "compacted":
+        # Some logs have the command that asked for a compaction after it.
+        if self._is_after_compaction and metadata.get("asks_for") == "compacted":
             return ShownEvent("command", record.content)
         if record.type != "system_event":
-            self._is_compacted = self._is_compacted and record.type not in TURN_TYPES
+            if record.type in TURN_TYPES:
+                self._is_after_compaction = False
             return None
         if metadata.get("note") == "interrupt":
             return ShownEvent("interrupted", "interrupted")
@@ -54,11 +57,17 @@ class EventFinder:
         return None
 
     def _find_compaction(self, record: Record) -> ShownEvent | None:
+        """Return the event of a record about a compaction, or None.
+
+        If a record before it was about the same compaction, the event has no text.
+        """
         if record.metadata.get("note") in _UNSHOWN_COMPACTIONS:
             return None
         text, detail = "conversation compacted", record.content.strip()
+        # The content is the summary of the compaction, or only says that there was one.
         detail = detail if detail.casefold() != text else ""
-        is_first, self._is_compacted = not self._is_compacted, True
+        is_first = not self._is_after_compaction
+        self._is_after_compaction = True
         return ShownEvent("compacted", text if is_first else "", detail)
 
 

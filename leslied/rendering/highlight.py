@@ -35,7 +35,7 @@ _CLASSES = {
     "Generic.Subheading": "tok-comment",
     "Generic.Prompt": "tok-comment",
 }
-"""Class of each type of token; a type without one has that of the type above it."""
+"""Class of each type of token; other types have the class of their parent type."""
 
 
 def highlight_code(code: str, language: str) -> str:
@@ -91,4 +91,4 @@ _LANGUAGES = {
     "mjs": "javascript", "py": "python", "pyi": "python", "rb": "ruby", "rs": "rust",
     "tsx": "typescript", "ts": "typescript", "yml": "yaml",
 }  # fmt: skip
-"""Languages whose usual file endings are not names of lexers."""
+"""Language by file ending; any other ending is itself the name of a language."""

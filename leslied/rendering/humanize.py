@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from leslied.model.session import SummarizedSession
     from leslied.model.stats import Cost
 
 _COMMON_MODEL_FAMILY = "claude-"
@@ -67,3 +68,13 @@ def shorten_model(model: str) -> str:
     name = model.rpartition("/")[2].removeprefix(_COMMON_MODEL_FAMILY)
     head, _, tail = name.rpartition("-")
     return head if len(tail) == 8 and tail.isdigit() else name
+
+
+def format_status(session: SummarizedSession) -> str:
+    """Return `waits: ` and what an agent waits for during a turn, else the status."""
+    from leslied.model.session import find_waiting_for  # noqa: PLC0415 - slow to load
+
+    waiting_for = find_waiting_for(session)
+    if waiting_for in (None, "prompt"):
+        return session.status
+    return f"waits: {waiting_for}"

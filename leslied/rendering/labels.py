@@ -42,9 +42,10 @@ def find_label(
 ) -> tuple[str, str]:
     """Return name and text of the argument that summarizes a call; both may be empty.
 
-    A command may be a list of words. The file says more than the command of an editor,
-    the items of a list say more than anything else. Text is a label in any argument if
-    there is no other argument.
+    The items of a to-do list or plan come first, without a name. Otherwise the first of
+    `names` whose argument has a text is chosen. Calls of an editor are searched for a
+    path first, because their command is only a verb. If none of the names has a text,
+    and the call has only one argument, its text is returned without its name.
     """
     if items := _format_items(arguments):
         return "", items
@@ -55,8 +56,8 @@ def find_label(
         text = _format_argument(arguments.get(name), separator)
         if text.strip():
             return name, text
-    only = next(iter(arguments.values())) if len(arguments) == 1 else ""
-    return "", only if isinstance(only, str) else ""
+    only_value = next(iter(arguments.values())) if len(arguments) == 1 else ""
+    return "", only_value if isinstance(only_value, str) else ""
 
 
 def is_path(name: str) -> bool:
@@ -65,7 +66,7 @@ def is_path(name: str) -> bool:
 
 
 def _format_argument(value: Any, separator: str) -> str:
-    """Return the argument if it is a text or a list of words or commands, else ""."""
+    """Return the argument as text, joined if it is a list of texts, or else ""."""
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         command = find_shell_command(value)
         return separator.join(value) if command is None else command

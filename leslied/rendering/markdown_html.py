@@ -40,7 +40,7 @@ def render_text(text: str) -> str:
 
 
 def render_markdown_html(text: str, *, with_colours: bool = False) -> str:
-    """Render Markdown; `with_colours` gives the tokens of its code class names."""
+    """Render Markdown; if `with_colours`, tokens of code blocks get class names."""
     if len(text) > _MAX_MARKDOWN_CHARACTERS:
         return render_text(text)
     parser = _get_markdown_parser()
@@ -70,7 +70,11 @@ def _get_markdown_parser() -> CompleteParser:
 
 
 def _complete_token(token: Any) -> None:
-    """Add what a page would not show, and replace what references decode to."""
+    """Keep list numbers and the alignment of cells; replace control characters.
+
+    The parser decodes character references such as `&#7;`, so control characters may
+    appear after the text was cleaned.
+    """
     if token.type == "list_item_open" and token.info:
         token.attrSet("value", token.info)
     if style := token.attrs.pop("style", ""):
@@ -100,12 +104,13 @@ def _render_link_end(
 def _render_fence(
     renderer: Any, tokens: Any, index: int, options: Any, env: Any
 ) -> str:
-    """Render a code block, below the words after its fence, such as its language."""
+    """Render a code block; show the words after its opening fence above the code."""
     token = tokens[index]
     info = token.info.strip()
     if env.get("with_colours") and info:
         code = highlight_code(token.content, info.split()[0])
         html = f"<pre><code>{code}</code></pre>\n"
     else:
+        # The class has the original rule, in whose place this function is called.
         html = type(renderer).fence(renderer, tokens, index, options, env)
     return f'<p class="facts">{escape_text(info)}</p>{html}' if info else html

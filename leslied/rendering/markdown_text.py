@@ -1,8 +1,8 @@
 """Markdown, parsed so that nothing of the text is lost.
 
 A parser drops text that is nested too deeply, cells beyond the columns of a table, and
-link definitions. Whoever shows an answer must not: people would not see what the next
-agent reads.
+link definitions. A page that shows an answer must show all of it, because the next
+agent reads all of it, too.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ class CompleteParser:
 
     def __init__(self, max_nesting: int) -> None:
         self._max_nesting = max_nesting
-        # The parser drops text nested deeper than its limit, so that limit is higher.
+        # The parser drops text beyond its own limit. That limit is higher than ours, so
+        # that `parse` sees tokens that are too deep before any text is dropped.
         options = {"html": False, "maxNesting": max_nesting + 2}
         self.markdown = MarkdownIt("commonmark", options)
         self.markdown.enable(["strikethrough", "table"]).disable(["image", "reference"])
 
     def parse(self, text: str) -> list[Token] | None:
-        """Return the tokens of the text; None if they would not have all of it."""
+        """Return the tokens of the text; None if a part of the text is not in them."""
         tokens = self.markdown.parse(text)
         if any(token.level >= self._max_nesting for token in tokens):
             return None
@@ -36,7 +37,7 @@ class CompleteParser:
 
 
 def _lacks_cells(tokens: list[Token], lines: list[str]) -> bool:
-    """Return whether a row of a table has more cells than the table has columns."""
+    """Return whether a table has cells beyond its columns, which the tokens lack."""
     start = 0
     for position, token in enumerate(tokens):
         if token.type == "table_open":

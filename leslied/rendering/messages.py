@@ -7,8 +7,9 @@ whose format has whole messages share the grouping in this module.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from leslied.model.record import Usage
 from leslied.sessions.calls import CallResults
@@ -35,8 +36,7 @@ _SPEAKERS: dict[str, Speaker] = {
 }
 
 
-@dataclass(slots=True)
-class ToolInvocation:
+class ToolInvocation(Struct):
     """A tool call with its result, and the subagents it spawned."""
 
     placed: PlacedRecord
@@ -69,8 +69,7 @@ class ToolInvocation:
         return bool(self.result and self.result.record.metadata.get("is_error"))
 
 
-@dataclass(slots=True)
-class SpeakerMessage:
+class SpeakerMessage(Struct):
     """One message of one speaker; for an assistant, one API message."""
 
     speaker: Speaker
@@ -103,8 +102,7 @@ class SpeakerMessage:
         return self.placed.record.created_at or self.placed.observed_at
 
 
-@dataclass(frozen=True, slots=True)
-class UnitMessages:
+class UnitMessages(Struct, frozen=True):
     """The messages of one unit, and the subagents that none of its calls spawned."""
 
     unit: Unit
@@ -153,19 +151,20 @@ def get_full_text(record: Record) -> str:
 
 
 def get_report_or_text(record: Record) -> str:
-    """Return what a subagent reported, for a result in which the client wrapped it.
+    """Return the text of a tool or subagent without what the client wrapped around it.
 
-    Any other record has its full text.
+    If the client added nothing, or the record is no result, return its full text.
     """
-    return str(record.metadata.get("report") or get_full_text(record))
+    report = record.metadata.get("report")
+    return str(report) if report else get_full_text(record)
 
 
 def find_export_origin(placed: PlacedRecord, unit: Unit) -> str:
-    """Return the origin of a user message for a format that has units only by prompts.
+    """Return the origin of a user message as an export should name it.
 
-    It is empty for a plain prompt, and for what is not a user message. A message that
-    does not start its unit is `queued`, whatever it is, so that a reader of the format
-    finds the same units.
+    It is empty for a plain prompt, and for a record that is not a user message. A
+    message that does not start its unit is `queued`, whatever its own origin is,
+    because programs that read the export start a unit at every plain prompt.
     """
     origin = str(placed.record.metadata.get("origin", ""))
     if not origin:
@@ -219,7 +218,8 @@ class _MessageBuilder:
 
     def __init__(self, units: Sequence[Unit]) -> None:
         entries = [placed for unit in units for placed in unit.entries]
-        self._usage = _find_message_usages(entries)
+        self._remaining_usages = _find_message_usages(entries)
+        """Usage of each message that `build` has not counted yet, by key."""
         self._results = CallResults(entries)
 
     def build(self, unit: Unit) -> UnitMessages:
@@ -228,7 +228,7 @@ class _MessageBuilder:
         A result whose call is in the unit is part of the call, not a separate message.
         """
         messages: list[SpeakerMessage] = []
-        unassigned = list(unit.subagents)
+        unlinked_subagents = list(unit.subagents)
         # Whether the next output of the agent may belong to the last message; after a
         # result, only a message id can tell.
         is_message_open = False
@@ -245,7 +245,7 @@ class _MessageBuilder:
                     and _is_same_message(messages[-1], record)
                 ):
                     messages.append(SpeakerMessage("assistant", placed))
-                self._add_to_message(messages[-1], placed, unassigned)
+                self._add_to_message(messages[-1], placed, unlinked_subagents)
                 is_message_open = True
             elif record.type != "token_usage":
                 speaker = "tool" if record.is_output else _SPEAKERS[record.type]
@@ -253,23 +253,29 @@ class _MessageBuilder:
                     SpeakerMessage(speaker, placed, [get_full_text(record)])
                 )
             self._add_usage(messages, placed)
-        return UnitMessages(unit, tuple(messages), tuple(unassigned))
+        return UnitMessages(unit, tuple(messages), tuple(unlinked_subagents))
 
     def _add_to_message(
-        self, message: SpeakerMessage, placed: PlacedRecord, unassigned: list[Unit]
+        self,
+        message: SpeakerMessage,
+        placed: PlacedRecord,
+        unlinked_subagents: list[Unit],
     ) -> None:
-        """Add an assistant's text or call; a call takes its subagents and result."""
+        """Add an assistant's text, or a call with its result and its subagents.
+
+        The call's subagents are removed from `unlinked_subagents`.
+        """
         record = placed.record
         message.model = record.model or message.model
         if record.type == "tool_use":
             call_id = record.tool_call_id
             spawned = [
                 child
-                for child in unassigned
+                for child in unlinked_subagents
                 if call_id and child.summary.spawn_call_id == call_id
             ]
             for child in spawned:
-                unassigned.remove(child)
+                unlinked_subagents.remove(child)
             message.calls.append(
                 ToolInvocation(placed, self._results.find_result(placed), spawned)
             )
@@ -283,9 +289,9 @@ class _MessageBuilder:
         """Add the tokens of the record's message to the last assistant message."""
         if not placed.record.usage:
             return
-        usage = self._usage.pop(_make_message_key(placed), None)
-        from_last = (m for m in reversed(messages) if m.speaker == "assistant")
-        if usage and (message := next(from_last, None)):
+        usage = self._remaining_usages.pop(_make_message_key(placed), None)
+        assistant_messages = (m for m in reversed(messages) if m.speaker == "assistant")
+        if usage and (message := next(assistant_messages, None)):
             message.usage = sum_usages([message.usage or Usage(), usage])
 
 
@@ -304,7 +310,7 @@ def _is_same_message(message: SpeakerMessage, record: Record) -> bool:
 
 
 def _make_message_key(placed: PlacedRecord) -> tuple[str, str]:
-    """Return what identifies the record's API message: its id and its request."""
+    """Return a key of the record's API message: the ids of message and request."""
     record = placed.record
     request = str(record.metadata.get("request_id") or "")
     return (record.message_id or f"entry:{placed.entry_id}", request)

@@ -50,7 +50,7 @@ def diff_texts(a: str, b: str) -> TextDifference:
     lines_b = lines_b[start_count : len(lines_b) - end_count]
     uncompared = (0, 0)
     if max(len(lines_a), len(lines_b)) > MAX_LINES:
-        # Show only where the texts begin to differ.
+        # Show only the first line that differs, and count the lines after it.
         uncompared = (max(len(lines_a) - 1, 0), max(len(lines_b) - 1, 0))
         lines_a, lines_b, after = lines_a[:1], lines_b[:1], []
     size = sum(map(len, lines_a)) + sum(map(len, lines_b))
@@ -64,7 +64,7 @@ def diff_texts(a: str, b: str) -> TextDifference:
 
 
 def make_hunks(lines: Sequence[TextDiffLine], context: int) -> Iterator[Hunk]:
-    """Yield the changed lines, with this many lines of context around them."""
+    """Yield the changed lines, with up to `context` unchanged lines around them."""
     # For each line: how many lines of A and of B precede it.
     before_a = [0, *accumulate(line.sign != "+" for line in lines)]
     before_b = [0, *accumulate(line.sign != "-" for line in lines)]
@@ -122,7 +122,7 @@ def _compute_line_similarity(a: str, b: str) -> float:
 
 
 def _diff_words(a: str, b: str, max_length: int) -> tuple[Marks, Marks]:
-    """Return the spans that differ in each of two lines; one span in long lines."""
+    """Return the spans of A and of B that differ; in long lines, one span of each."""
     if max(len(a), len(b)) > max_length:
         start_count, end_count = _count_common_ends(a, b)
         return (

@@ -108,6 +108,7 @@ class TranscriptDocument:
     stop_reason: str
     tool_calls: int
     source: str = ""
+    """`subagent:` and the subagent's id; empty for a unit of the session itself."""
     parent_chat_id: str = ""
     is_rewound: bool = False
     blocks: tuple[TranscriptBlock, ...] = ()

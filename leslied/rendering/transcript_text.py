@@ -1,4 +1,4 @@
-"""The text form of a document, and its parser.
+"""The text form of a transcript, and its parser.
 
     header   = six lines `Name: value`, for a subagent two more, each with NL;
                last, if the user took the unit back: "Rewound: yes" NL
@@ -163,6 +163,7 @@ def _is_block_head(line: str) -> bool:
 
 
 def _parse_block(lines: list[str]) -> TranscriptBlock:
+    """Return the block in these lines; raise ValueError if they are not a block."""
     head = lines[0]
     text = "\n".join(map(_unescape, lines[1:]))
     block_classes: dict[str, Any] = {
@@ -184,6 +185,7 @@ def _parse_block(lines: list[str]) -> TranscriptBlock:
 
 
 def _parse_one_line_block(head: str) -> TranscriptBlock:
+    """Return the block that is this line; raise ValueError if there is none."""
     if head == _COMPACTED:
         return CompactedBlock()
     if head.startswith("[Notification] "):
@@ -197,18 +199,25 @@ def _parse_one_line_block(head: str) -> TranscriptBlock:
 
 
 def _format_name(name: str, index: int) -> str:
-    """Return the name of a tool with its index, so that calls of one tool differ."""
+    """Return the name of a tool, followed by ` #` and the index unless that is 0.
+
+    A name that itself ends with ` #1` or the like gets a backslash before the `#`.
+    """
     match = _NAME_LIKE_INDEXED.fullmatch(name)
     escaped = f"{match[1]}\\{match[2]}{match[3]}" if match else name
     return f"{escaped} #{index}" if index else escaped
 
 
 def _parse_name(text: str) -> tuple[str, int]:
-    """Return name and index of a tool; the index is 0 if there is none."""
+    """Return the tool's name and index from a text that `_format_name` returned.
+
+    The index is 0 if there is none.
+    """
     match = _INDEXED_NAME.fullmatch(text)
     escaped, index = (match[1], int(match[2])) if match else (text, 0)
-    if (like := _NAME_LIKE_INDEXED.fullmatch(escaped)) and like[2]:
-        return like[1] + like[2][1:] + like[3], index
+    name_match = _NAME_LIKE_INDEXED.fullmatch(escaped)
+    if name_match and name_match[2]:
+        return name_match[1] + name_match[2][1:] + name_match[3], index
     return escaped, index
 
 

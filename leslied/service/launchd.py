@@ -122,7 +122,7 @@ class Launchd:
         """Return when the process started, or None if `ps` does not know it."""
         output = self._run(["ps", "-o", "lstart=", "-p", pid]).out
         with suppress(ValueError):
-            # Programs run with TZ=UTC.
+            # `ps` prints UTC, because SubprocessRunner runs programs with TZ=UTC.
             start = datetime.strptime(output.strip(), _PS_TIME_FORMAT)  # noqa: DTZ007
             return start.replace(tzinfo=UTC)
         return None

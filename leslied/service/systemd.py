@@ -56,7 +56,7 @@ _PAGE_DIRECTIVES = {
     # A private network has a loopback interface of its own, which no browser can reach.
     "PrivateNetwork": (),
 }
-"""What a unit that serves the page has instead of a directive of the template."""
+"""Lines that replace a directive of the template in a unit that serves the page."""
 _EXIT_REASONS = {
     "2": "leslied was called with wrong arguments (exit 2)",
     "4": "another leslied is already running (exit 4)",
@@ -113,17 +113,17 @@ class Systemd:
             writable_folders,
             serves_page=serves_page,
         )
-        sandboxed = _encode(render())
-        unsandboxed = _encode(render(is_unsandboxed=True))
+        sandboxed_unit = _encode(render())
+        unsandboxed_unit = _encode(render(is_unsandboxed=True))
         notes = []
-        failure = self._try_start(path, sandboxed)
+        failure = self._try_start(path, sandboxed_unit)
         # With one of these reasons, a unit without a sandbox would fail as well.
         if failure and failure not in _EXIT_REASONS.values():
             notes.append(
                 f"The sandboxed service did not start ({failure}). leslied installed "
                 "one without a sandbox, which can access the whole disk."
             )
-            failure = self._try_start(path, unsandboxed)
+            failure = self._try_start(path, unsandboxed_unit)
         if failure:
             self.uninstall()
             raise LesliedError(
@@ -313,7 +313,10 @@ def _parse_properties(output: str) -> dict[str, str]:
 
 
 def _parse_time(text: str) -> datetime | None:
-    """Parse `Mon 2026-11-16 05:08:53 UTC`; None if invalid. Programs run in UTC."""
+    """Parse a time such as `Mon 2026-11-16 05:08:53 UTC`; return None if invalid.
+
+    systemctl prints UTC, because SubprocessRunner runs programs with TZ=UTC.
+    """
     with suppress(ValueError):
         return datetime.fromisoformat(" ".join(text.split()[1:3])).replace(tzinfo=UTC)
     return None

@@ -108,7 +108,10 @@ def _pair_units(a: Sequence[Unit], b: Sequence[Unit]) -> list[tuple[int, int]]:
 
 
 def _get_first_entry_id(unit: Unit) -> str:
-    """Return the id of the unit's first prompt, else entry; forks share this id."""
+    """Return the id of the first user message, or without one, of the first entry.
+
+    Forks of a session share this id.
+    """
     prompts = (p for p in unit.entries if p.record.type == "user_message")
     return next(prompts, unit.entries[0]).entry_id
 

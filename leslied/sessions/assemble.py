@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from leslied.model.omitted_text import load_whole
 from leslied.sessions.calls import CallResults, link_results
 from leslied.sessions.subagents import MainCall, add_spawn_calls, find_parents
 from leslied.sessions.units import find_user_message, make_unit, mark_rewound
@@ -24,12 +25,17 @@ class RecordStream:
 
     summary: SessionSummary
     entries: Sequence[PlacedRecord]
-    calls: CallResults = field(init=False)
-    """The stream's tool calls."""
+    _calls: CallResults | None = None
 
     def __post_init__(self) -> None:
         self.entries = link_results(self.entries)
-        self.calls = CallResults(self.entries)
+
+    @property
+    def calls(self) -> CallResults:
+        """The stream's tool calls; needed only to find who spawned a subagent."""
+        if self._calls is None:
+            self._calls = CallResults(self.entries)
+        return self._calls
 
 
 def assemble(main: RecordStream, subagents: Sequence[RecordStream]) -> tuple[Unit, ...]:
@@ -79,7 +85,7 @@ class _SubagentTree:
 
 
 class _StreamLookup:
-    """Facts about who spawned whom, from streams in memory; the first is the main."""
+    """Facts about who spawned whom, from streams in memory, the main session first."""
 
     def __init__(self, streams: Sequence[RecordStream]) -> None:
         self._main = streams[0]
@@ -96,14 +102,15 @@ class _StreamLookup:
     def find_prompt(self, child: SessionSummary) -> str:
         """Return the text of the subagent's first user message, or ""."""
         message = find_user_message(self._streams[child.key].entries)
-        return message.record.content if message else ""
+        return load_whole(message.record.content) if message else ""
 
     def iter_main_calls(self) -> Iterator[MainCall]:
         """Yield the main session's calls, in order."""
         for placed in self._main.entries:
             record = placed.record
             if record.type == "tool_use":
-                yield MainCall(placed.unit, record.tool_call_id, record.tool_input)
+                arguments = load_whole(record.tool_input)
+                yield MainCall(placed.unit, record.tool_call_id, arguments)
 
     def find_unit_at(self, time: datetime | None) -> int:
         """Return the main session's last unit with an entry at or before this time."""

@@ -23,15 +23,18 @@ class CallResults:
     """The calls among some entries and their results.
 
     If several calls and results share an id, they are joined in order. A result that
-    the client added when it resumed the session counts only without another one: the
-    tool may still run in another process.
+    the client added when it resumed the session counts only if its call has no other:
+    the tool may still run in another process.
     """
 
     def __init__(self, entries: Iterable[PlacedRecord]) -> None:
         self._entries = tuple(entries)
         self._calls = self._group_by_id("tool_use")
+        # A result that was added when the session was resumed comes after the others.
         self._results = {
             call_id: sorted(results, key=_is_added_at_resume)
+            if len(results) > 1
+            else results
             for call_id, results in self._group_by_id("tool_result").items()
         }
         # Keyed by `id()`, because records are not hashable.
@@ -56,9 +59,10 @@ class CallResults:
         return calls[-1] if calls else None
 
     def link(self, placed: PlacedRecord) -> PlacedRecord:
-        """Return a result with the name of its tool, and any other entry as it is.
+        """Return an entry with what its counterpart adds to it.
 
-        Mark a result without a call, and a call without a result, in its metadata.
+        A result gets the tool's name from its call. A result without a call, and a call
+        without a result, are marked in their metadata. Other entries stay as they are.
         """
         record = placed.record
         if record.type == "tool_result":
@@ -75,7 +79,7 @@ class CallResults:
         return replace(record, tool_name=call.record.tool_name or record.tool_name)
 
     def _group_by_id(self, record_type: RecordType) -> dict[str, list[PlacedRecord]]:
-        """Return the entries of this type by call id, without those that have none."""
+        """Return the entries of this type that have a call id, by that id."""
         groups: dict[str, list[PlacedRecord]] = defaultdict(list)
         for placed in self._entries:
             if placed.record.type == record_type and placed.record.tool_call_id:
@@ -102,9 +106,9 @@ class _CallSpan(NamedTuple):
 
 
 def number_parallel_calls(entries: Sequence[PlacedRecord]) -> dict[int, int]:
-    """Return numbers for calls that ran in parallel with others of the same tool.
+    """Return numbers, from 1, for calls that ran in parallel with others of their tool.
 
-    The first has 1, and a result has the number of its call. The keys are positions.
+    The keys are positions in `entries`. A result has the number of its call.
     """
     groups: list[list[_CallSpan]] = []
     last_groups: dict[str, tuple[list[_CallSpan], int]] = {}
@@ -128,7 +132,11 @@ def number_parallel_calls(entries: Sequence[PlacedRecord]) -> dict[int, int]:
 
 def _list_call_spans(entries: Sequence[PlacedRecord]) -> list[_CallSpan]:
     results = CallResults(entries)
-    positions = {id(placed): position for position, placed in enumerate(entries)}
+    positions = {
+        id(placed): position
+        for position, placed in enumerate(entries)
+        if placed.record.type == "tool_result"
+    }
     spans = []
     # A call that was never answered is over when the agent gets or says something.
     next_step = len(entries)

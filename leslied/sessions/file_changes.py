@@ -1,6 +1,6 @@
 """Files, plans and to-do lists that the calls of a unit changed. Pure.
 
-A call counts if it has a result and did not fail; only a plan also counts as a draft.
+A call counts if it has a result and did not fail; without that, a plan is a draft.
 A shell command counts only where its effect is certain.
 """
 
@@ -131,7 +131,10 @@ class _CallChanges:
     def _find_list_changes(
         self, arguments: dict[str, Any], kind: Literal["steps", "todos"]
     ) -> list[FileChange]:
-        """Return the to-do list in one form; its path is `plan` if it lists a plan."""
+        """Return the list, in a form that is the same for all agents.
+
+        The path of the change is `plan` if the items are steps of a plan.
+        """
         if arguments.get("command") == "view":
             return []
         names = ("plan",) if kind == "steps" else TODO_ARGUMENTS

@@ -49,7 +49,7 @@ _PATCH_KINDS: dict[str, FileChangeKind] = {
 _NO_WRITE = re.compile(r"\d?>&\d|[\d&]?>+\s*/dev/null")
 """Redirections that are in most commands and change no file."""
 _UNUSUAL_PATH = re.compile(r"//|/\.|/$|\0")
-"""An absolute path without any of these is normal."""
+"""An absolute path without a match is in normal form already."""
 _WRITE_HINT = re.compile(r">|\btee\b|apply_patch")
 
 
@@ -85,8 +85,9 @@ def find_changed_paths(tool: str, tool_input: str, folder: str) -> Iterable[Path
     if kind in ("write", "edit", "notebook"):
         path = _find_path(tool_input)
         absolute = resolve_path(folder, path) if path else ""
-        is_write = kind == "write"
-        return (PathChange("write" if is_write else "edit", absolute),) * bool(absolute)
+        if not absolute:
+            return ()
+        return (PathChange("write" if kind == "write" else "edit", absolute),)
     if kind == "shell" and not may_write_files(tool_input):
         return ()
     return iter_path_changes(tool, parse_arguments(tool_input), folder)

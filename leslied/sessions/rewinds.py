@@ -11,9 +11,10 @@ event confirms it; one with `r` returned to a unit that had been taken back.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from leslied.model.times import to_us
 from leslied.sessions.turns import AGENT_OUTPUT_TYPES
@@ -29,7 +30,7 @@ _PARALLEL = "parallel"
 """Forks of a session on which several processes worked: none of them is a rewind."""
 _WITHOUT_FORKS = ("", UNKNOWN_FORKS, _PARALLEL)
 _USER_ACTS = ("prompt", "command", "shell")
-"""Origins of messages that follow the point to which the user returned."""
+"""Origins of what users type. After a rewind, it follows the point of return."""
 _OUTPUT_TYPES = AGENT_OUTPUT_TYPES | {"tool_result"}
 
 
@@ -42,7 +43,7 @@ class EntryPlace(NamedTuple):
 
 
 class FirstEntry(NamedTuple):
-    """What a unit starts with."""
+    """The first entry of a unit."""
 
     text: str = ""
     created_us: int | None = None
@@ -94,6 +95,7 @@ def list_rewound(forks: str, units: int) -> tuple[range, ...]:
     """Return the numbers of a session's rewound units as ranges, in order."""
     if forks in _WITHOUT_FORKS:
         return ()
+    # Collect the units after, between and before the ranges of current units.
     rewound, end = [], units
     for current in _Branches.parse(forks, units).iter_current():
         rewound.append(range(current.stop, end + 1))
@@ -121,21 +123,21 @@ def list_changed(before: tuple[range, ...], after: tuple[range, ...]) -> list[in
     return sorted(set(chain(*before)).symmetric_difference(chain(*after)))
 
 
-@dataclass(slots=True)
-class _Branches:
-    """The units of a session and what each of them continues."""
+class _Branches(Struct):
+    """The units of a session, and for each the unit that it continues."""
 
     units: int
     """Number of the newest unit."""
     forks: dict[int, int]
-    """What a fork continues, by number, in order; 0 stands for no unit."""
+    """The unit that each fork continues, by the fork's number, in order; 0 for none."""
     returns: set[int] = field(default_factory=set)
     """Forks that continue a unit which had been taken back."""
     candidate: tuple[int, int] | None = None
-    """A fork that is not confirmed yet, and what it continues."""
+    """A fork that is not confirmed yet, and the unit that it continues."""
 
     @classmethod
     def parse(cls, text: str, units: int) -> _Branches:
+        """Parse forks such as `4:1 6:3r 8:5?`, described at the top of the module."""
         branches = cls(units, {})
         for fork in text.split():
             unit, target = map(int, fork.rstrip("?r").split(":"))
@@ -148,6 +150,7 @@ class _Branches:
         return branches
 
     def format(self) -> str:
+        """Return the forks as a text that `parse` accepts."""
         forks = [
             f"{unit}:{target}{'r' if unit in self.returns else ''}"
             for unit, target in self.forks.items()
@@ -166,7 +169,10 @@ class _Branches:
         self.candidate = None
 
     def add_user_act(self, record: Record, lookup: EntryLookup) -> None:
-        """Add a fork if the message does not continue the tip."""
+        """Add a fork if the message does not continue the tip.
+
+        If the agent also logs an event for each rewind, the fork is only a candidate.
+        """
         unit = self.units + 1
         if self.candidate and self.candidate[0] != unit:
             self.candidate = None
@@ -206,10 +212,10 @@ class _Branches:
         return unit > 0 and not any(unit in numbers for numbers in self.iter_current())
 
     def _find_event_target(self, record: Record, lookup: EntryLookup) -> int | None:
-        """Return the unit to which an event returned, or None if that is uncertain.
+        """Return the unit to which the user returned, or None if that is uncertain.
 
-        The event has the number of user messages, or the id or ordinal of the first
-        entry, that the user took back; or it follows the last entry that remains.
+        The event has the number of user messages that the user took back, or the id or
+        ordinal of the first such entry. Otherwise, it follows the last remaining entry.
         """
         turns, first_id = record.metadata.get("turns"), record.metadata.get("to")
         if isinstance(turns, int):
@@ -224,25 +230,25 @@ class _Branches:
             return self.get_previous(place.unit) if place.starts_unit else place.unit
         return self._find_linked_target(record, lookup)
 
-    def _count_back(self, user_messages: int, lookup: EntryLookup) -> int:
-        """Return the unit before these last user messages.
+    def _count_back(self, message_count: int, lookup: EntryLookup) -> int:
+        """Return the unit before the last `message_count` user messages.
 
         A unit has several if the user typed while the agent worked.
         """
         target = self.tip
-        while target and (count := lookup.count_user_messages(target)) <= user_messages:
-            target, user_messages = self.get_previous(target), user_messages - count
+        while target and (count := lookup.count_user_messages(target)) <= message_count:
+            target, message_count = self.get_previous(target), message_count - count
         return target
 
     def _find_before_ordinal(self, ordinal: int, lookup: EntryLookup) -> int:
-        """Return the unit that has started before the entry with this ordinal."""
+        """Return the last current unit that began before the entry with the ordinal."""
         target = self.tip
         while target and (lookup.find_first_entry(target).ordinal or 0) >= ordinal:
             target = self.get_previous(target)
         return target
 
     def _find_linked_target(self, record: Record, lookup: EntryLookup) -> int | None:
-        """Return the unit that a user's message continues, unless it is the tip.
+        """Return the unit that a message continues, or None if that is the tip.
 
         After a rewind, the message follows the same entry as the first unit that was
         taken back. Or it follows an entry of a rewound unit, which is current again.
@@ -261,7 +267,11 @@ class _Branches:
         return None
 
     def is_parallel_output(self, record: Record, lookup: EntryLookup) -> bool:
-        """Return whether output in a fork continues a unit that was taken back."""
+        """Return whether a second process wrote this output.
+
+        It did if the newest unit, which has the number `units`, began a fork, but the
+        output follows an entry of a unit that was taken back.
+        """
         return (
             self.units in self.forks
             and self._find_rewound_parent(record, lookup) is not None

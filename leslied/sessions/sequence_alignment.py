@@ -42,7 +42,10 @@ def align_sequences(
 
 
 def find_anchors(a: Sequence[T], b: Sequence[T]) -> list[Pair]:
-    """Return the longest common sequence of items that occur once on both sides."""
+    """Return the positions of the longest common sequence of unique items.
+
+    An item is unique if it occurs once on both sides.
+    """
     if _must_swap(a, b):
         return _swap(find_anchors(b, a))
     positions = _find_unique(b)
@@ -58,7 +61,10 @@ def find_anchors(a: Sequence[T], b: Sequence[T]) -> list[Pair]:
 def find_gaps(
     anchors: Sequence[Pair], ends: Pair, starts: Pair = (0, 0)
 ) -> Iterator[tuple[slice, slice]]:
-    """Yield the ranges in A and B before, between and after the anchors."""
+    """Yield the ranges in A and B before, between and after the anchors.
+
+    The first ranges begin at `starts`, and the last ones end at `ends`.
+    """
     before_a, before_b = starts
     for at_a, at_b in [*anchors, ends]:
         yield slice(before_a, at_a), slice(before_b, at_b)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from leslied.model.times import EPOCH
@@ -86,11 +86,11 @@ def add_spawn_calls(
     unlinked = [
         child for child in children if not (child.spawn_call_id or child.parent_agent)
     ]
-    taken = {child.spawn_call_id for child in children}
+    taken_ids = {child.spawn_call_id for child in children}
     calls: dict[SessionKey, str] = {}
     for child in sorted(unlinked, key=lambda each: each.started_at or EPOCH):
-        call_id = _find_call_with(lookup.find_prompt(child), taken, lookup)
-        taken.add(call_id)
+        call_id = _find_call_with(lookup.find_prompt(child), taken_ids, lookup)
+        taken_ids.add(call_id)
         calls[child.key] = call_id
     return [
         replace(child, spawn_call_id=calls[child.key])
@@ -100,13 +100,16 @@ def add_spawn_calls(
     ]
 
 
-def _find_call_with(prompt: str, taken: set[str], lookup: SpawnLookup) -> str:
-    """Return the id of the first other call with this argument, or ""."""
+def _find_call_with(prompt: str, taken_ids: set[str], lookup: SpawnLookup) -> str:
+    """Return the id of the first call that has the prompt as an argument, or "".
+
+    Calls with one of `taken_ids` spawned another subagent and are skipped.
+    """
     prompt = prompt.strip()
     if not prompt:
         return ""
     for call in lookup.iter_main_calls():
-        is_candidate = call.call_id and call.call_id not in taken
+        is_candidate = call.call_id and call.call_id not in taken_ids
         if is_candidate and prompt in _list_texts(call.arguments, prompt):
             return call.call_id
     return ""
@@ -134,14 +137,13 @@ def get_main_unit(
     return parent.unit
 
 
-@dataclass(slots=True)
-class _ParentFinder:
+class _ParentFinder(Struct):
     """The rule that finds the parent of one subagent."""
 
     main: SessionKey
     children: Sequence[SessionSummary]
     lookup: SpawnLookup
-    keys: tuple[SessionKey, ...] = field(init=False)
+    keys: tuple[SessionKey, ...] = ()
     """Keys of all streams, the main session first."""
 
     def __post_init__(self) -> None:

@@ -19,17 +19,17 @@ _ATTACHMENT_MARK = re.compile(
     r"[^\]\n]*(?:\]|\Z)[ \t]*",
     re.IGNORECASE,
 )
-"""What a client or an adapter writes in place of an attachment: `[Image #1]`."""
+"""Text that a client or an adapter writes in place of an attachment: `[Image #1]`."""
 _LEAD_IN = re.compile(
     r"(?:please )?(?:implement|execute|follow) (?:the following|the|this|my) "
     r"(?:implementation )?(?:plan|spec|task|instructions)\s*[:.]?",
     re.IGNORECASE,
 )
-"""A line before a plan or task, which names neither."""
+"""A line that announces a plan or task without saying what it is about."""
 _TAG_LINE = re.compile(r"(?:</?[A-Za-z][\w:.-]*(?: [^<>]*)?>\s*)+|```.*|-{3,}")
 """A line that only starts or ends a part of the prompt."""
 _BARE_COMMAND = re.compile(r"/[\w:.-]+")
-_UNTELLING_LINES = (_LEAD_IN, _TAG_LINE, _BARE_COMMAND)
+_LINES_WITHOUT_SUBJECT = (_LEAD_IN, _TAG_LINE, _BARE_COMMAND)
 _MARKUP = re.compile(r"^(?:#{1,6}|[>*•\u276f\u203a-])\s+")
 _PLAN_LABEL = re.compile(
     r"^(?:implementation )?plan\s*[:\u2013\u2014-]\s+", re.IGNORECASE
@@ -77,17 +77,17 @@ def find_subject(prompt: str) -> str:
     """
     position = 0
     for line in prompt[:_EXAMINED_CHARACTERS].split("\n"):
-        if is_telling(line):
+        if has_subject(line):
             return prompt[position:]
         position += len(line) + 1
     return prompt
 
 
-def is_telling(text: str) -> bool:
+def has_subject(text: str) -> bool:
     """Return whether a text says what it is about, unlike `hello` or `yes, do it`."""
     text = strip_attachment_marks(text[:_EXAMINED_CHARACTERS])
     line = text.strip().casefold()
-    if any(pattern.fullmatch(line) for pattern in _UNTELLING_LINES):
+    if any(pattern.fullmatch(line) for pattern in _LINES_WITHOUT_SUBJECT):
         return False
     return any(match[0] not in _FILLER_WORDS for match in _WORD.finditer(line))
 

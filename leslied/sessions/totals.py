@@ -1,4 +1,4 @@
-"""Totals of a session: what a list shows and when units start, record by record.
+"""Totals of a session, updated record by record, and the start of its units.
 
 The store saves these totals with the session, so that lists read no records.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.record import MAIN
 from leslied.sessions.rewinds import iter_current, list_rewound, update_forks
-from leslied.sessions.titles import find_subject, is_telling
+from leslied.sessions.titles import find_subject, has_subject
 from leslied.sessions.turns import (
     AGENT_OUTPUT_TYPES,
     ends_turn,
@@ -64,6 +64,7 @@ class SessionTotals:
     agent_type: str = ""
     description: str = ""
     is_finished: int = 0
+    """1 if a log says that the subagent has finished."""
     seen_us: int = 0
     """Time at which its newest entry was read."""
     forks: str = ""
@@ -108,7 +109,10 @@ class SessionTotals:
         return self._add_unit(record, placement)
 
     def add_rewind(self, record: Record, lookup: EntryLookup) -> None:
-        """Update the forks, before the record is added."""
+        """Update the forks, and the first prompt if other units are rewound now.
+
+        Call this before `add_record`.
+        """
         if self.source != MAIN:
             return
         forks = update_forks(self.forks, self.units, record, lookup)
@@ -180,12 +184,13 @@ class SessionTotals:
         return 0
 
     def _set_first_prompt(self, prompt: str) -> None:
-        """Set the first prompt; a later one replaces it if it is the first to tell."""
+        """Set the first prompt; replace it by the first one that names a subject."""
         is_first = not self.units or not self.first_prompt
-        if is_first or (is_telling(prompt) and not is_telling(self.first_prompt)):
+        if is_first or (has_subject(prompt) and not has_subject(self.first_prompt)):
             self.first_prompt = find_subject(prompt)[:_FIRST_PROMPT_CHARACTERS]
 
     def _update_turn(self, record: Record) -> None:
+        """Update whether the turn has ended, and if a command waits for a reply."""
         has_ended = ends_turn(record)
         if is_in_turn(record):
             self.has_turn_ended = int(has_ended)
@@ -198,10 +203,10 @@ class SessionTotals:
 
 
 def _choose_prompt(prompts: Iterable[str]) -> str:
-    """Return the subject of the first prompt that tells one, or else the first."""
+    """Return the subject of the first prompt that names one, else the first prompt."""
     first = ""
     for prompt in prompts:
-        if is_telling(prompt):
+        if has_subject(prompt):
             return find_subject(prompt)
         first = first or prompt
     return first

@@ -1,4 +1,4 @@
-"""Turns: which records belong to one, which ends it, and how a unit's last one ran."""
+"""Turns: which records form a turn, which record ends it, and with which reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONTINUING_NOTES = ("stop_blocked", "request_retried")
 
 
 def is_command(record: Record) -> bool:
-    """Return whether a person ran a `/name` or `! cmd` command.
+    """Return whether a record is a `/name` or `! cmd` command that a person ran.
 
     The agent may not notice it: a turn begins only if the agent answers.
     """
@@ -29,10 +29,10 @@ def is_command(record: Record) -> bool:
 
 
 def is_in_turn(record: Record) -> bool:
-    """Return whether a record is part of a turn. Such a record reopens an ended one.
+    """Return whether a record is part of a turn, and so reopens a turn that has ended.
 
-    A command, and what the client adds for an earlier turn when it resumes a session,
-    is not, whatever its type.
+    Commands are not part of a turn, whatever their type, nor are records that the
+    client adds for an earlier turn when it resumes a session.
     """
     if is_command(record) or record.metadata.get("is_between_turns"):
         return False
@@ -48,10 +48,10 @@ def is_own(record: Record) -> bool:
 def find_own_positions(records: Sequence[Record]) -> list[int]:
     """Return the positions of a unit's own records: up to the end of its last turn.
 
-    What follows (titles, modes, commands, queue operations of the next prompt) was
-    written while the agent waited. It belongs to the session, not to the turn before.
-    So do side files, which may be rewritten at any time, and links of subagents, which
-    are in another log.
+    Later records (titles, modes, commands, queue operations of the next prompt) were
+    written while the agent waited. They belong to the session, not to the turn before.
+    So do records of side files, which may be rewritten at any time, and links of
+    subagents, which are in another log.
     """
     ends = [position for position, record in enumerate(records) if is_own(record)]
     end = ends[-1] + 1 if ends else len(records)
@@ -63,14 +63,14 @@ def find_own_positions(records: Sequence[Record]) -> list[int]:
 
 
 def _is_about_session(record: Record) -> bool:
-    """Return whether a record belongs to no turn, wherever it was read."""
+    """Return whether a record belongs to no turn, even between those of a turn."""
     metadata = record.metadata
     is_link = metadata.get("kind") == "subagent_linked"
     return bool(is_link or metadata.get("is_between_turns") or metadata.get("is_side"))
 
 
 def is_stop_refused(record: Record) -> bool:
-    """Return whether a turn continues after its end.
+    """Return whether a record says that a turn continues after its end.
 
     A hook of the user's refused the end, or the client repeats a failed request.
     """
@@ -89,26 +89,26 @@ def ends_turn(record: Record) -> bool:
 def find_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:
     """Return how the last turn in the unit ended.
 
-    An interrupt, an error or the last answer says more than a note that the turn ended,
-    which the agent also writes after each of these.
+    An interrupt, an error or the last answer says more than the event for the end of
+    the turn, which the agent writes after each of them, too.
     """
-    noted: StopReason = "unknown"
+    event_reason: StopReason = "unknown"
     for record in (placed.record for placed in reversed(entries)):
         if record.metadata.get("note") == "interrupt":
             return "cancelled"
         if record.type == "error" and record.role == "assistant":
             return "error"
         if record.type in AGENT_OUTPUT_TYPES:
-            return _get_stop_reason(record) if ends_turn(record) else noted
+            return _get_stop_reason(record) if ends_turn(record) else event_reason
         if is_stop_refused(record):
             return "unknown"
         if record.type == "tool_result":
-            return noted
+            return event_reason
         if record.metadata.get("origin") in _TURN_STARTING_ORIGINS:
-            return noted
-        if record.metadata.get("kind") == "turn_ended" and noted == "unknown":
-            noted = _get_stop_reason(record)
-    return noted
+            return event_reason
+        if record.metadata.get("kind") == "turn_ended" and event_reason == "unknown":
+            event_reason = _get_stop_reason(record)
+    return event_reason
 
 
 def find_linked_stop_reason(entries: Sequence[PlacedRecord]) -> StopReason:

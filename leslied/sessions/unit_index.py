@@ -21,7 +21,10 @@ _UNIT_STARTING_ORIGINS = ("prompt", "command", "shell")
 
 
 def is_session_fact(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a record with this metadata does not stand for its entry."""
+    """Return whether a record with this metadata describes the session, not its entry.
+
+    Such a record does not count as the first record of the entry.
+    """
     return metadata.get("kind") in _SESSION_FACTS
 
 
@@ -47,7 +50,7 @@ class UnitIndex:
     """The units of one session's entries, by the ids that other entries refer to."""
 
     stored: StoredUnits | None = None
-    """Where to find entries that were not added."""
+    """Lookup for entries that were not added to this index."""
     _calls: dict[str, UnitPosition] = field(default_factory=dict)
     _entries: dict[str, UnitPosition] = field(default_factory=dict)
     _moves: list[tuple[range, int]] = field(default_factory=list)
@@ -72,9 +75,9 @@ class UnitIndex:
         if not unit:
             unit = self._find_unit(self.find_entry(record.parent_id, record.scope))
             if 0 < unit < current_unit:
-                # All records of an entry follow the same one, but are in one unit.
-                own = self.find_entry(record.native_id, record.scope)
-                unit = self._find_unit(own) or unit
+                # All records of an entry must be in one unit: that of its first record.
+                first_record = self.find_entry(record.native_id, record.scope)
+                unit = self._find_unit(first_record) or unit
         return unit if 0 < unit < current_unit else None
 
     def find_entry(self, native_id: str, scope: str) -> UnitPosition | None:

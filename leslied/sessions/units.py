@@ -29,11 +29,11 @@ def make_chat_id(key: SessionKey, entry_id: str) -> str:
 
 
 def get_identifying_entry(number: int, entries: Sequence[PlacedRecord]) -> PlacedRecord:
-    """Return the entry from which the unit's chat id is derived: its first entry.
+    """Return the entry from which the unit's chat id is derived.
 
-    Unit 0 is a subagent, or what comes before the first prompt. It may begin with other
-    entries than its first user message, which identifies it if there is one.
-    `store/read/unit_ids.py` has the same rule in SQL.
+    It is the first entry, except in unit 0, which has all entries of a subagent, or the
+    entries before the first prompt: there it is the first user message, if there is
+    one. `store/read/unit_ids.py` has the same rule in SQL.
     """
     user_message = None if number else find_user_message(entries)
     return user_message or entries[0]
@@ -56,9 +56,7 @@ def make_unit(
     identifying_entry = get_identifying_entry(number, entries)
     records = [placed.record for placed in entries]
     own_entries = [entries[position] for position in find_own_positions(records)]
-    orders, own_orders = (
-        {placed.read_order for placed in some} for some in (entries, own_entries)
-    )
+    own_orders = {placed.read_order for placed in own_entries}
     stop_reason = find_stop_reason(own_entries)
     if stop_reason == "unknown":
         stop_reason = find_linked_stop_reason(entries)
@@ -71,15 +69,20 @@ def make_unit(
         stop_reason=stop_reason,
         agent_mode=find_agent_mode(own_entries),
         subagents=subagents,
-        between_turns=frozenset(orders - own_orders),
+        between_turns=frozenset(
+            placed.read_order
+            for placed in entries
+            if placed.read_order not in own_orders
+        ),
     )
 
 
 def mark_rewound(unit: Unit) -> Unit:
-    """Return the unit, marked with its subagents if the user took it back."""
-    return _with_mark(unit) if unit.summary.is_rewound(unit.number) else unit
+    """Mark the unit and its subagents as rewound if the user took the unit back."""
+    return _mark_tree(unit) if unit.summary.is_rewound(unit.number) else unit
 
 
-def _with_mark(unit: Unit) -> Unit:
-    subagents = tuple(map(_with_mark, unit.subagents))
+def _mark_tree(unit: Unit) -> Unit:
+    """Return the unit, marked as rewound like all subagents below it."""
+    subagents = tuple(map(_mark_tree, unit.subagents))
     return replace(unit, is_rewound=True, subagents=subagents)

@@ -1,4 +1,4 @@
-"""Name the kind of entries that no decoder knows, from what is stored of them."""
+"""Name the kind of entries that no decoder knows, from their text and metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sessions lists leave out, because nobody said anything in them."""
+"""Sessions that lists hide, because they have neither a prompt nor an answer."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ class OutputPolicy(Struct, frozen=True, kw_only=True):
     is_central: bool = False
     """Whether to use the central tree for every project."""
     redact: Callable[[str], str] = str
-    """Removes secrets from the path that a folder of the central tree is named for."""
+    """Removes secrets from the path that a folder of the central tree is named for; by
+    default, removes nothing."""
 
     def choose(self, cwd: str) -> OutputRoot:
         """Return the output folder of a session that worked in this folder."""
@@ -101,8 +102,8 @@ class OutputPolicy(Struct, frozen=True, kw_only=True):
 def find_agent_folder(root: Path, home: Path) -> Path:
     """Return the folder of an agent that writes sessions to `root`.
 
-    That is the folder above, where the agent keeps its other files, unless other
-    programs and people use that, too.
+    It is the parent of `root`, where the agent keeps its other files. If other programs
+    or users share the parent, it is `root` itself.
     """
     parent = root.parent
     is_shared = home.is_relative_to(parent) or parent.name in _SHARED_FOLDERS

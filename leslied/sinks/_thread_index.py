@@ -85,11 +85,14 @@ def render_page(
             day = f"{time:%A, %Y-%m-%d}"
             lines += ["", f"## {day}", ""]
         lines += _format_thread(thread, options)
-    earlier = threads[_MAX_DETAILED_THREADS:_MAX_LISTED_THREADS]
-    lines += _format_table(earlier, options)
-    unlisted = options.total - min(len(threads), _MAX_LISTED_THREADS)
-    if unlisted > 0:
-        lines += ["", f"{_pluralize(unlisted, 'older thread')} more: `leslied list`"]
+    table_threads = threads[_MAX_DETAILED_THREADS:_MAX_LISTED_THREADS]
+    lines += _format_table(table_threads, options)
+    unlisted_count = options.total - min(len(threads), _MAX_LISTED_THREADS)
+    if unlisted_count > 0:
+        lines += [
+            "",
+            f"{_pluralize(unlisted_count, 'older thread')} more: `leslied list`",
+        ]
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
 
@@ -97,12 +100,12 @@ def _format_totals(
     threads: Sequence[Mapping[str, Any]], options: IndexPageOptions
 ) -> str:
     open_items = sum((t["progress"] or {}).get("open", 0) for t in threads)
-    blocked = sum((t["progress"] or {}).get("blocked", 0) for t in threads)
+    blocked_items = sum((t["progress"] or {}).get("blocked", 0) for t in threads)
     parts = [_pluralize(options.total, "thread") + ", last active first"]
     if open_items:
         parts.append(_pluralize(open_items, "open item"))
-    if blocked:
-        parts.append(f"{blocked} blocked")
+    if blocked_items:
+        parts.append(f"{blocked_items} blocked")
     return " · ".join(parts) + "."
 
 
@@ -141,8 +144,10 @@ def _format_transcripts(thread: Mapping[str, Any]) -> Iterator[str]:
 
 def _list_authored_assets(thread: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the assets that agents and people wrote, ordered by type."""
-    authored = [asset for asset in thread["assets"] if asset["type"] != "transcript"]
-    return sorted(authored, key=lambda asset: _ASSET_ORDER.index(asset["type"]))
+    authored_assets = [
+        asset for asset in thread["assets"] if asset["type"] != "transcript"
+    ]
+    return sorted(authored_assets, key=lambda asset: _ASSET_ORDER.index(asset["type"]))
 
 
 def _format_asset(asset: Mapping[str, Any], thread: Mapping[str, Any]) -> Iterator[str]:
@@ -171,8 +176,8 @@ def _format_progress(progress: Mapping[str, Any]) -> str:
 
 
 def _format_unfinished_items(progress: Mapping[str, Any]) -> Iterator[str]:
-    unfinished = [item for item in progress["items"] if item["state"] != "done"]
-    for item in unfinished[:_MAX_ITEMS]:
+    unfinished_items = [item for item in progress["items"] if item["state"] != "done"]
+    for item in unfinished_items[:_MAX_ITEMS]:
         suffix = (
             f" (blocked: {_escape_markdown(item['reason'])})"
             if item.get("reason")

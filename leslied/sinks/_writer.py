@@ -36,7 +36,7 @@ _MAX_RULES_BYTES = 1_000_000
 """Largest `.gitignore` of a project that is extended."""
 _SHARED_RULES = (b"/index.json", b"/INDEX.md", b"/thread_relations.json*")
 _CENTRAL_FILES = (*SHARED_FILES, GITIGNORE_FILE)
-"""Files in a folder of the central tree that list its threads."""
+"""Files that leslied writes into a folder of the central tree beside the threads."""
 
 
 def write_file(
@@ -65,40 +65,41 @@ def exclude_from_git(base: Path | Folder, name: str = "") -> None:
 
 
 def _exclude(folder: Folder, name: str) -> None:
+    """Do what `exclude_from_git` promises, in the open folder."""
     is_shared, base = name in SHARED_FILES, folder.path
     rules = folder.read_file(GITIGNORE_FILE) or b""
     has_our_rules = _ends_with(rules, GITIGNORE_TEXT)
     if is_shared or not has_our_rules:
-        tracked = list_tracked_files(base, LESLIE_FOLDER)
-        if name in tracked:
+        tracked_files = list_tracked_files(base, LESLIE_FOLDER)
+        if name in tracked_files:
             raise SinkError(f"{base / name} is tracked by Git, so it is not written.")
-        if GITIGNORE_FILE not in tracked:
+        if GITIGNORE_FILE not in tracked_files:
             _add_git_rules(folder, GITIGNORE_FILE, GITIGNORE_TEXT)
         elif is_shared and not _excludes_shared_files(rules):
             raise SinkError(
                 f"Git tracks {base / GITIGNORE_FILE}, which does not exclude {name}, "
                 "so that file is not written."
             )
-    thread_id, rest = split_thread_path(name)
-    if rest.startswith(f"{META_FOLDER}/"):
+    thread_id, path_in_thread = split_thread_path(name)
+    if path_in_thread.startswith(f"{META_FOLDER}/"):
         _add_git_rules(folder, meta_gitignore_file(thread_id), META_GITIGNORE_TEXT)
 
 
 def _add_git_rules(folder: Folder, name: str, text: str) -> None:
     """Append rules to a `.gitignore` unless it ends with them; the last ones decide."""
-    existing = folder.read_file(name) or b""
-    if _ends_with(existing, text):
+    existing_rules = folder.read_file(name) or b""
+    if _ends_with(existing_rules, text):
         return
-    if len(existing) > _MAX_RULES_BYTES:
+    if len(existing_rules) > _MAX_RULES_BYTES:
         raise SinkError(
             f"{folder.path / name} is larger than {_MAX_RULES_BYTES} bytes."
         )
     rules = text.encode()
-    if set(existing.split(b"\n")) <= set(rules.split(b"\n")):
-        existing = b""  # An older version of leslied wrote it.
-    elif not existing.endswith(b"\n"):
-        existing += b"\n"
-    folder.write_file(name, existing + rules)
+    if set(existing_rules.split(b"\n")) <= set(rules.split(b"\n")):
+        existing_rules = b""  # An older version of leslied wrote it.
+    elif not existing_rules.endswith(b"\n"):
+        existing_rules += b"\n"
+    folder.write_file(name, existing_rules + rules)
 
 
 def _ends_with(rules: bytes, text: str) -> bool:
@@ -135,7 +136,7 @@ def make_folder(path: Path) -> None:
 def read_file(base: Path | Folder, name: str) -> bytes | None:
     """Return the bytes of `base/name`, or None if it cannot be read.
 
-    Return one byte more than `MAX_READ_BYTES` of a file that is larger.
+    Of a file larger than `MAX_READ_BYTES`, return the first `MAX_READ_BYTES` + 1 bytes.
     """
     try:
         with open_output(base) as folder:
@@ -169,7 +170,7 @@ def merge_folder(base: Path | Folder, old: str, new: str) -> None:
 
 
 def list_files(base: Path | Folder, folder_name: str) -> list[str]:
-    """Return the paths of all files in `base/folder_name` and below, below `base`.
+    """Return the paths, relative to `base`, of all files at any depth in a folder.
 
     Links are not followed. The list is empty if the folder cannot be read.
     """

@@ -53,7 +53,8 @@ class _ContextRenderer:
             for placed in unit.entries
         }
         entries = self._make_entries(records)
-        if self._partner != "user" and units:
+        is_subagent = self._partner != "user"
+        if is_subagent and units:
             self._mark_subagent(entries, units[0].summary)
         compactions = [
             position
@@ -68,7 +69,7 @@ class _ContextRenderer:
         if archived_count:
             path = f"{folder}/transcript_archive.jsonl"
             yield Artifact(path=path, body=dump_json_lines(entries[:archived_count]))
-        if self._partner != "user":
+        if is_subagent:
             inbox = [
                 _make_inbox_entry(entry)
                 for entry in entries
@@ -84,7 +85,7 @@ class _ContextRenderer:
     def _mark_subagent(
         self, entries: Sequence[dict[str, Any]], summary: SessionSummary
     ) -> None:
-        """Add to each entry whose it is, and to the first one which call it follows."""
+        """Add the subagent's id to each entry, and its call and parent to the first."""
         for number, entry in enumerate(entries):
             metadata = entry.setdefault("metadata", {})
             metadata["root_context"] = self._root

@@ -93,6 +93,7 @@ def _metadata_to_dict(
 ) -> dict[str, Any]:
     """Return the run's metadata, without values that are not known.
 
+    `startedAt` is never left out: the year 1 stands for an unknown time.
     `totalCost` is 0 if the cost is not known, as in a devflow run to which no cost was
     added; `costIsKnown` in `input` distinguishes the two cases.
     """
@@ -156,6 +157,7 @@ def _turn_to_dict(message: SpeakerMessage, unit: Unit) -> dict[str, Any] | None:
         return None
     usage = message.usage
     fields: dict[str, Any] = {
+        # `_render_run` numbers the turns.
         "id": 0,
         "role": role,
         "content": message.text,

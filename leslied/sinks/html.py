@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
 from leslied.rendering.events import EventFinder
-from leslied.rendering.markdown_html import (
-    escape_text,
-    render_markdown_html,
-    render_pre,
-    render_text,
-)
-from leslied.rendering.messages import make_unit_messages, parse_input
-from leslied.rendering.page_parts import (
+from leslied.rendering.export_parts import (
     format_call_label,
     format_clock,
     format_detail_title,
@@ -28,6 +21,13 @@ from leslied.rendering.page_parts import (
     iter_header_fields,
     iter_unit_facts,
 )
+from leslied.rendering.markdown_html import (
+    escape_text,
+    render_markdown_html,
+    render_pre,
+    render_text,
+)
+from leslied.rendering.messages import make_unit_messages, parse_input
 from leslied.rendering.text import first_line
 from leslied.sinks._contract import Sink
 from leslied.sinks._html_style import STYLE

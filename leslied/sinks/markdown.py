@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from leslied.model.output import Artifact
 from leslied.rendering.events import EventFinder
-from leslied.rendering.messages import make_unit_messages, parse_input
-from leslied.rendering.page_parts import (
+from leslied.rendering.export_parts import (
     format_call_label,
     format_clock,
     format_detail_title,
@@ -25,6 +24,7 @@ from leslied.rendering.page_parts import (
     iter_header_fields,
     iter_unit_facts,
 )
+from leslied.rendering.messages import make_unit_messages, parse_input
 from leslied.rendering.text import first_line, replace_controls
 from leslied.sinks._contract import Sink
 from leslied.sinks._text import (
@@ -231,6 +231,8 @@ def _sanitize_line(line: str, *, keeps_code_spans: bool) -> str:
 
     With `keeps_code_spans`, text between paired backticks is not escaped.
     """
+    # An underline would turn the line before it into a heading. Three hyphens may also
+    # be a rule between paragraphs, which three asterisks are, too.
     if _HEADING_UNDERLINE.fullmatch(line):
         return "***" if "---" in line else f"\\{line.strip()}"
     line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)

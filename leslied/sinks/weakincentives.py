@@ -121,6 +121,7 @@ def _format_entry(placed: PlacedRecord, session: Session) -> Iterator[str]:
     )
     yield f"{prefix}[{clock}] {speaker}"
     is_call = record.type == "tool_use"
+    # A line of the text that looks like the first line of an entry is escaped.
     yield dump_json(parse_input(record)) if is_call else _HEAD.sub(r"\\\g<0>", text)
     yield ""
 

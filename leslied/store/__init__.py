@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from leslied.store.read.usage_queries import UsageFilter, UsageQueries
     from leslied.store.read.views import VIEWS
     from leslied.store.write.commits import CommitReport
+    from leslied.store.write.long_texts import LongText, may_be_long, take_long_texts
     from leslied.store.write.record_versions import prepare_record
     from leslied.store.write.writer import Store
 
@@ -48,6 +49,7 @@ __all__ = [
     "DueSession",
     "DueThread",
     "ExportLedger",
+    "LongText",
     "Match",
     "OldFolder",
     "Queries",
@@ -64,8 +66,10 @@ __all__ = [
     "UsageFilter",
     "UsageQueries",
     "compile_fts_query",
+    "may_be_long",
     "prepare_record",
     "read_lock_info",
+    "take_long_texts",
 ]
 
 __getattr__ = make_getattr(
@@ -76,6 +80,7 @@ __getattr__ = make_getattr(
         "DueSession": "ledgers.exports",
         "DueThread": "ledgers.relations",
         "ExportLedger": "ledgers.exports",
+        "LongText": "write.long_texts",
         "MAX_RANKED": "read.search",
         "Match": "read.search",
         "OldFolder": "ledgers.relations",
@@ -95,7 +100,9 @@ __getattr__ = make_getattr(
         "UsageQueries": "read.usage_queries",
         "VIEWS": "read.views",
         "compile_fts_query": "read.match_sql",
+        "may_be_long": "write.long_texts",
         "prepare_record": "write.record_versions",
         "read_lock_info": "connection",
+        "take_long_texts": "write.long_texts",
     },
 )

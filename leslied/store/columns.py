@@ -9,6 +9,7 @@ import hashlib
 import os
 from functools import lru_cache
 from operator import attrgetter
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,12 +19,14 @@ from leslied.model.record import Record, SessionKey, Usage
 from leslied.model.times import from_us, to_us
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from leslied.model.decoded_chunk import PreparedRecord
 
+_PIECE_CHARACTERS = 64 * 1024
+"""Characters of a text that are encoded at once."""
 _CONTEXT_KINDS = ("opened", "context")
 IS_CONTEXT = (
     "(type = 'system_event' AND "
@@ -46,6 +49,8 @@ _COPIED_FIELDS = (
     "spilled",
 )
 """Fields of a record that are stored as they are, in columns of the same name."""
+_REPEATED_FIELDS = ("type", "role", "tool_name", "model")
+"""Fields of which many records have the same value, which takes memory only once."""
 DIGESTED_FIELDS = (
     "type",
     "role",
@@ -83,8 +88,20 @@ def digest_record(record: Record) -> bytes:
     # fork's copy may contain more or less of it and is still the same entry.
     if kind and kind not in _CONTEXT_KINDS:
         parts.append(_to_json(record.metadata))
-    text = "\0".join(parts).encode(errors="replace")
-    return hashlib.blake2b(text, digest_size=12).digest()
+    digest = hashlib.blake2b(digest_size=12)
+    if sum(map(len, parts)) <= _PIECE_CHARACTERS:
+        parts = ["\0".join(parts)]
+    for number, part in enumerate(parts):
+        digest.update(b"\0" if number else b"")
+        for piece in iter_encoded(part, errors="replace"):
+            digest.update(piece)
+    return digest.digest()
+
+
+def iter_encoded(text: str, errors: str = "strict") -> Iterator[bytes]:
+    """Yield a text in UTF-8 piece by piece, so that a long one is not copied."""
+    for start in range(0, len(text), _PIECE_CHARACTERS):
+        yield text[start : start + _PIECE_CHARACTERS].encode(errors=errors)
 
 
 def convert_fields(record: Record) -> tuple[int | None, int, str, str]:
@@ -120,12 +137,15 @@ def unpack_record(
     Return the record, the time it was observed, and the decoder version.
     """
     created_us, utc_offset, usage, metadata, observed_us, version, *copied = values
+    fields = dict(zip(_COPIED_FIELDS, copied, strict=True))
+    for name in _REPEATED_FIELDS:
+        fields[name] = intern(fields[name])
     record = Record(
         session=session,
         created_at=from_us(created_us, utc_offset) if created_us is not None else None,
         usage=unpack_usage(usage) if usage else None,
         metadata=msgspec.json.decode(metadata) if metadata else {},
-        **dict(zip(_COPIED_FIELDS, copied, strict=True)),
+        **fields,
     )
     return record, _get_observed_time(observed_us), version
 
@@ -140,12 +160,15 @@ def _to_json(value: object) -> str:
 
 
 def pack_usage(usage: Usage) -> str:
-    """Encode usage as numbers in one column; omit a fifth number that is 0."""
+    """Encode usage as numbers separated by spaces.
+
+    Omit the fifth, `cache_write_1h_tokens`, if it is 0.
+    """
     numbers = astuple(usage)
     packed = numbers if usage.cache_write_1h_tokens else numbers[:4]
     return " ".join(map(str, packed))
 
 
 def unpack_usage(text: str) -> Usage:
-    """Decode what `pack_usage` returned."""
+    """Decode a text that `pack_usage` returned."""
     return Usage(*map(int, text.split()))

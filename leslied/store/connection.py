@@ -85,7 +85,8 @@ def connect(path: Path) -> sqlite3.Connection:
 def _record_index_limit(connection: sqlite3.Connection) -> None:
     """Record, once, which records are in the text index with all of their text.
 
-    They are those that exist before a leslied that limits the text opens the store.
+    Older versions of leslied indexed texts of any length, so these are the records that
+    exist when a version with a limit opens the store for the first time.
     """
     connection.execute(
         "INSERT INTO meta SELECT ?1, (SELECT ifnull(max(id), 0) FROM record) "
@@ -179,7 +180,8 @@ def _acquire_lock(fd: int, clock: Clock) -> None:
 def write_lock_info(fd: int, text: str) -> None:
     """Write into the lock file who holds the lock; `text` is one line."""
     line = text.encode() + b"\n"
-    # What remains of a longer text is cut off afterwards: readers always find a line.
+    # The rest of a longer text is cut off afterwards, so that readers always find a
+    # whole line.
     os.pwrite(fd, line, 0)
     os.ftruncate(fd, len(line))
 

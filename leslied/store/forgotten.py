@@ -1,4 +1,4 @@
-"""Tombstones of what the user made leslied forget, in a file beside the store.
+"""Tombstones of sessions and entries that were forgotten, in a file beside the store.
 
 The file survives a rebuild and even a deleted store. It contains no text and no ids,
 only hashes that are made with a key of its own: the key of redaction can be replaced,
@@ -42,7 +42,7 @@ class ForgottenItems(msgspec.Struct, frozen=True, kw_only=True):
     titles: Iterable[str] = ()
     """Titles that the entries gave to sessions."""
     line_digests: Iterable[bytes] = ()
-    """What `digest_line` returned for raw lines."""
+    """Digests of raw lines, as `digest_line` returns them."""
 
 
 def digest_line(line: bytes) -> bytes:
@@ -64,7 +64,7 @@ class _File(msgspec.Struct):
 
 
 class Forgotten:
-    """What was forgotten. The object is true if anything was."""
+    """Tombstones of forgotten items. The object is true if there are any."""
 
     def __init__(self, store: Path) -> None:
         """Load the file beside the store; raise StoreUnusable if it is damaged."""
@@ -73,7 +73,7 @@ class Forgotten:
         self._hashes: set[bytes] = set()
         self.has_lines = False
         """Whether raw lines were forgotten."""
-        self._sessions: dict[SessionName, bool] = {}
+        self._session_cache: dict[SessionName, bool] = {}
         """Cache of `has_session`."""
         if self._path.exists():
             self._load()
@@ -84,9 +84,9 @@ class Forgotten:
     def has_session(self, agent: str, session_id: str) -> bool:
         """Return whether the whole session was forgotten, with its future entries."""
         name = (agent, session_id)
-        if name not in self._sessions:
-            self._sessions[name] = self._has(b"session", *name)
-        return self._sessions[name]
+        if name not in self._session_cache:
+            self._session_cache[name] = self._has(b"session", *name)
+        return self._session_cache[name]
 
     def has_part_of(self, agent: str, session_id: str) -> bool:
         """Return whether any entry of the session was forgotten."""
@@ -122,7 +122,7 @@ class Forgotten:
             return
         self._hashes |= hashes
         self.has_lines |= bool(line_hashes)
-        self._sessions.clear()
+        self._session_cache.clear()
         content = _File(
             key=self._key.hex(),
             has_lines=self.has_lines,

@@ -57,7 +57,7 @@ def _apply(
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Compare the store's tables with those that its migrations create.
+    """Raise SchemaMismatch if the tables are not those of the store's schema version.
 
     Versions 1 and 4 have had other tables during development.
     """
@@ -76,7 +76,7 @@ def _check_tables(connection: sqlite3.Connection, path: Path, version: int) -> N
 def _list_columns(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """List table, name, type, constraints and default of all columns.
 
-    The tables that FTS5 creates for itself depend on the version of SQLite.
+    Omit the tables that FTS5 creates for itself: they depend on SQLite's version.
     """
     return connection.execute(
         "SELECT t.name, c.* FROM sqlite_master t, pragma_table_info(t.name) c "

@@ -20,12 +20,13 @@ class OpenFiles:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened = self._identify()
+        self._identities = self._identify()
+        """Device and inode of each open file, by name."""
 
     def check(self) -> None:
         """Raise StoreLost if a file was removed or replaced since it was opened."""
         current = self._identify()
-        for name, identity in self._opened.items():
+        for name, identity in self._identities.items():
             if current.get(name) != identity:
                 raise StoreLost(
                     f"{self._path.with_name(name)} was removed or replaced while "
@@ -34,7 +35,7 @@ class OpenFiles:
                     "the logs.",
                 )
         # SQLite creates the write-ahead log at the first transaction.
-        self._opened = current
+        self._identities = current
 
     def _identify(self) -> dict[str, tuple[int, int]]:
         """Return the device and inode of each file that exists, by name."""

@@ -55,7 +55,8 @@ def select_in_batches(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of `query IN (values)`, selected in batches.
 
-    The query must end in a column name. `first_values` are those of its placeholders.
+    The query must end in a column name. `first_values` are the values of the
+    placeholders that it contains.
     """
     all_values, first = list(values), tuple(first_values)
     for start in range(0, len(all_values), _BATCH_SIZE):

@@ -25,8 +25,8 @@ SELECT_UNREGISTERED = (
     "AND r.is_current AND r.metadata <> '' JOIN json_each(?) e "
     "ON e.value = json_extract(r.metadata, '$.entrypoint'))"
 )
-"""Selects the ids of sessions for `Store.list_unregistered`. How a session was started
-is a fact of its first lines."""
+"""Selects the ids of sessions for `Store.list_unregistered`. The entrypoint, which says
+how a session was started, is in the metadata of its first entries."""
 
 UNIT_ENDS = (
     "WITH RECURSIVE number (unit) AS (SELECT min(unit) FROM placement "
@@ -63,7 +63,10 @@ def list_streams(db: sqlite3.Connection, keys: Collection[SessionKey]) -> list[i
 
 
 def from_active_subagents(session: str) -> str:
-    """Return the FROM clause of the subagents `c` that work for a row of `session`."""
+    """Return the FROM clause of the subagents `c` that still work for a session.
+
+    `session` is the alias of the session's table in the surrounding query.
+    """
     return (
         f"FROM session c WHERE c.agent = {session}.agent "
         f"AND c.session_id = {session}.session_id AND c.source <> 'main' "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from leslied.lazy_imports import make_getattr
 from leslied.model.source import Shape
-from leslied.tail.discover import Discovery, discover, find_source
+from leslied.tail.discover import Discovery, discover, find_source, find_sources
 from leslied.tail.limits import ReadLimits
 from leslied.tail.liveness import (
     are_registries_readable,
@@ -37,6 +37,7 @@ __all__ = [
     "check_session_processes",
     "discover",
     "find_source",
+    "find_sources",
     "is_unchanged",
     "iter_processes",
     "read",
@@ -64,7 +65,7 @@ _READERS = {
     Shape.EVENT_TREE: "event_tree",
     Shape.CHECKPOINT_STORE: "checkpoint_store",
 }
-"""Modules that read sources of a shape, of which most users have only one."""
+"""Module that reads the sources of each shape; most users need few of them."""
 
 
 def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -> bool:
@@ -80,10 +81,11 @@ def is_unchanged(source: SourceRef, cursor: Cursor, *, is_final: bool = False) -
 
 
 def stamp_unfinished(source: SourceRef, cursor: Cursor) -> Cursor:
-    """Return the cursor of a chunk after which reading stops before the end.
+    """Return the cursor to save if reading stops before the end of the source.
 
-    For an append-only log it is as if the file had ended there and grew later, so that
-    the next read need not verify all bytes before it.
+    For an append-only log, the size in its stamp is the position up to which bytes were
+    read. The next read takes the log for one that grew since then, and need not verify
+    all bytes before the cursor.
     """
     if source.shape is not Shape.APPEND_LOG:
         return cursor

@@ -34,21 +34,22 @@ def read(
     with open_regular(source.path, source.root) as fd:
         stamp = make_stamp(os.fstat(fd))
         cursor, bytes_read = verify_cursor(fd, stamp, cursor, limits)
-        last = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
+        last_chunk = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
             # A chunk without content is not yielded, and the next one counts its bytes,
             # unless they are many: the caller may want to read other logs meanwhile.
-            if last.entries or last.rejected or last.bytes_read >= limits.line:
-                yield last
+            has_content = last_chunk.entries or last_chunk.rejected
+            if has_content or last_chunk.bytes_read >= limits.line:
+                yield last_chunk
                 bytes_read = 0
-            last = replace(chunk, bytes_read=chunk.bytes_read + bytes_read)
-            bytes_read = last.bytes_read
-        if last.cursor.scanned >= limits.skip:
-            yield replace(last, cursor=replace(last.cursor, stamp=stamp))
+            last_chunk = replace(chunk, bytes_read=chunk.bytes_read + bytes_read)
+            bytes_read = last_chunk.bytes_read
+        if last_chunk.cursor.scanned >= limits.skip:
+            yield replace(last_chunk, cursor=replace(last_chunk.cursor, stamp=stamp))
             raise SourceError(f"has a line of more than {limits.skip:,} bytes")
         if is_final:
-            last = _add_partial_line(fd, source, last, stamp.size, limits)
-        yield replace(last, cursor=replace(last.cursor, stamp=stamp))
+            last_chunk = _add_partial_line(fd, source, last_chunk, stamp.size, limits)
+        yield replace(last_chunk, cursor=replace(last_chunk.cursor, stamp=stamp))
 
 
 def verify_cursor(
@@ -66,6 +67,7 @@ def verify_cursor(
         if _needs_checksum(stamp, cursor):
             cursor = replace(cursor, scanned=0)
         return cursor, 0
+    # An anchor begins with the number of bytes that it is a hash of.
     bytes_read = int.from_bytes(cursor.anchor[:2], "big")
     anchor = _make_anchor(read_at(fd, bytes_read, cursor.offset - bytes_read))
     is_same = stamp.size >= cursor.offset and anchor == cursor.anchor
@@ -93,11 +95,11 @@ def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
     They must if the file was touched without growing, shrank or was replaced, and
     after a crash between two chunks, which leaves a cursor without a stamp.
     """
-    old = cursor.stamp
-    if old is None:
+    old_stamp = cursor.stamp
+    if old_stamp is None:
         return True
-    is_same_file = (old.dev, old.inode) == (stamp.dev, stamp.inode)
-    return not is_same_file or stamp.size <= old.size
+    is_same_file = (old_stamp.dev, old_stamp.inode) == (stamp.dev, stamp.inode)
+    return not is_same_file or stamp.size <= old_stamp.size
 
 
 def _make_anchor(data: bytes) -> bytes:
@@ -140,8 +142,8 @@ def _split_chunks(
 ) -> Iterator[Chunk]:
     """Yield the complete lines of `data`, which was read at the cursor.
 
-    Yield one chunk without entries if no line ends in it. The first chunk counts the
-    bytes.
+    If no line ends in `data`, yield one chunk without entries. Only the first chunk
+    counts the bytes that were read.
     """
     bytes_read = len(data)
     if b"\n" not in data:
@@ -235,9 +237,10 @@ def _split_lines(
             entries.append(RawEntry(source, offset, line))
         offset += len(line) + 1
     last_bytes = data[-limits.anchor :]
-    missing = min(limits.anchor - len(last_bytes), cursor.offset)
-    if missing:
-        last_bytes = read_at(fd, missing, cursor.offset - missing) + last_bytes
+    earlier_count = min(limits.anchor - len(last_bytes), cursor.offset)
+    if earlier_count:
+        earlier_bytes = read_at(fd, earlier_count, cursor.offset - earlier_count)
+        last_bytes = earlier_bytes + last_bytes
     new_cursor = replace(
         cursor,
         offset=offset,
@@ -250,23 +253,23 @@ def _split_lines(
 
 
 def _add_partial_line(
-    fd: int, source: SourceRef, last: Chunk, size: int, limits: ReadLimits
+    fd: int, source: SourceRef, chunk: Chunk, size: int, limits: ReadLimits
 ) -> Chunk:
     """Add the incomplete last line as final; the cursor's offset stays before it."""
-    if size == last.cursor.finished_size:
-        return last
-    cursor = replace(last.cursor, finished_size=size)
+    if size == chunk.cursor.finished_size:
+        return chunk
+    cursor = replace(chunk.cursor, finished_size=size)
     start, length = cursor.offset, size - cursor.offset
     if length > limits.line:
         skipped = _skip_line(fd, cursor, size, limits, 0)
-        return replace(last, cursor=cursor, rejected=last.rejected + skipped.rejected)
+        return replace(chunk, cursor=cursor, rejected=chunk.rejected + skipped.rejected)
     data = read_at(fd, length, start)
     if not data.strip():
-        return replace(last, cursor=cursor)
+        return replace(chunk, cursor=cursor)
     entry = RawEntry(source, start, data, is_complete=False)
     return replace(
-        last,
+        chunk,
         cursor=cursor,
-        entries=(*last.entries, entry),
-        bytes_read=last.bytes_read + len(data),
+        entries=(*chunk.entries, entry),
+        bytes_read=chunk.bytes_read + len(data),
     )

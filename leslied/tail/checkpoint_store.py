@@ -1,14 +1,16 @@
 """Read sessions stored as a journal that is replaced by checkpoints.
 
-The source is a file that names the current generation. The folder of a generation has a
-manifest, which lists the chunks with the session's history up to a sequence number, and
-names the segment of the journal that continues it. Chunks are named by a hash of their
-content. The agent deletes old generations, segments and chunks.
+The source is a file that names the current generation. That is what the agent calls a
+checkpoint; it has nothing to do with the generation of a cursor. The folder of a
+generation has a manifest, which lists the chunks with the session's history up to a
+sequence number, and names the segment of the journal that continues it. Chunks are
+named by a hash of their content. The agent deletes old generations, segments and
+chunks.
 
 A read continues with the segment that it knows. When there is a new generation, its
 chunks are read only if a part of the journal was missed; a chunk may repeat entries
-that were read before. The version of the format is not checked: what a newer one adds
-is for the decoder to recognize, and what cannot be read stops no other source.
+that were read before. The version of the format is not checked: entries of a newer
+version are left to the decoder, and a source that cannot be read stops no other.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class _StorePosition(msgspec.Struct):
 
 
 class _Record(msgspec.Struct):
-    """The number of a record of the journal."""
+    """The only field of a journal record that is parsed here."""
 
     sequence: int = -1
 
@@ -101,7 +103,7 @@ def stamp_store(path: Path, stamp: FileStamp) -> FileStamp:
 
 
 def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chunk]:
-    """Yield the records of the journal, and what only a checkpoint has.
+    """Yield the records of the journal, and the entries that only a checkpoint has.
 
     Raise SourceError if there is no generation that can be read.
     """
@@ -160,7 +162,11 @@ def _list_chunks(manifest: dict[str, Any]) -> list[str]:
 def _move_to_segment(
     position: _StorePosition, generation: str, manifest: dict[str, Any]
 ) -> None:
-    """Move to the start of the segment that continues a generation."""
+    """Move to the segment of the journal that continues a generation.
+
+    If it is the current segment, keep the offset. Drop the digests of chunks that the
+    manifest does not name any more.
+    """
     path = str(_as_object(manifest.get("recovery_journal_segment")).get("path"))
     segment = path.rpartition("/")[2].removesuffix(_SEGMENT_SUFFIX)
     sequence = manifest.get("snapshot_sequence")
@@ -173,8 +179,13 @@ def _move_to_segment(
 
 
 def _read_chunk(reader: _StoreReader, name: str, generation: str) -> bool:
-    """Add the entries of a chunk; return False if it was read before or is gone."""
+    """Add the entries of a chunk of the history.
+
+    Return False if it was read before or is gone. `generation` is the one that names
+    the chunk.
+    """
     digest = name[:_DIGEST_LENGTH]
+    # A name with a `/` could lead to another folder.
     if digest in reader.position.chunks or not name.isalnum():
         return False
     path = reader.folder / "chunks" / (name + SUFFIX)
@@ -209,7 +220,10 @@ def _read_segment(reader: _StoreReader) -> Iterator[Chunk]:
 
 
 def _read_lines(path: Path, reader: _StoreReader) -> bytes:
-    """Return complete lines after the position, of about the size of a chunk."""
+    """Return the complete lines in the next `limits.chunk` bytes after the position.
+
+    If no line ends there, look further. Return b"" if no complete line follows.
+    """
     offset, length = reader.position.offset, reader.limits.chunk
     with open_regular(path, reader.source.root) as fd:
         size = os.fstat(fd).st_size
@@ -227,6 +241,7 @@ def _add_record(reader: _StoreReader, line: bytes) -> None:
         return
     try:
         record = msgspec.json.decode(line, type=_Record)
+        # The first call does not check the values of the fields that it skips.
         msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         text = line[: reader.limits.head].decode(errors="replace")

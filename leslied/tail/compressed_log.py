@@ -35,8 +35,8 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
     After an unfinished read, whose cursor has no stamp, continue at the cursor if the
     bytes before it are the same. A last line without a line end is skipped.
 
-    Raise SourceError if the file is damaged, has a line that is too long, or is much
-    larger than its compressed size lets expect.
+    Raise SourceError if the file is damaged, has a line that is too long, or
+    decompresses to more bytes than the limits allow for its size.
     """
     for _ in _decompress(source, limits):
         pass  # Check the whole file before anything of it is stored.
@@ -60,7 +60,10 @@ def _start_generation(cursor: Cursor) -> Cursor:
 
 
 def _skip(pieces: Iterator[bytes], length: int) -> tuple[int, bytes]:
-    """Skip `length` bytes; return their checksum and the rest of the last piece."""
+    """Skip `length` bytes; return their checksum and the rest of the last piece.
+
+    The checksum is -1 if there are fewer bytes.
+    """
     crc = 0
     for data in pieces:
         crc = zlib.crc32(data[:length], crc)

@@ -5,33 +5,40 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass, field
-from functools import cache
+import sys
+from collections import defaultdict
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from leslied.model.source import Shape, SourceRef, WatchDepth
 from leslied.tail.files import make_stamp
 from leslied.tail.wal import WAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from leslied.model.source import FileStamp, Pattern, Root
 
+    _Visited = defaultdict[int, set[int]]
+    """Inodes of files and linked folders by device; each is visited once."""
+
 MAX_DEPTH = 12
 """Levels of folders below a root that are searched."""
-_STAMPED_WITH_OTHERS = (
+_MULTI_FILE_SHAPES = (
     Shape.SQLITE,
     Shape.JSON_TREE,
     Shape.EVENT_TREE,
     Shape.CHECKPOINT_STORE,
 )
 """Shapes of sources that are more than one file."""
+_ENCODING = sys.getfilesystemencoding()
+_ENCODING_ERRORS = sys.getfilesystemencodeerrors()
 
 
-@dataclass(slots=True)
-class Discovery:
+class Discovery(Struct):
     """The sources below some roots, and the folders that could not be read."""
 
     sources: list[SourceRef] = field(default_factory=list)
@@ -58,24 +65,27 @@ def discover(
     """
     remaining_stamps = {} if known_stamps is None else known_stamps
     discovery = Discovery()
-    # Device and inode of files and linked folders, of which each is visited once.
-    visited: set[tuple[int, int]] = set()
+    visited: _Visited = defaultdict(set)
     for root in roots:
         if not _check_root(root.path, discovery):
             continue
-        matchers = [(_compile_glob(each.glob), each) for each in root.patterns]
+        match = _compile_globs(tuple(pattern.glob for pattern in root.patterns))
+        # This loop runs for every log in every scan, so it calls few functions.
         for entry, name in _walk(root, discovery, visited):
-            pattern = next((each for match, each in matchers if match(name)), None)
-            if pattern is None:
+            matched = match(name)
+            if matched is None:
                 continue
-            stamp = _read_stamp(entry, root.path, discovery)
-            if stamp is None or (stamp.dev, stamp.inode) in visited:
+            pattern = root.patterns[matched.lastindex - 1]  # type: ignore[operator]
+            status = _read_status(entry, root.path, discovery)
+            if status is None or status.st_ino in (inodes := visited[status.st_dev]):
                 continue
-            visited.add((stamp.dev, stamp.inode))
-            if pattern.shape in _STAMPED_WITH_OTHERS:
+            inodes.add(status.st_ino)
+            stamp = make_stamp(status)
+            if pattern.shape in _MULTI_FILE_SHAPES:
                 stamp = _stamp_source(pattern, Path(entry.path), stamp)
             discovery.count += 1
-            if remaining_stamps.pop(os.fsencode(entry.path), None) != stamp:
+            path = entry.path.encode(_ENCODING, _ENCODING_ERRORS)
+            if remaining_stamps.pop(path, None) != stamp:
                 discovery.sources.append(
                     _make_source(agent, root, pattern, Path(entry.path), stamp)
                 )
@@ -84,12 +94,40 @@ def discover(
     return discovery
 
 
-def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | None:
-    """Return the source that a path is, or is a part of, or None.
+def _resolve(path: str) -> str:
+    """Return a path without links; raise OSError if it does not exist."""
+    return os.path.realpath(path, strict=True)
 
-    A database's WAL is a part of the database.
+
+def find_sources(
+    agent: str, roots: Sequence[Root], paths: Iterable[Path]
+) -> list[SourceRef]:
+    """Return the sources that these paths are, or are parts of, each once.
+
+    Links are resolved once for each folder, however many logs it has.
     """
     # Every changed file is looked for in the roots of every agent.
+    prefixes = tuple(f"{root.path}/" for root in roots)
+    resolve = lru_cache(maxsize=None)(_resolve)
+    by_path = {}
+    for path in paths:
+        if str(path).startswith(prefixes):
+            source = find_source(agent, roots, path, resolve)
+            if source is not None:
+                by_path[source.path] = source
+    return list(by_path.values())
+
+
+def find_source(
+    agent: str,
+    roots: Iterable[Root],
+    path: Path,
+    resolve: Callable[[str], str] = _resolve,
+) -> SourceRef | None:
+    """Return the source at this path, or else the one it is a part of, or None.
+
+    A database's WAL is a part of the database. `resolve` resolves links.
+    """
     text = str(path)
     for root in roots:
         prefix = f"{root.path}/"
@@ -105,16 +143,29 @@ def find_source(agent: str, roots: Iterable[Root], path: Path) -> SourceRef | No
         if pattern is None:
             continue
         try:
-            real_path = path.resolve(strict=True)
-            status = real_path.stat()
-            is_inside = real_path.is_relative_to(root.path.resolve())
-        # A loop of links raises RuntimeError, a name with a lone surrogate ValueError.
-        except (OSError, RuntimeError, ValueError):
+            status = _read_status_inside(str(path), str(root.path), resolve)
+        # A name with a lone surrogate raises ValueError.
+        except (OSError, ValueError):
             return None
-        if is_inside and stat.S_ISREG(status.st_mode):
+        if status:
             stamp = _stamp_source(pattern, path, make_stamp(status))
             return _make_source(agent, root, pattern, path, stamp)
     return None
+
+
+def _read_status_inside(
+    path: str, root: str, resolve: Callable[[str], str]
+) -> os.stat_result | None:
+    """Return the status of a regular file; None for others, or outside the root."""
+    # Called for every changed file, and `Path` takes longer than the system calls.
+    status = os.lstat(path)
+    folder = resolve(path.rpartition("/")[0])
+    if stat.S_ISLNK(status.st_mode):
+        real_path = _resolve(path)
+        status = os.stat(real_path)  # noqa: PTH116 - as above
+        folder = real_path.rpartition("/")[0]
+    is_inside = f"{folder}/".startswith(f"{resolve(root)}/")
+    return status if is_inside and stat.S_ISREG(status.st_mode) else None
 
 
 def match_source(root: Root, name: str) -> Pattern | None:
@@ -173,7 +224,7 @@ def _make_source(
 
 
 def _walk(
-    root: Root, discovery: Discovery, visited: set[tuple[int, int]]
+    root: Root, discovery: Discovery, visited: _Visited
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Yield every non-folder below the root with its relative name.
 
@@ -221,14 +272,14 @@ def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
         return False
 
 
-def _is_first_visit(entry: os.DirEntry[str], visited: set[tuple[int, int]]) -> bool:
-    """Return whether no earlier link led to this folder; add it to `visited`."""
+def _is_first_visit(entry: os.DirEntry[str], visited: _Visited) -> bool:
+    """Return whether to search a folder; a link only if no other led to its target."""
     if not entry.is_symlink():
         return True
     status = entry.stat()
-    key = (status.st_dev, status.st_ino)
-    is_first = key not in visited
-    visited.add(key)
+    inodes = visited[status.st_dev]
+    is_first = status.st_ino not in inodes
+    inodes.add(status.st_ino)
     return is_first
 
 
@@ -237,10 +288,10 @@ def _is_inside(entry: os.DirEntry[str], root: Path) -> bool:
     return Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
 
 
-def _read_stamp(
+def _read_status(
     entry: os.DirEntry[str], root: Path, discovery: Discovery
-) -> FileStamp | None:
-    """Return the stamp of a regular file, or None; record a file without access."""
+) -> os.stat_result | None:
+    """Return the status of a regular file, or None; record an inaccessible file."""
     try:
         if entry.is_symlink() and not _is_inside(entry, root):
             return None
@@ -250,13 +301,24 @@ def _read_stamp(
     except OSError as error:
         discovery.unreadable[Path(entry.path)] = error.strerror or type(error).__name__
         return None
-    return make_stamp(status) if stat.S_ISREG(status.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 @cache
 def _compile_glob(glob: str) -> Callable[[str], re.Match[str] | None]:
     """Return a matcher: `*` matches within a name, `**/` any number of folders."""
+    return re.compile(_translate_glob(glob), re.DOTALL).fullmatch
+
+
+@cache
+def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    """Return a matcher; a match has the number of the matching glob as `lastindex`."""
+    pattern = "|".join(f"({_translate_glob(glob)})" for glob in globs)
+    return re.compile(pattern, re.DOTALL).fullmatch
+
+
+def _translate_glob(glob: str) -> str:
+    """Return the regular expression of a glob; it has no groups."""
     pieces = re.split(r"(\*\*/|\*)", glob)
     wildcards = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
-    pattern = "".join(wildcards.get(piece) or re.escape(piece) for piece in pieces)
-    return re.compile(pattern, re.DOTALL).fullmatch
+    return "".join(wildcards.get(piece) or re.escape(piece) for piece in pieces)

@@ -1,12 +1,12 @@
 """Read sessions stored as folders of files that are written once, one for each event.
 
 The source is the file with the session's state, which the agent rewrites. A folder next
-to it has the events, whose names sort in their order, and another one has the folders
-of subagents, which look alike. All of them are one source, because only the session's
-events say which call started a subagent.
+to it has the events, whose names sort in their order. Another one has a folder for each
+subagent, with the same structure. All of them are one source, because only the
+session's events say which call started a subagent.
 
-An entry is one event, or the state of a session. An event also has the state if that
-has changed since the last read.
+An entry is one event, or the state of a session. The entry of an event also contains
+the session's state if that has changed since the last read.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _parse_positions(anchor: bytes) -> dict[str, tuple[str, int]]:
 def _iter_sessions(
     path: Path, root: Path, child_folders: tuple[str, ...]
 ) -> Iterator[_Session]:
-    """Yield the session and its subagents, each after the one that it is below."""
+    """Yield the session and its subagents, each after the one that started it."""
     pending = [_Session((), path.parent)]
     while pending:
         session = pending.pop(0)
@@ -163,7 +163,7 @@ def _load_state(
 def _list_new_events(
     source: SourceRef, session: _Session
 ) -> list[tuple[int, _Session, str, bool]]:
-    """Return time, session and name of new events, and whether it is the newest."""
+    """Return (time, session, name, whether it is the newest) of each new event."""
     folder = session.folder / source.child_folders[_EVENTS]
     names = sorted(list_names(folder, source.root, SUFFIX))
     time_ns, events = 0, []

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from leslied.model.source import Shape
 from leslied.tail.discover import discover, match_source
@@ -29,9 +30,8 @@ _MTIME_TOLERANCE_NS = 2_000_000_000
 """A folder's mtime may be this much earlier than the moment of its change."""
 
 
-@dataclass(slots=True)
-class Freshness:
-    """Number and newest change of an agent's sources, and what was not read of them."""
+class Freshness(Struct):
+    """Number and newest change of an agent's sources, and how many are unread."""
 
     newest_ns: int | None = None
     unread: int = 0
@@ -43,8 +43,8 @@ class Freshness:
     """Roots that do not exist (yet)."""
     unreadable: list[Path] = field(default_factory=list)
 
-    def add(self, mtime_ns: int, *, is_read: bool) -> None:
-        """Add the last change of a source; do not count the source."""
+    def add_change(self, mtime_ns: int, *, is_read: bool) -> None:
+        """Take the last change of a source into account, but leave `count` as it is."""
         self.newest_ns = max(self.newest_ns or 0, mtime_ns)
         if not is_read:
             self.unread += 1
@@ -70,7 +70,7 @@ def check_freshness(
     freshness = Freshness(count=len(read_times))
     for path, read_ns in islice(read_times.items(), MAX_CHECKED_LOGS):
         if mtime_ns := _read_mtime_ns(path):
-            freshness.add(mtime_ns, is_read=read_ns in (None, mtime_ns))
+            freshness.add_change(mtime_ns, is_read=read_ns in (None, mtime_ns))
     seen_paths = set(read_times)
     folders = _list_parents(read_times)
     for root in roots:
@@ -83,7 +83,7 @@ def check_freshness(
                     # An empty file has nothing to read, and of several links to a
                     # file, only one is read.
                     is_read = not status.st_size or status.st_nlink > 1
-                    freshness.add(status.st_mtime_ns, is_read=is_read)
+                    freshness.add_change(status.st_mtime_ns, is_read=is_read)
                     freshness.count += 1
     return freshness
 
@@ -109,10 +109,10 @@ def _scan_all(
     )
     for source in discovery.sources:
         stamp = source.stamp
-        # A new source without content has nothing to read.
+        # A new source is unread unless it is empty: no mtime is -1; None means read.
         default = -1 if stamp.size else None
         read_ns = read_times.get(os.fsencode(source.path), default)
-        freshness.add(stamp.mtime_ns, is_read=read_ns in (None, stamp.mtime_ns))
+        freshness.add_change(stamp.mtime_ns, is_read=read_ns in (None, stamp.mtime_ns))
     return freshness
 
 

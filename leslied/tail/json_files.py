@@ -70,7 +70,8 @@ class EntryBuffer:
 def list_names(folder: Path, top: Path, suffix: str = "") -> list[str]:
     """Return the names in a folder that have the suffix, without it.
 
-    Skip names that are not ASCII: agents do not write them. A missing folder is empty.
+    Skip names that are not ASCII: agents do not write them. A folder that does not
+    exist, or that is not below `top`, counts as empty.
     """
     try:
         fd = open_inside(folder, top, FOLDER_FLAGS)

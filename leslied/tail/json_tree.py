@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MESSAGES, _PARTS = 0, 1
 """Indexes of the folders of messages and parts in `SourceRef.child_folders`."""
 _REREAD_FILES = 1
-"""Message files before the newest of the last read that are read again, too."""
+"""How many message files are read again before the newest one of the last read."""
 
 
 def stamp_tree(

@@ -13,7 +13,7 @@ class ReadLimits(Struct, frozen=True):
     chunk: int = 2 * MIB
     """Bytes read at once."""
     entries: int = 5_000
-    """Lines in one chunk: a line of two bytes takes hundreds of bytes of memory."""
+    """Most lines in a chunk: a line of two bytes takes hundreds of bytes of memory."""
     line: int = 32 * MIB
     """Longest line that is parsed; of a longer one, only length, hash and head are
     stored."""

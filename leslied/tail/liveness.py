@@ -64,12 +64,12 @@ def iter_processes(
 
 
 def are_registries_readable(registries: Iterable[ProcessRegistry]) -> bool:
-    """Return whether a process that is in none of the registries is gone.
+    """Return whether the registries are complete: an unlisted process is gone.
 
-    That is unknown if an agent has no registry, or if its folder cannot be read.
+    They are not if the agent has no registry, or if a registry cannot be read.
     """
-    used = [registry.path for registry in registries if registry.path.parent.is_dir()]
-    return bool(used) and all(os.access(path, os.R_OK | os.X_OK) for path in used)
+    paths = [registry.path for registry in registries if registry.path.parent.is_dir()]
+    return bool(paths) and all(os.access(path, os.R_OK | os.X_OK) for path in paths)
 
 
 class _FileLocks:

@@ -80,6 +80,7 @@ def _try_object(text: str, start: int) -> tuple[int, int]:
             cost = len(text) - start
         return 0, cost
     except (RecursionError, ValueError):
+        # These do not say how far they read; this is an estimate.
         return 0, min(len(text) - start, 100_000)
 
 

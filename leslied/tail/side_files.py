@@ -32,41 +32,39 @@ def read_spill(path: Path, root: Path, limits: ReadLimits) -> str:
 def read_side_file(source: SourceRef) -> str:
     """Return the beginning of a source's side file; "" if there is none.
 
-    If the name of the side file ends with `#TEXT`, what is returned begins with the
-    first place that has this text.
+    If its name ends with `#TEXT`, return the part from the first occurrence of this
+    text on instead, or "" without one.
     """
     folder = source.path.parent
     pattern = source.side_file.replace("{}", source.path.name.partition(".")[0])
     name, _, searched_text = pattern.partition("#")
-    above, star, rest = name.partition("*/")
-    path = Path(os.path.normpath(folder / above))
+    base, star, below_star = name.partition("*/")
+    path = Path(os.path.normpath(folder / base))
     if star:
-        group, _, file_name = rest.partition("/{folder}/")
-        path = _find_linked(path, group, folder.name) / file_name
+        # The name is `BASE/*/GROUP/{folder}/FILE_NAME`.
+        group, _, file_name = below_star.partition("/{folder}/")
+        path = _find_group_folder(path, group, folder.name) / file_name
     limit = _MAX_SEARCHED_BYTES if searched_text else _MAX_SIDE_FILE_BYTES
     text = _read_beginning(path, source.root, limit)
     start = text.find(searched_text)
     return text[start:][:_MAX_SIDE_FILE_CHARACTERS] if start >= 0 else ""
 
 
-def _find_linked(base: Path, group: str, name: str) -> Path:
-    """Return the directory `name` in the directory `group` of any directory of `base`.
-
-    Return a path that does not exist if there is none.
-    """
-    links = _index_links(base, group, tuple(_list_names(base)))
-    return base / links.get(name, name) / group / name
+def _find_group_folder(base: Path, group: str, name: str) -> Path:
+    """Return the directory `base/*/group/name`, or a path that does not exist."""
+    parents = _index_parents(base, group, tuple(_list_names(base)))
+    return base / parents.get(name, name) / group / name
 
 
 @lru_cache(maxsize=8)
-def _index_links(base: Path, group: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Return which directory of `base` has each directory in its `group`.
+def _index_parents(base: Path, group: str, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the name of the directory `*` of each `base/*/group/child`, by child.
 
     To search all directories for each source would take minutes if there are thousands.
-    A directory is linked before it is created, so the names of all directories tell
-    whether the index is out of date.
+    An agent creates `base/*/group/child` before `base/child`, whose source needs it. So
+    the cached index is current as long as `base` has the same `names`.
     """
-    return {link: name for name in names for link in _list_names(base / name / group)}
+    return {child: name for name in names for child in _list_names(base / name / group)}
 
 
 def _list_names(folder: Path) -> list[str]:

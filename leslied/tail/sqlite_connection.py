@@ -1,4 +1,4 @@
-"""Open an agent's SQLite database so that nothing in it or beside it takes effect.
+"""Open an agent's SQLite database without writing, and without running its schema.
 
 The database is opened read-only, and so that SQLite creates no file beside it: an
 existing shared-memory file is only read, without one the WAL is indexed in our own
@@ -55,14 +55,14 @@ _QUERY_ACTIONS = (
 def open_read_only(
     path: Path, open_mode: str, limits: ReadLimits
 ) -> Iterator[sqlite3.Connection]:
-    """Open the database; call `allow_tables` before any other query."""
+    """Open the database; call `allow_tables` before any query for rows."""
     uri = f"{path.absolute().as_uri()}?mode=ro&{open_mode}"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
         if open_mode == _OWN_INDEX:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
         # With OFF, SQLite 3.40 refuses every table of a database that has an index over
-        # JSON. What OFF prevents, `allow_tables` prevents, too.
+        # JSON. `allow_tables` prevents everything that OFF would prevent.
         db.execute("PRAGMA trusted_schema = ON")
         db.execute("PRAGMA cell_size_check = ON")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_LENGTH_FACTOR * limits.line)
@@ -73,6 +73,7 @@ def open_read_only(
 
 
 def _decompress(value: object) -> bytes | None:
+    """Implement the SQL function `decompress_zstd`; None becomes NULL."""
     if not isinstance(value, bytes):
         return None
     return decompress_zstd(value, _MAX_DECOMPRESSED_BYTES)
@@ -94,7 +95,10 @@ def allow_tables(db: sqlite3.Connection) -> set[str]:
 
 
 def choose_open_mode(path: Path, state: bytes | None) -> str:
-    """Return how to open a database in this state without changing any file."""
+    """Return how to open a database without changing any file.
+
+    `state` is what `read_state` returned: None if a process has the database open.
+    """
     if state is None:
         return _SHARED_INDEX
     is_wal_mode = state[_VERSIONS] == b"\2\2"
@@ -103,12 +107,13 @@ def choose_open_mode(path: Path, state: bytes | None) -> str:
 
 
 def read_state(path: Path, root: Path) -> bytes | None:
-    """Return what changes when the agent opens or writes a database read without locks.
+    """Return the header of a database that must be read without locks, else None.
 
-    Return None for a database in WAL mode that a process has open: it is read with
-    locks, which do not concern its writers. For others, taking a lock would create the
-    missing shared-memory file, or keep the agent from writing. Raise SourceError while
-    the agent writes, and if SQLite would open something that is not a regular file.
+    The result changes when the agent opens or writes such a database. It is None for a
+    database in WAL mode that a process has open: locks of readers do not concern its
+    writers. For others, taking a lock would create the missing shared-memory file, or
+    keep the agent from writing. Raise SourceError while the agent writes, and if SQLite
+    would open something that is not a regular file.
     """
     with open_regular(path, root) as fd:
         header = read_at(fd, _HEADER_BYTES, 0)

@@ -29,7 +29,7 @@ from leslied.tail.sqlite_connection import (
 from leslied.tail.wal import WAL
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from leslied.model.source import Feed, FileStamp, SourceRef
@@ -66,8 +66,11 @@ class FeedPosition(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _FeedRow(NamedTuple):
+    """A row of a feed; `position` is the one after it."""
+
     position: FeedPosition
     data: bytes | None
+    """The entry; None if the row only advances the position."""
 
 
 def stamp_database(path: Path, stamp: FileStamp) -> FileStamp:
@@ -116,6 +119,7 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
         positions |= _find_positions(db, feeds, positions, damage)
         for feed in feeds:
             for rows in _read_feed(db, feed, positions, limits, damage):
+                # With a state, the database is read without locks, and may change.
                 if state is not None and read_state(source.path, source.root) != state:
                     raise SourceError(CHANGED_BY_AGENT)
                 anchor = msgspec.json.encode(positions)
@@ -127,8 +131,8 @@ def _read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chu
     stamp = None if damage else source.stamp
     # Save the positions of undamaged feeds, but not an unchanged cursor at every scan.
     if not damage or anchor != cursor.anchor:
-        end = replace(cursor, offset=next_offset, anchor=anchor, stamp=stamp)
-        yield Chunk(entries=(), cursor=end)
+        end_cursor = replace(cursor, offset=next_offset, anchor=anchor, stamp=stamp)
+        yield Chunk(entries=(), cursor=end_cursor)
     if damage:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in damage.items())
         raise SourceError(f"has parts that cannot be read as SQLite: {reasons}")
@@ -172,12 +176,12 @@ def _describe(error: Exception) -> str:
 def _find_feeds(db: sqlite3.Connection, feeds: tuple[Feed, ...]) -> list[Feed]:
     """Return the feeds whose tables exist and that `unless_table` does not disable."""
     tables = allow_tables(db)
-    readable = [feed for feed in feeds if tables.issuperset(feed.tables)]
-    if not readable:
+    readable_feeds = [feed for feed in feeds if tables.issuperset(feed.tables)]
+    if not readable_feeds:
         raise SourceError("has none of the tables that are read")
     return [
         feed
-        for feed in readable
+        for feed in readable_feeds
         if feed.unless_table not in tables or _is_empty(db, feed.unless_table)
     ]
 
@@ -189,28 +193,29 @@ def _is_empty(db: sqlite3.Connection, table: str) -> bool:
 def _find_positions(
     db: sqlite3.Connection,
     feeds: list[Feed],
-    saved: dict[str, FeedPosition],
+    saved_positions: dict[str, FeedPosition],
     damage: dict[str, str],
 ) -> dict[str, FeedPosition]:
+    """Return where to continue each feed, by name; record damaged feeds in `damage`."""
     positions: dict[str, FeedPosition] = {}
     for feed in feeds:
         with _recording_damage(feed, damage):
-            positions[feed.name] = _find_position(db, feed, saved)
+            positions[feed.name] = _find_position(db, feed, saved_positions)
     return positions
 
 
 def _find_position(
-    db: sqlite3.Connection, feed: Feed, saved: dict[str, FeedPosition]
+    db: sqlite3.Connection, feed: Feed, saved_positions: dict[str, FeedPosition]
 ) -> FeedPosition:
     """Return where to continue to read a feed.
 
     When a database is read for the first time, a feed with `start_sql` starts after its
     newest row, because other feeds read the older rows.
     """
-    position = saved.get(feed.name)
+    position = saved_positions.get(feed.name)
     if position is None:
         start = db.execute(feed.start_sql).fetchone() if feed.start_sql else None
-        if saved or start is None:
+        if saved_positions or start is None:
             return FeedPosition()
         return _advance(FeedPosition(), start)
     if not feed.id_column:
@@ -233,7 +238,10 @@ def _read_feed(
     limits: ReadLimits,
     damage: dict[str, str],
 ) -> Iterator[list[_FeedRow]]:
-    """Yield a feed's rows in groups and update its position, until end or damage."""
+    """Yield a feed's rows in groups, and update its position in `positions`.
+
+    End if the feed is damaged, and record that in `damage`, by the feed's name.
+    """
     while feed.name not in damage:
         rows: list[_FeedRow] = []
         with _recording_damage(feed, damage):
@@ -262,8 +270,10 @@ def _fetch_rows(
     rows: list[_FeedRow] = []
     size = 0
     last_key = (position.after, position.row)
-    with closing(_iter_until_damage(db, feed, position, rows)) as results:
+    results = _iter_until_damage(db, feed, position, has_rows=lambda: bool(rows))
+    with closing(results):
         for row in results:
+            # The columns are those of `Feed.sql`: position (two numbers), id, entry.
             key = (row[0] or 0, row[1] or 0)
             if key != last_key and (len(rows) >= _MAX_ROWS or size >= limits.chunk):
                 break
@@ -278,12 +288,15 @@ def _fetch_rows(
 
 
 def _iter_until_damage(
-    db: sqlite3.Connection, feed: Feed, position: FeedPosition, rows: list[_FeedRow]
+    db: sqlite3.Connection,
+    feed: Feed,
+    position: FeedPosition,
+    has_rows: Callable[[], bool],
 ) -> Generator[tuple[Any, ...], None, None]:
     """Yield the rows after the position, up to those on a damaged page.
 
-    Raise the error only if the caller has no `rows` yet: otherwise the next query
-    starts after those and meets the damage again.
+    Raise the error only if the caller has no rows yet. If it has some, its next query
+    starts after them and meets the damage again.
     """
     values = {"after": position.after, "row": position.row}
     try:
@@ -292,7 +305,7 @@ def _iter_until_damage(
     except sqlite3.OperationalError:
         raise
     except (sqlite3.Error, UnicodeDecodeError):
-        if rows:
+        if has_rows():
             return
         # Python's cursor fetches one row ahead, so that the intact row before a damaged
         # one is lost.
@@ -302,7 +315,10 @@ def _iter_until_damage(
 
 
 def _advance(position: FeedPosition, row: tuple[Any, ...]) -> FeedPosition:
-    """Return the position after this row; the distances in its trail double."""
+    """Return the position after this row.
+
+    In its trail, the distance from this row at least doubles from one row to the next.
+    """
     # A damaged row may have NULL instead of a number.
     after, rowid, row_id = row[0] or 0, row[1] or 0, row[2]
     if row_id is None:
@@ -325,6 +341,7 @@ def _make_chunk(
     rows: list[_FeedRow],
     limits: ReadLimits,
 ) -> Chunk:
+    """Return the entries of the rows as a chunk; reject entries that are too long."""
     entries: list[RawEntry] = []
     rejected: list[Rejection] = []
     contents = [row.data for row in rows if row.data is not None]

@@ -93,12 +93,14 @@ class _EventQueue(FileSystemEventHandler):
 
     canary: Path
     dirty_paths: set[Path] = field(default_factory=set)
+    unhandled_changes: set[bytes] = field(default_factory=set)
+    """Events of the observer that are on their way to `dirty_paths`, or were added."""
     needs_scan: bool = False
     is_woken: bool = False
     """Whether `wait` must end although nothing changed."""
     is_canary_pending: bool = False
     """Whether the event of the last write to the canary file is still to come."""
-    is_proven: bool = False
+    has_received_canary: bool = False
     """Whether an event of the canary file has arrived since watching started."""
     unwatched: dict[Path, Exception] = field(default_factory=dict)
     """Folders that could not be watched, and why."""
@@ -111,7 +113,7 @@ class _EventQueue(FileSystemEventHandler):
         paths = [Path(os.fsdecode(path)) for path in event_paths if path]
         with self.condition:
             if self.canary in paths:
-                self.is_canary_pending, self.is_proven = False, True
+                self.is_canary_pending, self.has_received_canary = False, True
             elif event.is_directory or len(self.dirty_paths) >= _MAX_DIRTY_PATHS:
                 # A new folder may contain files that were created before the watch.
                 self.needs_scan = True
@@ -128,9 +130,11 @@ class _EventQueue(FileSystemEventHandler):
             self.unwatched[folder] = error
 
     def reset(self) -> None:
-        """Forget what an earlier observer has shown; keep the dirty paths."""
+        """Clear the state of an earlier observer; keep the dirty paths."""
         with self.condition:
-            self.is_canary_pending = self.is_proven = self.has_overflowed = False
+            self.is_canary_pending = self.has_received_canary = False
+            self.has_overflowed = False
+            self.unhandled_changes.clear()
             self.unwatched.clear()
 
     def mark_overflow(self) -> None:
@@ -177,7 +181,7 @@ class Watcher:
     @property
     def mode(self) -> WatchMode:
         """`events` if it is proven that every change of a file causes an event."""
-        is_proven = self._observer is not None and self._queue.is_proven
+        is_proven = self._observer is not None and self._queue.has_received_canary
         return "events" if is_proven and not self._list_unwatched() else "polling"
 
     def find_problem(self) -> WatchProblem | None:
@@ -186,11 +190,11 @@ class Watcher:
             return _describe_problem("no file events", self._start_error)
         if folders := self._list_unwatched():
             others = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
-            what = f"no file events in {folders[0]}{others}"
-            return _describe_problem(what, self._queue.unwatched[folders[0]])
+            symptom = f"no file events in {folders[0]}{others}"
+            return _describe_problem(symptom, self._queue.unwatched[folders[0]])
         if self._canary_error:
             return WatchProblem(self._canary_error, _OTHER_HINT)
-        if self._was_unresponsive and not self._queue.is_proven:
+        if self._was_unresponsive and not self._queue.has_received_canary:
             return WatchProblem("file events stopped arriving", _OTHER_HINT)
         return None
 
@@ -272,6 +276,8 @@ class Watcher:
         queue = self._queue
         with queue.condition:
             queue.condition.wait_for(queue.has_changes, seconds)
+            # Cleared first: a later change of these files causes an event again.
+            queue.unhandled_changes.clear()
             report = ChangeReport(frozenset(queue.dirty_paths), queue.needs_scan)
             queue.dirty_paths.clear()
             queue.needs_scan = queue.is_woken = False
@@ -294,12 +300,13 @@ class Watcher:
     def _touch_canary(self) -> None:
         """Write the canary file; its event will prove that events arrive."""
         self._queue.is_canary_pending = True
+        self._queue.unhandled_changes.clear()
         self._canary_touched_at = self._clock.monotonic()
         self._canary_error = ""
         try:
             self._canary.write_text(self._clock.now().isoformat(), encoding="utf-8")
         except OSError as error:
-            self._queue.is_canary_pending = self._queue.is_proven = False
+            self._queue.is_canary_pending = self._queue.has_received_canary = False
             self._canary_error = f"{self._canary} cannot be written: {error.strerror}"
 
     def _is_unresponsive(self) -> bool:
@@ -321,14 +328,15 @@ class Watcher:
     def _can_watch_more(self) -> bool:
         """Return whether a folder that could not be watched can be watched now.
 
-        A few folders are tried, because a new start costs much more: the limit may be
-        reached for days.
+        If so, all watches are started again. Trying only a few folders is much cheaper
+        than that, and the system's limit of watches may be reached for days.
         """
         folders = self._list_unwatched()[:_MAX_TRIED_FOLDERS]
         return bool(folders) and any(map(_can_watch, folders))
 
     def _plan_watches(self) -> dict[Path, _WatchedFolder]:
         """Return the folders to watch: each root, or the nearest existing parent."""
+        # The inode of this folder, which is leslied's own, is not compared: it is 0.
         plan = {self._canary.parent: _WatchedFolder(0, is_root=True)}
         for root in self._roots:
             if root.watch is WatchDepth.NONE:
@@ -351,7 +359,7 @@ def _make_observer(queue: _EventQueue) -> BaseObserver:
         return Observer()
     from leslied.tail.inotify_observer import InotifyObserver  # noqa: PLC0415
 
-    return InotifyObserver(queue.mark_unwatched)
+    return InotifyObserver(queue.mark_unwatched, queue.unhandled_changes)
 
 
 def _can_watch(folder: Path) -> bool:
@@ -369,8 +377,10 @@ def _can_watch(folder: Path) -> bool:
     return True
 
 
-def _describe_problem(what: str, error: Exception) -> WatchProblem:
-    """Return what does not work, why, and what the user can do."""
+def _describe_problem(symptom: str, error: Exception) -> WatchProblem:
+    """Return the problem that an error causes, with a hint for the user."""
     code = error.errno if isinstance(error, OSError) else None
     reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-    return WatchProblem(f"{what}: {reason}", _LIMIT_HINTS.get(code or 0, _OTHER_HINT))
+    return WatchProblem(
+        f"{symptom}: {reason}", _LIMIT_HINTS.get(code or 0, _OTHER_HINT)
+    )

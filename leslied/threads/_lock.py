@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from leslied.errors import SinkError
 
@@ -29,8 +30,7 @@ class LockBusyError(SinkError):
     """Another process holds the lock, or took it over; a later attempt may succeed."""
 
 
-@dataclass(slots=True)
-class HeldLock:
+class HeldLock(Struct):
     """A lock that this process holds, unless another process took it over as stale."""
 
     folder_fd: int

@@ -132,13 +132,16 @@ def has_thread_folder(base: Path, thread_id: str) -> bool:
         return False
 
 
-def compute_thread_stamp(roots: Sequence[Path], thread_id: str) -> bytes:
-    """Return a stamp that changes when an asset or the thread's index file changes."""
-    index = read_stamp(roots[0], assets_file(thread_id))
+def compute_thread_stamp(bases: Sequence[Path], thread_id: str) -> bytes:
+    """Return a stamp that changes when an asset or the thread's index file changes.
+
+    The thread may have assets in several folders; the first one has the index file.
+    """
+    index = read_stamp(bases[0], assets_file(thread_id))
     assets = [
         asset
-        for root in roots
-        for asset in find_assets(root, thread_id, include_transcripts=False)
+        for base in bases
+        for asset in find_assets(base, thread_id, include_transcripts=False)
     ]
     return compute_assets_digest(assets) + repr(index).encode()
 

@@ -49,29 +49,28 @@ def collect_assets(
     `changes` are all changes of the session, in order. `is_plan_file` tells whether an
     agent keeps a plan at a path; `read_plan` returns its current text, or None.
     """
-    file_changes = [c for c in changes if c.path and is_plan_file(c.path)]
-    plan = _find_plan(changes, file_changes, read_plan)
+    plan_file_changes = [c for c in changes if c.path and is_plan_file(c.path)]
+    plan = _find_plan(changes, plan_file_changes, read_plan)
     assets = (plan, _find_progress(changes))
     return [asset for asset in assets if asset]
 
 
 def _find_plan(
     changes: Sequence[FileChange],
-    file_changes: Sequence[FileChange],
+    plan_file_changes: Sequence[FileChange],
     read_plan: Callable[[str], str | None],
 ) -> CollectedAsset | None:
     """Return the newest plan of the best kind that the session has.
 
     The kinds, best first: the current text of a plan file, an accepted plan, the last
-    text written to a plan file, a proposed plan, a list of steps. `file_changes` are
-    the changes of plan files.
+    text written to a plan file, a proposed plan, a list of steps.
     """
     proposed_plans = [c for c in changes if c.kind == "plan"]
     # A plan that was not accepted has the path "draft".
     accepted_plans = [c for c in proposed_plans if not c.path]
-    if file_changes and (text := read_plan(file_changes[-1].path)):
-        return CollectedAsset("plan", _end_with_newline(text), file_changes[-1])
-    written_plans = [c for c in file_changes if c.kind == "write" and c.body]
+    if plan_file_changes and (text := read_plan(plan_file_changes[-1].path)):
+        return CollectedAsset("plan", _end_with_newline(text), plan_file_changes[-1])
+    written_plans = [c for c in plan_file_changes if c.kind == "write" and c.body]
     for plans in (accepted_plans, written_plans, proposed_plans):
         if plans:
             text = _end_with_newline(plans[-1].body)
@@ -84,7 +83,7 @@ def _find_plan(
 
 
 def _find_progress(changes: Sequence[FileChange]) -> CollectedAsset | None:
-    """Return the last to-do list; if the last change is to a task, all tasks."""
+    """Return the last to-do list, or all tasks if a task was changed after it."""
     list_changes = [c for c in changes if c.kind in ("todos", "task")]
     if not list_changes:
         return None

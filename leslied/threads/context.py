@@ -190,5 +190,5 @@ def _shorten(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape the text so that it can neither end the attribute or line nor hide."""
+    """Escape the text for an XML attribute, and make hidden characters visible."""
     return show_hidden_characters(text).translate(_ESCAPES)

@@ -49,7 +49,7 @@ class AssetFileHistory(Struct, frozen=True):
 
 
 class _StoredAsset(Struct, frozen=True):
-    """The fields of an asset that contain histories."""
+    """The fields of an asset in an earlier index from which histories are read."""
 
     type: str
     path: str
@@ -330,16 +330,16 @@ def extend_history(
         listed_ids.add(change.call_id)
         at = _format_time(change.at) or ""
         # A call may become known late, when there are already newer revisions.
-        later = (n for n, revision in enumerate(history) if revision.at >= at)
-        position = next(later, len(history) - 1)
+        later_positions = (n for n, revision in enumerate(history) if revision.at >= at)
+        position = next(later_positions, len(history) - 1)
         new_ids_by_position.setdefault(position, []).append(change.call_id)
-    extended = [
+    extended_history = [
         msgspec.structs.replace(
             revision, calls=[*revision.calls, *new_ids_by_position.get(n, [])]
         )
         for n, revision in enumerate(history)
     ]
-    return extended[-MAX_REVISIONS:]
+    return extended_history[-MAX_REVISIONS:]
 
 
 def _revision_to_dict(revision: AssetFileRevision) -> dict[str, Any]:

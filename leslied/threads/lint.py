@@ -51,7 +51,7 @@ def lint_assets(
 def _lint_thread(
     assets: Sequence[ScannedAsset], names: Sequence[str]
 ) -> Iterator[LintFinding]:
-    """Yield assets that exist in two forms, and names that are not assets."""
+    """Yield findings about assets that exist as file and folder, and unknown names."""
     paths_by_type: dict[str, list[str]] = {}
     for asset in assets:
         paths_by_type.setdefault(asset.type, []).append(asset.relative_path)
@@ -83,9 +83,11 @@ def _lint_folder(asset: ScannedAsset) -> Iterator[LintFinding]:
 
 
 def _lint_name(asset: ScannedAsset, file: ScannedFile) -> Iterator[LintFinding]:
+    """Yield findings about the name of a file in an asset's folder."""
     name = file.path.rpartition("/")[2]
     if name in _ALWAYS_ALLOWED:
         return
+    # A finding names the path in the thread's folder.
     path = file.path[file.path.index(asset.relative_path) :]
     stem, _, ending = name.rpartition(".")
     suggestion = _suggest_name(stem or name, file)

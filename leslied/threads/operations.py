@@ -93,7 +93,7 @@ def set_status(data: RelationsData, thread_id: str, status: str, now: str) -> No
 def add_reference(
     data: RelationsData, thread_id: str, target: str, binding: str, now: str
 ) -> None:
-    """Add a reference and log it; a target that does not exist is only logged.
+    """Add a reference and log it; only log it if the target does not exist.
 
     Raise CycleError if the target references the thread, directly or indirectly.
     """
@@ -329,7 +329,7 @@ def _add_relation(
 
 
 def _get_spawned_id(params: Mapping[str, Any]) -> str:
-    """Return the spawned thread's id, under the name in Leslie's code or manual."""
+    """Return the spawned thread's id; Leslie's code and manual name it differently."""
     return str(params.get("thread_id") or params.get("child_id") or "")
 
 
@@ -346,7 +346,7 @@ def _get_target_id(params: Mapping[str, Any]) -> str:
 
 
 def _list_spawn_references(params: Mapping[str, Any]) -> list[str]:
-    """Return the ids that a new thread references: a list, or text with commas."""
+    """Return the ids that a new thread references; they may be text with commas."""
     refs = params.get("refs") or params.get("ref") or []
     if isinstance(refs, str):
         refs = refs.split(",")

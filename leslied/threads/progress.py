@@ -164,7 +164,10 @@ class _ProgressParser:
 
 
 def _find_state(mark: str, section: State | None, *, has_checkbox: bool) -> State:
-    """Return an item's state; `mark` is the character in its checkbox."""
+    """Return an item's state; `mark` is the character in its checkbox.
+
+    `section` is the state that the heading above the item names, if any.
+    """
     if mark in ("x", "X", "✓", "✔", "✅"):
         return "done"
     if mark in ("!", "✗"):

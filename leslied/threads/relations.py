@@ -112,7 +112,7 @@ def encode_relations(data: RelationsData) -> bytes:
 def read_relations(base: Path | str) -> RelationsData:
     """Read the project's relations, or their backup if the file is damaged.
 
-    Return empty relations without a file. Reading needs no lock, because the file
+    If there is no file, return empty relations. Reading needs no lock, because the file
     is replaced atomically.
     """
     for name in (RELATIONS_FILE, RELATIONS_BACKUP):
@@ -171,7 +171,10 @@ def _find_error(data: RelationsData) -> str:
 
 
 def _find_thread_error(thread_id: str, thread: object) -> str:
-    """Return why Leslie would refuse the thread, as a predicate; empty if not."""
+    """Return why Leslie would refuse the thread; empty if it would not.
+
+    The reason is the end of a sentence, such as `has no title`.
+    """
     if not isinstance(thread, dict) or thread.get("id") != thread_id:
         return "is not an object with this id"
     for name in ("title", "objective", "storage_path"):

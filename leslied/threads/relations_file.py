@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
@@ -51,8 +52,7 @@ class RelationsUpdate(NamedTuple):
     stamp: str
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
-class RelationsFile:
+class RelationsFile(Struct, kw_only=True, eq=False):
     """The relations file of one project; `base/.leslie` must exist."""
 
     base: Path
@@ -60,7 +60,7 @@ class RelationsFile:
     read: Callable[[Folder, str], bytes | None]
     """Return the bytes of a file below a folder, or None if it does not exist.
 
-    Of a large file, it may return only the first bytes, more than the largest allowed.
+    It may cut a large file, but not before `MAX_RELATIONS_BYTES` + 1 bytes.
     """
     write: Callable[[Folder, str, bytes], None]
     """Replace a file below a folder atomically."""

@@ -30,7 +30,7 @@ COOKIE_SECONDS = 30 * 24 * 3600
 
 
 class Access:
-    """Issuer and judge of links, cookies and form tokens."""
+    """Makes and checks links, cookies and form tokens."""
 
     def __init__(self, paths: AppPaths, clock: Clock) -> None:
         self._key_file = paths.web_key_file
@@ -38,23 +38,24 @@ class Access:
         self._clock = clock
         self._key = b""
         self._key_version = (0, 0)
+        """Inode and modification time of the key's file when the key was loaded."""
 
     def make_code(self) -> str:
         """Return a new code for a link."""
-        return self._make("link", LINK_SECONDS)
+        return self._make_signed_value("link", LINK_SECONDS)
 
     def redeem(self, code: str) -> str | None:
         """Return a new cookie for a code; None if it is not valid or was used."""
         if not self._is_valid("link", code) or not self._mark_used(code):
             return None
-        return self._make("cookie", COOKIE_SECONDS)
+        return self._make_signed_value("cookie", COOKIE_SECONDS)
 
     def find_valid_cookie(self, cookies: Iterable[str]) -> str | None:
-        """Return the first of these cookies that this key signed and that is valid."""
+        """Return the first cookie that the key signed and that has not expired."""
         return next((c for c in cookies if self._is_valid("cookie", c)), None)
 
     def make_form_token(self, cookie: str) -> str:
-        """Return the token that a changing request of this cookie must carry."""
+        """Return the token that requests with this cookie need to change something."""
         return self._sign("form", cookie)
 
     def is_valid_form_token(self, cookie: str, token: str) -> bool:
@@ -62,10 +63,10 @@ class Access:
         return _is_equal(self.make_form_token(cookie), token)
 
     def make_proof(self, port: int, challenge: str) -> str:
-        """Return what proves that the server on this port has the user's key.
+        """Return a proof that the server on this port has the user's key.
 
-        The port is part of it, so that no other program can pass on the proof of a
-        server as its own.
+        The proof includes the port, so that a program on another port cannot pass it on
+        as its own.
         """
         return self._sign("server", f"{port}:{challenge}")
 
@@ -74,7 +75,7 @@ class Access:
         return _is_equal(self.make_proof(port, challenge), proof)
 
     def end_all_logins(self) -> None:
-        """Replace the key: every cookie and every link ends."""
+        """Replace the key: all cookies and links become invalid."""
         self._key_file.unlink(missing_ok=True)
         load_key(self._key_file)
 
@@ -82,7 +83,8 @@ class Access:
     def _now(self) -> int:
         return int(self._clock.now().timestamp())
 
-    def _make(self, purpose: str, seconds: int) -> str:
+    def _make_signed_value(self, purpose: str, seconds: int) -> str:
+        """Return a random value that is valid for this time and purpose."""
         payload = f"{self._now + seconds}.{secrets.token_urlsafe(16)}"
         return f"{payload}.{self._sign(purpose, payload)}"
 
@@ -90,8 +92,8 @@ class Access:
         payload, _, signature = value.rpartition(".")
         if not _is_equal(self._sign(purpose, payload), signature):
             return False
-        end = payload.partition(".")[0]
-        return end.isdecimal() and int(end) > self._now
+        expiry = payload.partition(".")[0]
+        return expiry.isdecimal() and int(expiry) > self._now
 
     def _mark_used(self, code: str) -> bool:
         """Record that the code was used; return False if it was used before.
@@ -100,8 +102,8 @@ class Access:
         """
         make_private_dir(self._used_links_dir)
         self._delete_old_marks()
-        end, _, _ = code.partition(".")
-        name = f"{end}-{hashlib.sha256(code.encode()).hexdigest()[:32]}"
+        expiry, _, _ = code.partition(".")
+        name = f"{expiry}-{hashlib.sha256(code.encode()).hexdigest()[:32]}"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             os.close(os.open(self._used_links_dir / name, flags, 0o600))
@@ -112,8 +114,8 @@ class Access:
     def _delete_old_marks(self) -> None:
         """Delete the records of codes that have expired anyway."""
         for path in self._used_links_dir.iterdir():
-            end = path.name.partition("-")[0]
-            if end.isdecimal() and int(end) <= self._now:
+            expiry = path.name.partition("-")[0]
+            if expiry.isdecimal() and int(expiry) <= self._now:
                 path.unlink(missing_ok=True)
 
     def _sign(self, purpose: str, payload: str) -> str:
@@ -132,8 +134,8 @@ class Access:
         return self._key
 
 
-def _is_equal(expected: str, given: str) -> bool:
+def _is_equal(expected: str, actual: str) -> bool:
     """Compare in constant time."""
     return hmac.compare_digest(
-        expected.encode(), given.encode(errors="backslashreplace")
+        expected.encode(), actual.encode(errors="backslashreplace")
     )

@@ -21,7 +21,7 @@ class AnswerCache:
     """The latest answers; all threads share them.
 
     An answer is used again while the store's files stay the same, but for at most ten
-    minutes, because relative times such as `7d` go on.
+    minutes, because relative times such as `7d` depend on the current time.
     """
 
     def __init__(self, maximum: int = MAX_ANSWERS) -> None:
@@ -30,17 +30,17 @@ class AnswerCache:
         self._lock = threading.Lock()
 
     def wrap(self, answer: AnswerFunction) -> AnswerFunction:
-        """Return a function that computes an answer only if it is not known yet."""
+        """Return a function that calls `answer` only if the cache has no answer."""
 
         def answer_from_cache(queries: QueryContext, arguments: Arguments) -> Answer:
             # The state is read first: if the store changes meanwhile, the answer is
             # saved under the old state, and is not found again.
             key = (answer, _read_state(queries), *sorted(arguments.items()))
-            if (known := self._find(key)) is not None:
-                return known
-            computed = answer(queries, arguments)
-            self._save(key, computed)
-            return computed
+            if (cached_answer := self._find(key)) is not None:
+                return cached_answer
+            new_answer = answer(queries, arguments)
+            self._save(key, new_answer)
+            return new_answer
 
         return answer_from_cache
 
@@ -58,7 +58,7 @@ class AnswerCache:
 
 
 def _read_state(queries: QueryContext) -> tuple[int, ...]:
-    """Return numbers that differ when the store was written, and after ten minutes."""
+    """Return numbers that change when the store is written, and every ten minutes."""
     store = queries.paths.store_file
     state = [int(queries.now.timestamp() // MAX_AGE_SECONDS)]
     # SQLite's own data_version cannot be compared between the threads' connections.

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from leslied.web.endpoint import Answer, Endpoint
 
 PAGES = ("/", "/s/{id}", "/search", "/files", "/stats", "/threads")
-"""Paths of the page; its script shows what belongs to each."""
-_THREADS = 4
+"""Paths of the page; its script decides what to show at each of them."""
+_QUERY_THREADS = 4
 _RETRY_AFTER_SECONDS = "5"
 """When to ask again for a store that is missing or cannot be used."""
 _OLD_LINK = Refusal(
@@ -53,7 +53,7 @@ _OLD_LINK = Refusal(
     "Run `leslied web` again, and open the link that it prints.",
 )
 _TARGET = re.compile(r"/(s/)?[\w.:-]*")
-"""Where a link may lead after the login."""
+"""Paths to which a link may lead after the login."""
 
 
 class Application:
@@ -68,19 +68,19 @@ class Application:
     ) -> None:
         """Make the application that answers on this port.
 
-        `report` gets the errors that nobody expects.
+        `report` is called with unexpected errors.
         """
         self._access = access
         self._port = port
         self._cookie_name = get_cookie_name(port)
-        self._backend = Backend(app, _THREADS)
+        self._backend = Backend(app, _QUERY_THREADS)
         self._live_backend = Backend(app, 1)
         self.live = Live(self._live_backend, report)
         self._assets = load_assets()
         self._app = app
-        self.guard = Guard(self._make(), access, port, report)
+        self.guard = Guard(self._make_router(), access, port, report)
 
-    def _make(self) -> Starlette:
+    def _make_router(self) -> Starlette:
         routes = [
             Route(LOGIN_PATH, self._log_in),
             Route(IDENTITY_PATH, self._prove_identity),
@@ -99,7 +99,7 @@ class Application:
         ]
         return Starlette(
             routes=routes,
-            lifespan=self._live_for,
+            lifespan=self._run_lifespan,
             exception_handlers={
                 HTTPException: _send_http_error,
                 Exception: _send_http_error,
@@ -107,7 +107,7 @@ class Application:
         )
 
     @asynccontextmanager
-    async def _live_for(self, _: Starlette) -> AsyncIterator[None]:
+    async def _run_lifespan(self, _: Starlette) -> AsyncIterator[None]:
         yield
         self.close()
 
@@ -126,7 +126,7 @@ class Application:
         target = request.query_params.get("to", "/")
         response = RedirectResponse(target if _TARGET.fullmatch(target) else "/", 303)
         if cookie is None:
-            # The browser has logged in before, and somebody used its link again.
+            # The browser is logged in already, and its link was opened again.
             return response
         response.set_cookie(
             self._cookie_name,
@@ -144,7 +144,7 @@ class Application:
         return Response(proof, media_type="text/plain")
 
     async def _show_page(self, request: Request) -> Response:
-        """Send the page with the token that its changing requests carry."""
+        """Send the page with the token for its requests that change something."""
         self._backend.open_soon()
         page = self._assets["index.html"]
         token = self._access.make_form_token(request.state.cookie).encode()
@@ -201,7 +201,7 @@ class Application:
 
 
 async def _read_values(request: Request) -> Mapping[str, Any]:
-    """Return the values in the query, or in the body of a changing request."""
+    """Return the values in the body of a changing request, else in the query string."""
     if request.method in ("GET", "HEAD"):
         return dict(request.query_params)
     try:
@@ -218,7 +218,7 @@ async def _read_values(request: Request) -> Mapping[str, Any]:
 
 
 async def _send_http_error(request: Request, error: Exception) -> Response:
-    """Answer an error of the routing, or one that nobody expects."""
+    """Return the answer to an HTTP error, such as 404, or to an unexpected error."""
     if not isinstance(error, HTTPException):
         return _send_refusal(request, BROKEN)
     refusals = {404: NOT_FOUND, 413: TOO_LARGE}

@@ -11,8 +11,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from leslied.errors import LesliedError
 
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from leslied.store import StoreReader
 
 _T = TypeVar("_T")
-_UNOPENED = ()
+_NO_STORE = ()
+"""Identity in a thread that must open the store before its next question."""
 MAX_SECONDS = 5.0
-"""Processor time that one question may take: on a busy machine, it takes longer."""
+"""Processor time of one question; on a busy machine, more time passes."""
 _MAX_WAIT_SECONDS = 30.0
 """Longest time that a client waits for an answer."""
 
@@ -42,7 +44,7 @@ class TookTooLong(LesliedError):  # noqa: N818 - a state, not a failure
 
 
 class Backend:
-    """The threads that ask, and what they ask with."""
+    """The threads that ask questions, and the open store of each thread."""
 
     def __init__(
         self, app: App, threads: int, max_seconds: float = MAX_SECONDS
@@ -51,6 +53,8 @@ class Backend:
         self._max_seconds = max_seconds
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="query")
         self._local = threading.local()
+        """Of each thread: `context` of its queries, `identity` of its store, and the
+        `deadline` of its question."""
         self._is_closed = False
 
     async def ask(self, question: Callable[[QueryContext], _T]) -> _T:
@@ -75,27 +79,27 @@ class Backend:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, question: Callable[[QueryContext], _T]) -> _T:
-        store = self._identify_store()
-        if getattr(self._local, "store", _UNOPENED) != store:
-            self._open(store)
+        identity = self._identify_store()
+        if getattr(self._local, "identity", _NO_STORE) != identity:
+            self._open(identity)
         self._local.deadline = time.thread_time() + self._max_seconds
         try:
             return question(self._local.context)
         except Exception as error:
-            # What failed may work with a store that is opened again.
-            self._local.store = _UNOPENED
+            # The next question may succeed with a store that is opened again.
+            self._local.identity = _NO_STORE
             if self._is_past_deadline() and _is_interrupt(error):
                 raise TookTooLong from None
             raise
 
-    def _open(self, store: tuple[int, ...]) -> None:
-        """Open the store in this thread: for the first time, or because it changed."""
+    def _open(self, identity: tuple[int, ...]) -> None:
+        """Open the store in this thread: for the first time, or again."""
         if hasattr(self._local, "context"):
             self._local.context.__exit__()
         self._local.context = replace(
             self._app.open_queries(), open_reader=self._open_reader
         )
-        self._local.store = store
+        self._local.identity = identity
 
     def _open_reader(self) -> StoreReader:
         reader = self._app.open_reader()
@@ -108,7 +112,7 @@ class Backend:
         return is_late or self._is_closed
 
     def _identify_store(self) -> tuple[int, ...]:
-        """Return what tells a store from the one that replaces it."""
+        """Return numbers that differ between a store and one that replaces it."""
         with suppress(OSError):
             status = self._app.paths.store_file.stat()
             return status.st_dev, status.st_ino
@@ -116,7 +120,7 @@ class Backend:
 
 
 def _open_store(context: QueryContext) -> None:
-    """Open the store and load the rules of redaction; both wait for the first use."""
+    """Open the store and load the rules of redaction before a question needs them."""
     context.redact("")
     context.reader.list_agent_names()
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 REQUEST_SECONDS = 10.0
 """Time from the start of a request to its end."""
 READING_SECONDS = 30.0
-"""Time that a client may take to read what was sent, before it is sent more."""
+"""Time that a client may take to read data before more of it is sent."""
 MAX_CONNECTIONS = 128
-"""Connections with an answer; a browser opens at most six."""
+"""Connections that get an answer at the same time; a browser opens at most six."""
 
 
 class TimedConnection(H11Protocol):
@@ -41,8 +41,9 @@ class TimedConnection(H11Protocol):
         self._start_request_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timers."""
+        """Cancel the timers."""
         self._stop_request_timer()
+        # This cancels the timer that waits for the client to read.
         self.resume_writing()
         super().connection_lost(exc)
 

@@ -93,22 +93,24 @@ class Endpoint:
     """The path below `/api`, with names of parameters in braces."""
     about: str
     answer: AnswerFunction
-    """Function that answers; it runs in a thread of its own."""
+    """Function that answers; it runs in a thread of the backend."""
     params: tuple[Param, ...] = ()
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
     """JSON Schema of `data` in the answer."""
     media_type: str = "application/json"
 
-    def parse(self, path: Mapping[str, str], values: Mapping[str, Any]) -> Arguments:
+    def parse(
+        self, path_values: Mapping[str, str], values: Mapping[str, Any]
+    ) -> Arguments:
         """Return the arguments of a request; raise UserError if one is not valid."""
-        known = {param.name: param for param in self.params}
+        params_by_name = {param.name: param for param in self.params}
         for name in values:
-            if name not in known:
-                names = ", ".join(known) or "no parameter"
+            if name not in params_by_name:
+                names = ", ".join(params_by_name) or "no parameter"
                 raise UserError(f"{name} is not a parameter.", f"Known: {names}.")
-        arguments: dict[str, Any] = dict(path)
-        for name, param in known.items():
+        arguments: dict[str, Any] = dict(path_values)
+        for name, param in params_by_name.items():
             if name in values:
                 arguments[name] = param.parse(values[name])
             elif param.is_required:

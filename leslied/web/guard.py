@@ -217,7 +217,7 @@ def iter_cookies(headers: Headers, name: str) -> Iterator[str]:
 
 
 def _check_origin(headers: Headers) -> Refusal | None:
-    """Refuse what a page of another site has caused."""
+    """Refuse a request that a page of another site has caused."""
     (host,) = _find_all(headers, b"host")
     origins = _find_all(headers, b"origin")
     sites = _find_all(headers, b"sec-fetch-site")
@@ -251,14 +251,14 @@ def _find_all(headers: Headers, name: bytes) -> list[bytes]:
 
 
 def _limit_body(receive: Receive) -> Receive:
-    """Refuse a body that is sent in chunks and exceeds the limit."""
-    received = 0
+    """Return a `receive` that refuses a body that is sent in chunks and too large."""
+    received_bytes = 0
 
     async def receive_limited() -> Message:
-        nonlocal received
+        nonlocal received_bytes
         message = await receive()
-        received += len(message.get("body", b""))
-        if received > MAX_BODY_BYTES:
+        received_bytes += len(message.get("body", b""))
+        if received_bytes > MAX_BODY_BYTES:
             raise HTTPException(TOO_LARGE.status)
         return message
 

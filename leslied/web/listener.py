@@ -20,7 +20,7 @@ class PortInUse(UserError):  # noqa: N818 - a state, not a failure
 
 
 def open_socket(port: int) -> Listener:
-    """Listen on a port of the loopback interface, on any free one for port 0.
+    """Listen on a port of the loopback interface; port 0 means any free port.
 
     Raise PortInUse or UserError if the port cannot be used.
     """

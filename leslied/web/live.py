@@ -1,7 +1,7 @@
 """Changes of the store, sent to every open page as server-sent events.
 
-An event names the sessions that changed; a page asks again for what it shows. The store
-is polled only while a page is open.
+An event names the sessions that changed; a page then loads again those that it shows.
+The store is polled only while a page is open.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.1
 _DAEMON_POLLS = 20
-"""Polls between two looks at whether the daemon runs."""
+"""Number of polls after which to check again whether the daemon runs."""
 _KEEP_ALIVE_SECONDS = 15.0
 _MAX_WAITING_EVENTS = 1000
 _RETRY_SECONDS = 5.0
-"""Pause after an error that nobody expects."""
+"""Pause after an unexpected error."""
 
 
 class Live:
@@ -41,6 +41,7 @@ class Live:
         self._backend = backend
         self._report = report
         self._queues: set[asyncio.Queue[str | None]] = set()
+        """For each open page, the events that it has not got; None ends its stream."""
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
         self._daemon_event = ""
@@ -64,6 +65,7 @@ class Live:
             while not self._is_closed and queue in self._queues:
                 try:
                     event = await asyncio.wait_for(queue.get(), _KEEP_ALIVE_SECONDS)
+                    # None only ends the wait: `_is_closed` then ends the loop.
                     yield event or ""
                 except TimeoutError:
                     yield ": still here\n\n"
@@ -78,6 +80,7 @@ class Live:
                 queue.put_nowait(None)
 
     async def _poll(self) -> None:
+        """Send events to the open pages until the last one is closed."""
         changes = ChangeFinder()
         is_store_missing = False
         while self._queues and not self._is_closed:
@@ -89,7 +92,7 @@ class Live:
                 for event in events:
                     self._send(event)
             except LesliedError as error:
-                # The store is missing or busy, and may be there soon.
+                # The store is missing or busy, and may be usable soon.
                 is_store_missing = isinstance(error, EmptyStore | StoreUnusable)
                 if not self._daemon_event:
                     self._send({"type": "daemon", "is_running": False})
@@ -114,31 +117,37 @@ class Live:
 
 
 class ChangeFinder:
-    """Finder of what changed in the store since it was asked last."""
+    """Finds changes of the store, the annotations and the daemon's state."""
 
     def __init__(self) -> None:
         self._polls = 0
         self._reader: Queries | None = None
-        self._version: int | None = None
-        self._read_order = 0
-        self._stopped_us = 0
-        self._waiting: set[tuple[SessionKey, str]] = set()
+        """The store that the last call of `find` read."""
+        self._data_version: int | None = None
+        self._last_read_order = 0
+        """`read_order` of the newest entry that was reported or skipped."""
+        self._last_stop_us = 0
+        """Time of the newest stop that was reported or skipped."""
+        self._waits: set[tuple[SessionKey, str]] = set()
+        """Sessions that wait for the user, each with what it waits for."""
         self._is_daemon_running: bool | None = None
         self._annotations: Snapshot | None = None
 
     def find(self, context: QueryContext) -> list[dict[str, Any]]:
-        """Return the events since the last call; the first call returns no changes.
+        """Return the events since the last call; the first call finds no changes.
 
-        The event `store` says that everything may have changed.
+        It only returns whether the daemon runs. The event `store` says that everything
+        may have changed.
         """
         return [
             *self._find_daemon_events(context),
-            *self._find_changes(context),
+            *self._find_session_events(context),
             *self._find_annotation_events(context),
         ]
 
     def _find_daemon_events(self, context: QueryContext) -> list[dict[str, Any]]:
         self._polls += 1
+        # The first poll checks the daemon, and then one in `_DAEMON_POLLS`.
         if self._polls % _DAEMON_POLLS != 1:
             return []
         is_running = is_daemon_running(context)
@@ -152,36 +161,39 @@ class ChangeFinder:
         self._annotations = new
         if old is None or old is new:
             return []
-        changed = old.by_session.items() ^ new.by_session.items()
-        ids = sorted({name.session_id for name, _ in changed})
+        changed_items = old.by_session.items() ^ new.by_session.items()
+        ids = sorted({name.session_id for name, _ in changed_items})
         return [{"type": "annotations", "ids": ids}] if ids else []
 
-    def _find_changes(self, context: QueryContext) -> list[dict[str, Any]]:
+    def _find_session_events(self, context: QueryContext) -> list[dict[str, Any]]:
         reader = context.reader
         if reader is not self._reader:
             return self._start(reader, context)
         feed = reader.change_feed
         version = feed.get_data_version()
-        if version == self._version:
+        if version == self._data_version:
             return []
-        self._version = version
-        waiting = set(feed.list_waiting())
-        changed, self._waiting = waiting ^ self._waiting, waiting
-        keys = feed.list_changed_streams(self._read_order)
-        stops = feed.list_stopped(self._stopped_us)
-        self._read_order = feed.get_newest_read_order()
-        self._stopped_us = max((at for _, at in stops), default=self._stopped_us)
-        keys += [key for key, _ in (*stops, *changed)]
+        self._data_version = version
+        waits = set(feed.list_waiting())
+        changed_waits, self._waits = waits ^ self._waits, waits
+        keys = feed.list_changed_streams(self._last_read_order)
+        stops = feed.list_stopped(self._last_stop_us)
+        self._last_read_order = feed.get_newest_read_order()
+        self._last_stop_us = max((at for _, at in stops), default=self._last_stop_us)
+        keys += [key for key, _ in (*stops, *changed_waits)]
         ids = {key.session_id for key in keys}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
 
     def _start(self, reader: Queries, context: QueryContext) -> list[dict[str, Any]]:
-        """Begin with a store, the first one or one that replaced another."""
+        """Skip all changes of this store until now.
+
+        Return the event `store` if it replaced another store, else no event.
+        """
         is_first = self._reader is None
         feed = reader.change_feed
-        self._version = feed.get_data_version()
-        self._waiting = set(feed.list_waiting())
-        self._read_order = feed.get_newest_read_order()
-        self._stopped_us = to_us(context.now)
+        self._data_version = feed.get_data_version()
+        self._waits = set(feed.list_waiting())
+        self._last_read_order = feed.get_newest_read_order()
+        self._last_stop_us = to_us(context.now)
         self._reader = reader
         return [] if is_first else [{"type": "store"}]

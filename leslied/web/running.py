@@ -1,7 +1,7 @@
 """The server that already serves this data folder, if there is one.
 
-A file names its port. Whatever listens there must first prove that it has the user's
-key, so that no other program gets a link that logs in.
+A file names its port. The program that listens there must first prove that it has the
+user's key, so that no other program gets a link that logs in.
 """
 
 from __future__ import annotations

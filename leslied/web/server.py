@@ -74,7 +74,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which ends at once, without an error, and when it is idle."""
+    """uvicorn's server, which ends normally on a signal, and also when it is idle."""
 
     def __init__(
         self, config: uvicorn.Config, application: Application, lifetime: Lifetime
@@ -82,8 +82,9 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._live = application.live
         self._lifetime = lifetime
-        self._requests = 0
-        self._used_at = 0.0
+        self._last_request_count = 0
+        self._last_used_at = 0.0
+        """Time of the event loop when there was a new request or an open page."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -100,7 +101,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and watch the parent process."""
         await super().startup(sockets)
-        self._used_at = asyncio.get_running_loop().time()
+        self._last_used_at = asyncio.get_running_loop().time()
         if self._lifetime.parent_descriptor is not None:
             asyncio.get_running_loop().add_reader(
                 self._lifetime.parent_descriptor, self._check_parent
@@ -116,22 +117,26 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _check_parent(self) -> None:
-        """End if the parent process has ended."""
+        """End the server if the parent process has ended.
+
+        The parent then does not hold the descriptor open any more, so that its end is
+        read.
+        """
         descriptor = self._lifetime.parent_descriptor
         if descriptor is not None and not os.read(descriptor, 1):
             self.should_exit = True
 
     def _is_idle(self) -> bool:
         now = asyncio.get_running_loop().time()
-        requests = self.server_state.total_requests
-        if requests != self._requests or self._live.has_listeners:
-            self._requests, self._used_at = requests, now
+        request_count = self.server_state.total_requests
+        if request_count != self._last_request_count or self._live.has_listeners:
+            self._last_request_count, self._last_used_at = request_count, now
         limit = self._lifetime.idle_seconds
-        return limit is not None and now - self._used_at > limit
+        return limit is not None and now - self._last_used_at > limit
 
 
 def _make_report(app: App) -> Callable[[Exception], None]:
-    """Return a function that logs an error nobody expects, without its message.
+    """Return a function that logs an unexpected error without its message.
 
     The message may quote the text of a session.
     """

@@ -147,10 +147,17 @@ def write_cjk_line(home: Home) -> None:
     write_prompt(home, text * (30 * MEGABYTE // len(text)))
 
 
-def write_prompt(home: Home, text: bytes) -> None:
+def write_prompts(home: Home) -> None:
+    """Write twelve prompts just below the longest line, for `show` and `export`."""
+    write_prompt(home, b"word " * (31 * MEGABYTE // 5), 12)
+
+
+def write_prompt(home: Home, text: bytes, copies: int = 1) -> None:
     lines = ClaudeLogBuilder(home.make_bomb_id(), cwd=str(home.project))
-    data = encode_json_lines(lines.prompt("VALUE")).replace(b"VALUE", text)
-    home.log_path(lines.session_id).write_bytes(data)
+    with home.log_path(lines.session_id).open("wb") as file:
+        for _ in range(copies):
+            line = encode_json_lines(lines.prompt("VALUE"))
+            file.write(line.replace(b"VALUE", text))
 
 
 def write_long_log(home: Home) -> None:
@@ -175,7 +182,7 @@ def write_many_calls(home: Home) -> None:
 
 def make_unit(lines: ClaudeLogBuilder, number: int) -> list[dict[str, Any]]:
     """Return a prompt, a call, its result and an answer."""
-    call_id = f"toolu_{number:06}"
+    call_id = f"toolu_{lines.session_id[:8]}_{number:06}"
     return [
         lines.prompt(f"Step {number}: run the next test and explain what fails."),
         lines.call("Bash", {"command": f"pytest -k test_{number} -q"}, call_id),
@@ -285,6 +292,7 @@ BOMBS: dict[str, Callable[[Home], None]] = {
     "30,000 calls": write_many_calls,
     "200 MB line": write_long_line,
     "100 MB prompt": write_long_prompt,
+    "31 MB prompts": write_prompts,
     "zstd": write_zstd,
     "many files": write_many_files,
     "database": write_database,

@@ -21,6 +21,13 @@ AGENTSVIEW_PAUSE_SECONDS = 6
 MAX_WAIT_SECONDS = 60
 POLL_SECONDS = 0.005
 LOAD_RUNS = 2
+RATE_SESSIONS = 200
+RATE_SECONDS = 10.0
+MIN_RATE, MAX_RATE = 500.0, 64_000.0
+"""Lines in a second of all sessions, between which the highest rate is searched."""
+RATE_STEPS = 3
+"""Bisections after the doubling: the result is at most 7 % too low."""
+MAX_HELD_P99_SECONDS = 1.0
 
 
 def measure_load(**options: Any) -> Callable[[Bench], Sample]:
@@ -47,6 +54,36 @@ def measure_load(**options: Any) -> Callable[[Bench], Sample]:
         }
 
     return measure
+
+
+def measure_highest_rate(bench: Bench) -> Sample:
+    """Find the highest rate of many sessions at which lines are stored soon enough."""
+    from tests.bench.load import Load  # noqa: PLC0415
+    from tests.bench.load import measure_load as run_load  # noqa: PLC0415
+
+    seconds = QUICK_SECONDS if bench.is_quick else RATE_SECONDS
+
+    def is_held(rate: float) -> bool:
+        load = Load(RATE_SESSIONS, rate=rate / RATE_SESSIONS, seconds=seconds)
+        return run_load(load).get_percentile(99) <= MAX_HELD_P99_SECONDS
+
+    return {"rate": find_highest_rate(is_held)}
+
+
+def find_highest_rate(is_held: Callable[[float], bool]) -> float:
+    """Double the rate until it is not held, then bisect; return 0 if none is held."""
+    highest, rate = 0.0, MIN_RATE
+    while rate <= MAX_RATE and is_held(rate):
+        highest, rate = rate, 2 * rate
+    if not highest or rate > MAX_RATE:
+        return highest
+    for _ in range(RATE_STEPS):
+        middle = (highest + rate) / 2
+        if is_held(middle):
+            highest = middle
+        else:
+            rate = middle
+    return highest
 
 
 def measure_agentsview(bench: Bench) -> Sample:
@@ -124,6 +161,17 @@ ROWS = [
         make_task("200x50", sessions=200, rate=50.0, is_quick=False),
         "200 sessions × 50 lines/s",
         {"p99": 2_000, "rss": 120, "sigterm": 2},
+    ),
+    Row(
+        "Live",
+        "200 sessions: highest rate held with p99 ≤ 1 s",
+        Task(
+            "live rate",
+            (Program("leslied", measure_highest_rate, LOAD_RUNS),),
+            is_quick=False,
+        ),
+        "rate",
+        "lines/s",
     ),
     *make_rows(
         make_task("poison", sessions=1, rate=5.0, is_poisoned=True, is_quick=False),

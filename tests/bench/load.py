@@ -80,6 +80,8 @@ class LoadResult:
     sigterm_seconds: float = 0.0
     transcripts: int = 0
     """Transcripts that were written until the last line was visible."""
+    stored_rate: float = 0.0
+    """Lines that became visible in a second while lines were appended."""
 
     def get_percentile(self, percent: float) -> float:
         """Return the latency that this share of the lines did not exceed."""
@@ -190,6 +192,7 @@ class LoadRun:
         ticks_before = self._process.get_cpu_ticks()
         self._write(sessions)
         ended_at = time.monotonic()
+        result.stored_rate = (result.lines - len(self._pending)) / load.seconds
         if load.is_terminated:
             self._take_cpu_time(ticks_before)
             self._end_daemon()
@@ -289,7 +292,8 @@ def format_result(result: LoadResult) -> str:
         for name, percent in (("p50", 50), ("p99", 99), ("max", 100))
     ]
     return (
-        f"{result.lines} lines, {result.lost} lost, {result.doubled} doubled; "
+        f"{result.lines} lines, {result.lost} lost, {result.doubled} doubled, "
+        f"{result.stored_rate:,.0f} stored in a second; "
         f"ms: {', '.join(milliseconds)}; "
         f"MB: {result.peak_mb:.0f} of one process, {result.total_mb:.0f} of all; "
         f"CPU {result.cpu_seconds:.1f} s; drained in {result.drain_seconds:.1f} s; "

@@ -2,8 +2,9 @@
 
     python tests/bench/redact.py [FOLDER]
 
-There are two labelled sets: `tests/support/labelled_secrets.py`, and
-`tests/support/held_out_secrets.py`, which was written without sight of the rules. As
+There are three labelled sets: `tests/support/labelled_secrets.py`,
+`tests/support/held_out_secrets.py`, which was written without sight of the rules, and
+`tests/support/unseen_secrets.py`, to which the rules were not adapted later either. As
 text without secrets serve their negatives, this repository's source code and lock
 files, the code of the installed packages, and the files in a folder of your choice.
 """
@@ -29,6 +30,7 @@ from tests.support.labelled_secrets import (
     POSITIONS,
     survives,
 )
+from tests.support.unseen_secrets import load_unseen_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,6 +60,14 @@ def check_held_out(redact: Callable[[str], str]) -> Iterator[Row]:
     """Yield a row for every sample of the held-out set."""
     for tier, kind, position, text, secret in held_out_secrets.generate():
         yield tier, kind, position, secret not in redact(text)
+
+
+def check_unseen(redact: Callable[[str], str]) -> Iterator[Row]:
+    """Yield a row for every secret of the unseen set."""
+    for row in load_unseen_texts():
+        if row.secret:
+            is_gone = row.secret not in redact(row.text)
+            yield row.tier, row.kind, row.position, is_gone
 
 
 def print_recall(name: str, rows: Iterable[Row], negatives: Sequence[str]) -> None:
@@ -116,6 +126,8 @@ def main() -> None:
     print_recall("labelled", check_labelled(redact), NEGATIVES)
     negatives = [text for _, text in held_out_secrets.generate_negatives()]
     print_recall("held out", check_held_out(redact), negatives)
+    negatives = [row.text for row in load_unseen_texts() if not row.secret]
+    print_recall("unseen", check_unseen(redact), negatives)
     measure_false_redactions("this code", read_files(ROOT / "leslied", "*.py"))
     measure_false_redactions("lock files", read_files(ROOT, "*.lock"))
     packages = Path(sys.prefix) / "lib"

@@ -109,7 +109,12 @@ def test_tokens_are_those_of_the_reports(aider: AgentHome):
 
     first, second = (get_session(contents, id_) for id_ in (FIRST, SECOND))
     assert (first.usage, second.usage) == (Usage(781, 62), Usage(2500, 25))
-    assert first.model == "scripted-1"
+
+
+def test_a_session_has_its_model(aider: AgentHome):
+    contents = aider.read_case("runs")
+
+    assert get_session(contents, FIRST).model == "scripted-1"
 
 
 def test_sent_tokens_include_those_of_the_cache(aider: AgentHome):

@@ -1174,6 +1174,7 @@ def test_the_clients_copies_of_prompts_are_noise(read):
     contents = read("hello")
 
     texts = [p.record.content for p in contents.records()]
+    # The entry that queued the prompt, and the prompt.
     assert sum("please do it" in text for text in texts) == 2
 
 

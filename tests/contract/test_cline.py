@@ -116,6 +116,7 @@ def test_a_message_that_changes_has_a_new_version(cline: AgentHome):
     contents = cline.read()
 
     assert contents.texts("assistant_message") == ["Good day from the scripted model."]
+    # The tokens of both versions count once.
     assert contents.main.usage == Usage(5438, 23, 11)
 
 
@@ -166,7 +167,7 @@ def test_a_document_without_messages_is_rejected(cline: AgentHome):
         cline.decode(f"{SESSION}/{MESSAGES}", {"version": 1})
 
 
-def test_the_folder_of_a_subagent_is_that_of_the_session(cline: AgentHome):
+def test_the_main_log_of_a_subagent_is_that_of_the_session(cline: AgentHome):
     cline.read_case("subagent")
     (root,) = ADAPTER.roots(make_environment(cline.home), [])
     sources = tail.discover("cline", [root]).sources

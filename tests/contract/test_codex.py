@@ -321,7 +321,7 @@ def test_arguments_that_are_not_json_are_preserved(read):
     assert json.loads(call.tool_input) == {"arguments": '{"command": ['}
 
 
-def test_a_hosted_search_has_a_result(read):
+def test_no_hosted_search_is_marked_as_unanswered(read):
     units = read("legacy").units()
 
     records = [p.record for unit in units for p in unit.entries]

@@ -29,7 +29,7 @@ def make_item(role: str, text: str, **fields: Any) -> dict[str, Any]:
 
 
 def read_history(agent: AgentHome, *items: dict[str, Any]) -> StoreContents:
-    """Write a session anew and sync it."""
+    """Write a session again and sync it."""
     path = agent.home / f".continue/sessions/{SESSION}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     document = {"sessionId": SESSION, "title": "Untitled Session", "history": items}
@@ -158,7 +158,9 @@ def test_messages_that_a_summary_replaces_stay_in_the_store(continue_cli: AgentH
     assert contents.notes("compacted") == [""]
 
 
-def test_a_summary_of_an_editor_is_beside_its_message(continue_cli: AgentHome):
+def test_a_compaction_by_an_editor_is_an_event_beside_the_message(
+    continue_cli: AgentHome,
+):
     contents = continue_cli.read_case("editor")
 
     assert "Done." in contents.texts("assistant_message")

@@ -500,6 +500,7 @@ def test_entries_that_a_rewind_removed_from_the_log_stay_in_the_store(
 def test_a_failed_compaction_is_a_notice(copilot: AgentHome):
     contents = copilot.read_case("speech")
 
+    # Another compaction of the session succeeded.
     assert contents.notes("compacted") == [""]
     assert "compaction_failed" in contents.notes("notice")
 

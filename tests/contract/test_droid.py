@@ -45,7 +45,7 @@ def make_settings(output_tokens: int) -> str:
 
 
 @pytest.mark.parametrize("moved", ["", "/data"])
-def test_a_variable_moves_the_root(moved: str):
+def test_an_environment_variable_moves_the_root(moved: str):
     environ = {"FACTORY_HOME_OVERRIDE": moved}
     env = Environment(home=Path("/home/dev"), environ=environ, platform="linux")
 
@@ -223,7 +223,7 @@ def test_the_task_of_a_subagent_has_no_instructions_of_the_client(droid: AgentHo
 # Sessions
 
 
-def test_the_turns_of_a_session_count_once(droid: AgentHome):
+def test_a_resumed_session_has_one_unit_for_each_prompt(droid: AgentHome):
     assert droid.read_case("resume").main.units == 2
 
 

@@ -462,7 +462,7 @@ def test_an_error_between_turns_does_not_fail_the_turn(
     assert gemini.read().units()[-1].stop_reason == "end_turn"
 
 
-def test_a_session_that_was_killed_while_a_tool_ran_has_no_stop_reason(
+def test_a_session_killed_while_a_tool_ran_has_an_unknown_stop_reason(
     gemini: GeminiHome,
 ):
     contents = gemini.read("killed")

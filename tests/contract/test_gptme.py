@@ -70,7 +70,7 @@ def test_a_workspace_in_the_home_directory_is_written_with_a_tilde(
     assert gptme.read().main.cwd == str(gptme.home / folder)
 
 
-def test_settings_that_are_not_toml_are_rejected(gptme: AgentHome):
+def test_settings_that_are_not_toml_do_not_affect_the_messages(gptme: AgentHome):
     gptme.write(f"{FOLDER}/config.toml", "[chat\n")
     rewrite(gptme, make_message(1, "user", "Go."))
 

@@ -83,7 +83,7 @@ def test_every_user_message_has_its_origin(grok: AgentHome):
     ]
 
 
-def test_pictures_and_messages_of_the_client_are_not_prompts(grok: AgentHome):
+def test_pictures_and_messages_of_the_client_are_context(grok: AgentHome):
     notes = grok.read_case("speech").notes("context")
 
     assert (notes.count("attached"), notes.count("injected")) == (2, 1)
@@ -105,7 +105,7 @@ def test_the_second_text_of_a_prompt_starts_no_unit(grok: AgentHome):
 # Turns
 
 
-def test_a_resumed_session_counts_its_events_anew(grok: AgentHome):
+def test_a_resumed_session_counts_its_events_from_the_start(grok: AgentHome):
     contents = grok.read_case("subagent")
 
     assert [text[:5] for _, text in contents.user_messages()] == ["do it", "go on"]
@@ -258,7 +258,7 @@ def test_an_old_log_without_event_ids_has_tokens(grok: AgentHome):
     assert grok.read().main.usage == Usage(5, 2)
 
 
-def test_an_unknown_update_keeps_its_text(grok: AgentHome):
+def test_an_unknown_update_names_its_type(grok: AgentHome):
     (record,) = grok.decode(LOG, make_line("later"), {"cwd": ""}).records
 
     assert record.type == "unknown"

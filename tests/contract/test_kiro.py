@@ -45,7 +45,7 @@ def test_an_answer_without_calls_ends_the_turn(kiro: AgentHome):
     assert kiro.read_case("second-engine").units()[-1].stop_reason == "end_turn"
 
 
-def test_the_third_engine_has_events(kiro: AgentHome):
+def test_a_session_of_the_third_engine_is_read(kiro: AgentHome):
     contents = kiro.read_case("third-engine")
 
     assert contents.user_messages() == [("prompt", "count the files")]

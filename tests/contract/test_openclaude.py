@@ -23,7 +23,7 @@ ADAPTER = load_adapters()["openclaude"]
         ({}, ["/a/projects"], "/a/projects"),
     ],
 )
-def test_its_folder_is_its_own(
+def test_openclaude_has_its_own_folder(
     environ: dict[str, str], configured: list[str], path: str
 ):
     env = Environment(home=Path("/home/dev"), environ=environ, platform="linux")
@@ -36,15 +36,21 @@ def test_a_session_is_resumed_by_its_id():
     assert ADAPTER.resume_command("s") == "openclaude --resume s"
 
 
-def test_its_plans_are_in_its_own_folder():
+def test_plans_of_openclaude_are_in_its_own_folder():
     assert ADAPTER.is_plan_file("/home/dev/.openclaude/plans/a.md")
     assert not ADAPTER.is_plan_file("/home/dev/.claude/plans/a.md")
 
 
-def test_a_subagent_is_linked_to_its_call(home: Path, tmp_path: Path, clock):
-    openclaude = AgentHome(ADAPTER, home, tmp_path / "store.db", clock)
+@pytest.fixture
+def openclaude(home: Path, tmp_path: Path, clock) -> AgentHome:
+    return AgentHome(ADAPTER, home, tmp_path / "store.db", clock)
 
-    contents = openclaude.read_case("subagent")
-    (subagent,) = contents.subagents
-    assert contents.main.title == "Count files"
+
+def test_a_session_has_the_title_of_its_log(openclaude: AgentHome):
+    assert openclaude.read_case("subagent").main.title == "Count files"
+
+
+def test_a_subagent_is_linked_to_its_call(openclaude: AgentHome):
+    (subagent,) = openclaude.read_case("subagent").subagents
+
     assert subagent.spawn_call_id == "toolu_fake000693"

@@ -428,7 +428,15 @@ class TestSubagents:
 
         assert child.spawn_call_id == call.record.tool_call_id
         assert (child.agent_type, child.description) == ("general", "count")
-        assert contents.records(child)[3].record.metadata["origin"] == "task"
+
+    def test_the_first_prompt_of_a_subagent_is_its_task(self, read):
+        contents = read("subagent")
+        (child,) = contents.subagents.values()
+
+        prompts = [
+            p.record for p in contents.records(child) if p.record.type == "user_message"
+        ]
+        assert prompts[0].metadata["origin"] == "task"
 
     def test_a_nested_subagent_belongs_to_the_same_session(self, read):
         contents = read("no-events")

@@ -78,7 +78,7 @@ def test_a_command_that_failed_has_its_exit_code(openhands: AgentHome):
     ]
 
 
-def test_files_that_the_agent_changed_are_known(openhands: AgentHome):
+def test_files_that_the_agent_changed_are_listed(openhands: AgentHome):
     contents = openhands.read_case("subagent")
 
     entries = contents.units()[-1].entries

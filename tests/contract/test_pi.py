@@ -99,7 +99,7 @@ def test_the_text_of_a_file_and_of_a_skill_is_attached_to_the_message(pi: AgentH
 @pytest.mark.parametrize(
     ("case", "note"), [("hello", "system_prompt"), ("speech", "todo-list")]
 )
-def test_the_system_prompt_and_an_extension_are_not_prompts(
+def test_the_system_prompt_and_an_extension_are_context(
     pi: AgentHome, case: str, note: str
 ):
     assert note in pi.read_case(case).notes("context")

@@ -97,9 +97,7 @@ def test_a_referenced_file_is_not_part_of_the_prompt(qwen: AgentHome):
 @pytest.mark.parametrize(
     ("case", "note"), [("speech", "cron"), ("background-agent", "notification")]
 )
-def test_text_that_a_program_wrote_is_not_a_prompt(
-    qwen: AgentHome, case: str, note: str
-):
+def test_text_that_a_program_wrote_is_a_notice(qwen: AgentHome, case: str, note: str):
     assert qwen.read_case(case).notes("notice") == [note]
 
 
@@ -170,7 +168,7 @@ def test_a_killed_session_has_an_unanswered_call_and_no_end(qwen: AgentHome):
     assert not contents.main.has_turn_ended
 
 
-def test_an_error_that_is_retried_does_not_end_the_turn(qwen: AgentHome):
+def test_an_error_that_is_retried_has_the_role_that_ends_no_turn(qwen: AgentHome):
     contents = qwen.read_case("speech")
 
     (error,) = contents.records("error")

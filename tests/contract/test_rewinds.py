@@ -162,18 +162,20 @@ def make_copilot_line(type_: str, number: int, parent: int, **data: Any) -> Any:
 def test_copilot_removes_what_was_taken_back_from_its_log(make_home: MakeHome):
     copilot = make_home("copilot-cli")
     log = f".copilot/session-state/{SESSION}/events.jsonl"
-    kept = [
+    remaining_lines = [
         make_copilot_line("session.start", 1, 0),
         make_copilot_line("user.message", 2, 1, content="a"),
         make_copilot_line("assistant.turn_end", 3, 2),
     ]
-    copilot.write(log, *kept, make_copilot_line("user.message", 4, 3, content="b"))
+    copilot.write(
+        log, *remaining_lines, make_copilot_line("user.message", 4, 3, content="b")
+    )
     copilot.read()
     (copilot.home / log).unlink()
 
     copilot.write(
         log,
-        *kept,
+        *remaining_lines,
         make_copilot_line("session.info", 5, 3, infoType="rewind"),
         make_copilot_line("user.message", 6, 5, content="c"),
     )

@@ -245,9 +245,8 @@ def list_rejection_reasons(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "projects", [*CAPTURES, *PROJECTS], ids=lambda path: "/".join(path.parts[-4:-1])
 )
-def test_the_store_has_the_same_counts_as_the_logs(
-    shared_dir: Path, claude: ClaudeHome, projects: Path
-):
+@pytest.mark.usefixtures("shared_dir")
+def test_the_store_has_the_same_counts_as_the_logs(claude: ClaudeHome, projects: Path):
     shutil.copytree(projects, claude.projects)
 
     claude.sync(is_final=True)
@@ -257,8 +256,9 @@ def test_the_store_has_the_same_counts_as_the_logs(
 
 
 @pytest.mark.parametrize("folder", FLAT_FOLDERS, ids=lambda path: path.name)
+@pytest.mark.usefixtures("shared_dir")
 def test_the_store_has_the_same_counts_as_logs_of_the_first_versions(
-    shared_dir: Path, claude: ClaudeHome, folder: Path
+    claude: ClaudeHome, folder: Path
 ):
     shutil.copytree(folder, claude.projects / "x")
 
@@ -269,8 +269,9 @@ def test_the_store_has_the_same_counts_as_logs_of_the_first_versions(
 
 
 @pytest.mark.parametrize("is_final", [False, True])
+@pytest.mark.usefixtures("shared_dir")
 def test_a_growing_log_gives_the_same_store_as_the_complete_one(
-    shared_dir: Path, claude: ClaudeHome, tmp_path: Path, clock, *, is_final: bool
+    claude: ClaudeHome, tmp_path: Path, *, is_final: bool
 ):
     for state in GROWTH_STATES:
         size = claude.log().stat().st_size if claude.log().exists() else 0

@@ -122,7 +122,7 @@ def test_a_command_that_failed_has_its_exit_code(vibe: AgentHome):
     ]
 
 
-def test_files_that_the_agent_changed_are_known(vibe: AgentHome):
+def test_files_that_the_agent_changed_are_listed(vibe: AgentHome):
     entries = vibe.read_case("tools").units()[1].entries
 
     changes = find_file_changes(entries, "/home/dev/app", "chat-1")

@@ -61,7 +61,8 @@ def test_the_index_lists_the_three_calls_that_wrote_a_plan(plan: Path):
     assert asset["history"][0]["calls"] == ["toolu_1", "toolu_2", "toolu_3"]
 
 
-def test_assets_shows_a_table(leslied: LesliedRunner, plan: Path):
+@pytest.mark.usefixtures("plan")
+def test_assets_shows_a_table(leslied: LesliedRunner):
     table = leslied("assets", "thread-1111").out.split("\n")
 
     assert table[0].split() == ["TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY"]
@@ -92,11 +93,22 @@ def test_assets_as_json_matches_the_index_file(
     assert thread == {**index, "folder": str(project)}
 
 
-def test_assets_without_a_thread_shows_all_threads(leslied: LesliedRunner, plan: Path):
+def test_assets_without_a_thread_shows_all_threads(
+    leslied: LesliedRunner, claude: ClaudeHome, project: Path, plan: Path
+):
+    other_id = "22222222-2222-4333-8444-555555555555"
+    builder = ClaudeLogBuilder(other_id, str(project), AFTER_STORE_CREATION)
+    claude.write(builder.prompt("plan the dam"), name=f"-mill/{other_id}.jsonl")
+    other_plan = plan.parents[1] / "thread-22222222" / "plan.md"
+    other_plan.parent.mkdir()
+    other_plan.write_text("# Build the dam\n")
+    leslied("sync", "--stop-all")
+
     page = leslied("assets").out
 
-    assert page.startswith("thread-11111111  plan the mill\n")
-    assert "plan.md" in page
+    assert "thread-11111111  plan the mill\n" in page
+    assert "thread-22222222  plan the dam\n" in page
+    assert page.count("plan.md") == 2
 
 
 @pytest.mark.usefixtures("plan")
@@ -135,7 +147,9 @@ def test_lint_reports_findings_and_exits_with_code_1(
     assert [finding["rule"] for finding in data["findings"]] == ["unknown-name"]
 
 
-def test_a_damaged_index_is_reported_as_missing(leslied: LesliedRunner, plan: Path):
+def test_a_damaged_index_is_reported_as_missing_and_rewritten_by_sync(
+    leslied: LesliedRunner, plan: Path
+):
     (plan.parent / ".meta" / "assets.json").write_text('{"assets": [7]}')
 
     result = leslied("assets", "last")
@@ -148,7 +162,8 @@ def test_a_damaged_index_is_reported_as_missing(leslied: LesliedRunner, plan: Pa
     assert leslied("assets", "last").code == 0
 
 
-def test_an_unknown_thread_is_reported_with_a_hint(leslied: LesliedRunner, plan: Path):
+@pytest.mark.usefixtures("plan")
+def test_an_unknown_thread_is_reported_with_a_hint(leslied: LesliedRunner):
     result = leslied("assets", "thread-9")
 
     assert result.code == 2
@@ -170,8 +185,9 @@ def test_a_rebuild_writes_the_same_index(leslied: LesliedRunner, plan: Path):
     assert leslied("sync", "--json").json["data"]["index_files_written"] == 0
 
 
+@pytest.mark.usefixtures("plan")
 def test_a_thread_renamed_by_leslie_keeps_its_asset_history(
-    leslied: LesliedRunner, project: Path, plan: Path
+    leslied: LesliedRunner, project: Path
 ):
     relations_file = project / ".leslie" / "thread_relations.json"
     relations = json.loads(relations_file.read_text())
@@ -189,4 +205,5 @@ def test_a_thread_renamed_by_leslie_keeps_its_asset_history(
         "toolu_2",
         "toolu_3",
     ]
+    # The rename is complete: nothing is left for another sync.
     assert leslied("sync", "--json").json["data"]["index_files_written"] == 0

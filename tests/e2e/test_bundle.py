@@ -44,10 +44,22 @@ def test_the_manifest_has_the_checksum_of_every_file(leslied: LesliedRunner):
     files = unpack(path)
     checksums = json.loads(files.pop("manifest.json"))["sha256"]
     assert result.code == 0
-    assert path.stat().st_mode & 0o777 == 0o600
     assert checksums == {
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()
     }
+
+
+def test_only_the_user_can_read_the_bundle(leslied: LesliedRunner):
+    leslied("bundle")
+
+    path = leslied.home / "leslied-bundle.zip"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_bundle_has_the_reasons_of_rejected_lines(leslied: LesliedRunner):
+    leslied("bundle")
+
+    files = unpack(leslied.home / "leslied-bundle.zip")
     assert json.loads(files["status.json"])["store"]["rejected"] >= 1
     assert json.loads(files["rejected.json"])[0]["reason"]
 

@@ -67,7 +67,7 @@ def clone(project: Path) -> Path:
 
 
 @pytest.fixture
-def synced(clone: Path, claude: ClaudeHome, leslied: LesliedRunner) -> Path:
+def synced_clone(clone: Path, claude: ClaudeHome, leslied: LesliedRunner) -> Path:
     """Return the clone after a session in it was read, in its own folder."""
     builder = ClaudeLogBuilder(SESSION, str(clone), AFTER_STORE_CREATION)
     claude.write(builder.prompt("go"), builder.answer("Done."))
@@ -76,22 +76,22 @@ def synced(clone: Path, claude: ClaudeHome, leslied: LesliedRunner) -> Path:
     return clone
 
 
-def test_a_forged_thread_is_not_a_session(synced: Path, leslied: LesliedRunner):
-    sessions = leslied("list", "--json", "--project", str(synced)).json["data"]
+def test_a_forged_thread_is_not_a_session(synced_clone: Path, leslied: LesliedRunner):
+    sessions = leslied("list", "--json", "--project", str(synced_clone)).json["data"]
     hits = leslied("search", "--json", "forged").json["data"]
 
     assert [session["id"] for session in sessions["sessions"]] == [SESSION]
     assert hits["hits"] == []
 
 
-def test_a_forged_index_is_replaced_by_the_threads_that_exist(synced: Path):
-    index = json.loads((synced / ".leslie" / "index.json").read_text())
+def test_a_forged_index_is_replaced_by_the_threads_that_exist(synced_clone: Path):
+    index = json.loads((synced_clone / ".leslie" / "index.json").read_text())
 
     assert [thread["id"] for thread in index["threads"]] == ["thread-11111111"]
 
 
-def test_files_of_a_forged_thread_stay_as_they_are(synced: Path):
-    folder = synced / ".leslie" / "threads" / FOREIGN
+def test_files_of_a_forged_thread_stay_as_they_are(synced_clone: Path):
+    folder = synced_clone / ".leslie" / "threads" / FOREIGN
 
     assert json.loads((folder / ".meta" / "assets.json").read_text()) == {
         "id": "forged"
@@ -100,8 +100,8 @@ def test_files_of_a_forged_thread_stay_as_they_are(synced: Path):
     assert [file.name for file in transcripts] == ["20260101-0000-x.txt"]
 
 
-@pytest.mark.usefixtures("synced")
-def test_nothing_in_it_is_run(clone: Path, leslied: LesliedRunner):
+@pytest.mark.usefixtures("synced_clone")
+def test_nothing_in_a_cloned_project_is_run(clone: Path, leslied: LesliedRunner):
     for command in ("status", "doctor", "threads", "context"):
         leslied(command)
 

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.claude import (
+    AFTER_STORE_CREATION,
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+)
 from tests.support.cli import LesliedRunner
 from tests.support.golden import FIXTURES, copy_home
 
@@ -23,7 +28,7 @@ def leslied(home: Path) -> LesliedRunner:
 
 
 @pytest.fixture
-def builder(claude: ClaudeHome) -> ClaudeLogBuilder:
+def written_session(claude: ClaudeHome) -> ClaudeLogBuilder:
     """Write a session with a tool call and return its builder."""
     builder = ClaudeLogBuilder()
     claude.write(
@@ -35,9 +40,8 @@ def builder(claude: ClaudeHome) -> ClaudeLogBuilder:
     return builder
 
 
-def test_sync_then_list_shows_the_session(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_sync_then_list_shows_the_session(leslied: LesliedRunner):
     assert leslied("sync").code == 0
 
     (session,) = leslied("list", "--json").json["data"]["sessions"]
@@ -50,9 +54,8 @@ def test_sync_then_list_shows_the_session(
     assert session["usage"]["input_tokens"] == 20
 
 
-def test_a_second_sync_reads_nothing_new(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_a_second_sync_reads_nothing_new(leslied: LesliedRunner):
     leslied("sync")
 
     report = leslied("sync", "--json").json["data"]
@@ -73,9 +76,8 @@ def test_list_shows_enough_of_an_id_that_starts_with_a_timestamp_for_show(
     assert "● exec_command ls | wc -l" in result.out
 
 
-def test_show_prints_the_whole_session(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_show_prints_the_whole_session(leslied: LesliedRunner):
     leslied("sync")
 
     page = leslied("show", "last").out
@@ -86,9 +88,8 @@ def test_show_prints_the_whole_session(
     assert "The login works again." in page
 
 
-def test_show_accepts_session_thread_and_chat_ids(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_show_accepts_session_thread_and_chat_ids(leslied: LesliedRunner):
     leslied("sync")
     data = leslied("show", SESSION[:6], "--json").json["data"]
     (unit,) = [u for u in data["units"] if u["prompt"]]
@@ -100,9 +101,8 @@ def test_show_accepts_session_thread_and_chat_ids(
     assert [u["chat_id"] for u in by_chat["units"]] == [unit["chat_id"]]
 
 
-def test_search_finds_prompts_calls_and_results(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_search_finds_prompts_calls_and_results(leslied: LesliedRunner):
     leslied("sync")
 
     hits = leslied("search", "login", "--json").json["data"]["hits"]
@@ -132,9 +132,8 @@ def test_search_finds_prompts_calls_and_results(
         "日本",
     ],
 )
-def test_any_string_is_a_valid_query(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, query: str
-):
+@pytest.mark.usefixtures("written_session")
+def test_any_string_is_a_valid_query(leslied: LesliedRunner, query: str):
     leslied("sync")
 
     result = leslied("search", "--json", "--", query)
@@ -143,19 +142,21 @@ def test_any_string_is_a_valid_query(
     assert result.json["success"]
 
 
+@pytest.mark.usefixtures("written_session")
 def test_stop_all_marks_every_session_stopped(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
+    other = ClaudeLogBuilder("other", started_at=AFTER_STORE_CREATION)
+    claude.write(other.prompt("go"), name="-app/other.jsonl")
+
     leslied("sync", "--stop-all")
 
-    (session,) = leslied("list", "--json").json["data"]["sessions"]
+    sessions = leslied("list", "--json").json["data"]["sessions"]
+    assert [session["status"] for session in sessions] == ["stopped", "stopped"]
 
-    assert session["status"] == "stopped"
 
-
-def test_status_names_agents_store_and_daemon(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_status_names_agents_store_and_daemon(leslied: LesliedRunner):
     leslied("sync")
 
     data = leslied("status", "--json").json["data"]
@@ -168,11 +169,11 @@ def test_status_names_agents_store_and_daemon(
 
 
 def test_status_says_which_agent_is_behind_and_what_to_do(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
+    leslied: LesliedRunner, written_session: ClaudeLogBuilder, claude: ClaudeHome
 ):
     leslied("sync")
     after_sync = leslied("status")
-    claude.write(builder.prompt("unread"))
+    claude.write(written_session.prompt("unread"))
 
     status = leslied("status")
 
@@ -182,7 +183,16 @@ def test_status_says_which_agent_is_behind_and_what_to_do(
     assert "claude-code is behind: newest log change 0 s ago" in status.err
     assert "1 log with unread changes. Run: leslied sync" in status.err
     assert status.code == 0
+
+
+def test_status_says_why_a_paused_daemon_is_behind(
+    leslied: LesliedRunner, written_session: ClaudeLogBuilder, claude: ClaudeHome
+):
+    leslied("sync")
+    claude.write(written_session.prompt("unread"))
+
     leslied("pause")
+
     assert "leslied is paused. Run: leslied unpause" in leslied("status").err
 
 
@@ -199,9 +209,8 @@ def test_rejected_entries_are_counted_and_explained(
     assert all(entry["reason"] for entry in data["rejected"])
 
 
-def test_an_unknown_id_is_reported_with_a_hint(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_an_unknown_id_is_reported_with_a_hint(leslied: LesliedRunner):
     leslied("sync")
 
     result = leslied("show", "nope")
@@ -212,9 +221,8 @@ def test_an_unknown_id_is_reported_with_a_hint(
     assert "Traceback" not in result.err
 
 
-def test_with_json_an_error_has_the_same_envelope_as_a_result(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_with_json_an_error_has_the_same_envelope_as_a_result(leslied: LesliedRunner):
     leslied("sync")
 
     result = leslied("show", "nope", "--json")
@@ -267,8 +275,9 @@ def test_an_invalid_config_is_reported_in_one_sentence(
     assert "Traceback" not in result.err
 
 
+@pytest.mark.usefixtures("written_session")
 def test_no_content_of_an_excluded_project_is_stored(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, tmp_path: Path
+    leslied: LesliedRunner, tmp_path: Path
 ):
     config = tmp_path / "config.toml"
     config.write_text('[projects]\nexclude = ["/home/dev/*"]\n')
@@ -298,11 +307,9 @@ def test_a_log_without_a_working_directory_is_reported_while_projects_are_exclud
     assert status["warnings"][0].startswith(f"{log}: waiting: ")
 
 
+@pytest.mark.usefixtures("written_session")
 def test_roots_in_the_config_replace_the_default_roots(
-    leslied: LesliedRunner,
-    builder: ClaudeLogBuilder,
-    tmp_path: Path,
-    claude: ClaudeHome,
+    leslied: LesliedRunner, tmp_path: Path, claude: ClaudeHome
 ):
     elsewhere = tmp_path / "elsewhere"
     (claude.home / ".claude").rename(elsewhere)
@@ -314,11 +321,9 @@ def test_roots_in_the_config_replace_the_default_roots(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
+@pytest.mark.usefixtures("written_session")
 def test_sync_respects_claude_config_dir(
-    leslied: LesliedRunner,
-    builder: ClaudeLogBuilder,
-    tmp_path: Path,
-    claude: ClaudeHome,
+    leslied: LesliedRunner, tmp_path: Path, claude: ClaudeHome
 ):
     elsewhere = tmp_path / "elsewhere"
     (claude.home / ".claude").rename(elsewhere)
@@ -328,8 +333,9 @@ def test_sync_respects_claude_config_dir(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
+@pytest.mark.usefixtures("written_session")
 def test_no_session_is_lost_when_a_root_is_unreadable(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
     leslied("sync")
     claude.projects.rename(claude.projects.with_name("away"))
@@ -341,9 +347,8 @@ def test_no_session_is_lost_when_a_root_is_unreadable(
     assert len(leslied("list", "--json").json["data"]["sessions"]) == 1
 
 
-def test_other_users_cannot_read_the_files_of_leslied(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_other_users_cannot_read_the_files_of_leslied(leslied: LesliedRunner):
     os.umask(0o000)
     try:
         leslied("sync")
@@ -356,8 +361,9 @@ def test_other_users_cannot_read_the_files_of_leslied(
     assert all(mode & 0o077 == 0 for mode in modes.values()), modes
 
 
+@pytest.mark.usefixtures("written_session")
 def test_the_agents_directory_is_not_modified(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, claude: ClaudeHome
+    leslied: LesliedRunner, claude: ClaudeHome
 ):
     def snapshot() -> dict[Path, tuple[int, int, bytes]]:
         files = [p for p in (claude.home / ".claude").rglob("*") if p.is_file()]
@@ -391,9 +397,8 @@ def test_control_characters_never_reach_the_terminal(
     assert "␛]52" in output
 
 
-def test_sync_fails_while_another_writer_holds_the_store(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, tmp_path: Path
-):
+@pytest.mark.usefixtures("written_session")
+def test_sync_fails_while_another_writer_holds_the_store(leslied: LesliedRunner):
     from leslied.clock import SystemClock  # noqa: PLC0415
     from leslied.store import Store  # noqa: PLC0415
 
@@ -412,9 +417,8 @@ def test_a_missing_home_variable_is_reported(leslied: LesliedRunner):
     assert "HOME is not set" in result.err
 
 
-def test_a_closed_pipe_ends_the_command_without_a_traceback(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_a_closed_pipe_ends_the_command_without_a_traceback(leslied: LesliedRunner):
     leslied("sync")
 
     result = subprocess.run(
@@ -437,11 +441,9 @@ def test_config_path_and_show_agree(leslied: LesliedRunner):
     assert config["settings"]["agents"]["claude-code"]["enabled"] is True
 
 
+@pytest.mark.usefixtures("written_session")
 def test_a_side_file_of_an_excluded_project_is_not_stored(
-    leslied: LesliedRunner,
-    builder: ClaudeLogBuilder,
-    claude: ClaudeHome,
-    tmp_path: Path,
+    leslied: LesliedRunner, claude: ClaudeHome, tmp_path: Path
 ):
     folder = f"-home-dev-app/{SESSION}/subagents"
     child = ClaudeLogBuilder()

@@ -91,7 +91,7 @@ def test_fish_offers_ids_and_options_with_descriptions(leslied: LesliedRunner):
     candidates = complete_in_fish(leslied, "leslied export ")
 
     assert candidates[:2] == [
-        "last\tthe newest session",
+        "last\tthe session that was active last",
         f"{SESSION}\tfix the mill, please",
     ]
     assert complete_in_fish(leslied, "leslied stats --b")[0].startswith("--by\t")

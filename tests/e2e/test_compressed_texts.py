@@ -127,7 +127,7 @@ def test_a_text_is_forgotten(
     assert list_archived_gzip(data) == []
 
 
-def test_a_rebuild_from_the_archive_has_the_same_compressed_run(
+def test_a_rebuild_restores_a_compressed_run_from_the_archive(
     leslied: LesliedRunner, home: Path
 ):
     write_config(home, is_masked=False)

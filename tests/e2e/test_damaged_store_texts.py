@@ -80,7 +80,7 @@ def damage_columns(path: Path) -> None:
 
 
 def check_commands(leslied: LesliedRunner) -> list[int]:
-    """Run the commands; return their exit codes."""
+    """Check that no command quotes damaged texts; return the exit codes."""
     codes = []
     for command in COMMANDS:
         result = leslied(*command)

@@ -21,9 +21,9 @@ OTHER = "22222222-2222-4333-8444-555555555555"
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     """Sync two sessions."""
     for session_id in (SESSION, OTHER):
-        log = ClaudeLogBuilder(session_id)
+        builder = ClaudeLogBuilder(session_id)
         name = f"-home-dev-app/{session_id}.jsonl"
-        claude.write(log.prompt("one"), log.answer("two"), name=name)
+        claude.write(builder.prompt("one"), builder.answer("two"), name=name)
     leslied = LesliedRunner(home)
     assert leslied("sync", "--stop-all").code == 0
     return leslied
@@ -71,12 +71,12 @@ def test_pruned_and_forgotten_entries_are_not_missing(leslied: LesliedRunner):
 def test_one_agent_can_be_compared(leslied: LesliedRunner, claude: ClaudeHome):
     claude.write(ClaudeLogBuilder(SESSION).prompt("unread"))
 
-    other = leslied("doctor", "--deep", "--agent", "codex")
-    unread = leslied("doctor", "--deep", "--agent", "claude-code")
+    codex_result = leslied("doctor", "--deep", "--agent", "codex")
+    claude_result = leslied("doctor", "--deep", "--agent", "claude-code")
 
-    assert other.code == 0
-    assert unread.code == 1
-    assert "Read them now: leslied sync" in unread.out
+    assert codex_result.code == 0
+    assert claude_result.code == 1
+    assert "Read them now: leslied sync" in claude_result.out
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_without_a_store_there_is_nothing_to_compare(home: Path):
     assert "logs" not in result.json["data"]
 
 
-def test_it_runs_beside_the_daemon(home: Path, claude: ClaudeHome):
+def test_a_deep_check_runs_beside_the_daemon(home: Path, claude: ClaudeHome):
     claude.write(ClaudeLogBuilder().prompt("one"))
     daemon = Daemon(home)
     daemon.wait_for_scan()

@@ -36,7 +36,7 @@ def leslied(home: Path) -> LesliedRunner:
 
 
 @pytest.fixture
-def builder(claude: ClaudeHome, leslied: LesliedRunner) -> ClaudeLogBuilder:
+def synced_session(claude: ClaudeHome, leslied: LesliedRunner) -> ClaudeLogBuilder:
     """Sync a session with a secret in every field that can hold one."""
     builder = ClaudeLogBuilder(cwd=f"/home/dev/{KEY}")
     claude.write(
@@ -58,8 +58,9 @@ def list_files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("format_name", PRINTABLE_FORMATS)
+@pytest.mark.usefixtures("synced_session")
 def test_a_single_file_format_is_printed_on_standard_output(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, format_name: str
+    leslied: LesliedRunner, format_name: str
 ):
     result = leslied("export", "last", "--format", format_name)
 
@@ -68,9 +69,8 @@ def test_a_single_file_format_is_printed_on_standard_output(
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_secrets_are_redacted_in_every_format(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, format_name: str
-):
+@pytest.mark.usefixtures("synced_session")
+def test_secrets_are_redacted_in_every_format(leslied: LesliedRunner, format_name: str):
     folder = leslied.home / "out"
 
     result = leslied("export", SESSION, "--format", format_name, "-o", f"{folder}/")
@@ -99,14 +99,16 @@ def test_a_secret_that_is_escaped_in_the_log_is_redacted(
         assert KEY not in leslied("export", "last", "-f", format_name).out
 
 
-def test_reveal_keeps_secrets(leslied: LesliedRunner, builder: ClaudeLogBuilder):
+@pytest.mark.usefixtures("synced_session")
+def test_reveal_keeps_secrets(leslied: LesliedRunner):
     result = leslied("export", "last", "-f", "markdown", "--reveal")
 
     assert f"Used {KEY}." in result.out
 
 
+@pytest.mark.usefixtures("synced_session")
 def test_exported_files_are_private_and_listed_in_the_json_output(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
+    leslied: LesliedRunner,
 ):
     target = leslied.home / "talk.html"
 
@@ -115,12 +117,18 @@ def test_exported_files_are_private_and_listed_in_the_json_output(
     data = result.json["data"]
     assert data["files"] == [{"path": str(target), "bytes": target.stat().st_size}]
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.usefixtures("synced_session")
+def test_an_export_without_a_target_is_printed(leslied: LesliedRunner):
+    target = leslied.home / "talk.html"
+    leslied("export", "last", "-f", "html", "-o", str(target))
+
     assert leslied("export", "last", "-f", "html").out == target.read_text()
 
 
-def test_a_format_of_several_files_requires_a_folder(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("synced_session")
+def test_a_format_of_several_files_requires_a_folder(leslied: LesliedRunner):
     result = leslied("export", "last", "-f", "chibi")
 
     assert result.code == 2
@@ -197,8 +205,9 @@ def test_an_export_that_has_grown_is_compressed_and_replaces_the_plain_file(
         (["last", "-f", "json", "-o", "~/.claude/projects/x"], "inside a folder of"),
     ],
 )
+@pytest.mark.usefixtures("synced_session")
 def test_invalid_requests_are_reported(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, args: list[str], message: str
+    leslied: LesliedRunner, args: list[str], message: str
 ):
     result = leslied("export", *args)
 
@@ -233,9 +242,8 @@ def test_a_stopped_session_is_exported_in_the_configured_formats(
 
 
 @pytest.mark.threat("P2")
-def test_exports_are_not_written_through_symlinks(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("synced_session")
+def test_exports_are_not_written_through_symlinks(leslied: LesliedRunner):
     victim = leslied.home / "victim"
     victim.write_text("mine")
     link = leslied.home / "link"

@@ -145,7 +145,7 @@ def test_follow_prints_entries_and_the_id_of_their_session(
 
 
 @pytest.mark.threat("S3")
-def test_no_command_prints_a_secret_without_reveal(
+def test_list_show_search_and_follow_print_no_secret(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
     secret = "ghp_" + "a1B2" * 9

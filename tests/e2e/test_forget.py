@@ -180,7 +180,9 @@ def test_what_other_sessions_have_is_unchanged(home_to_forget: Forgettable):
 
 @pytest.mark.threat("S10")
 @pytest.mark.parametrize("args", [(OLD,), ("--text", TEXT)])
-def test_it_does_not_come_back(home_to_forget: Forgettable, args: tuple[str, ...]):
+def test_forgotten_entries_do_not_come_back(
+    home_to_forget: Forgettable, args: tuple[str, ...]
+):
     home_to_forget.leslied("forget", *args, "--yes")
     expected = home_to_forget.show(OLD), home_to_forget.ids()
     copy = home_to_forget.claude.log(f"-renamed/{OLD}.jsonl")
@@ -197,7 +199,9 @@ def test_it_does_not_come_back(home_to_forget: Forgettable, args: tuple[str, ...
 
 
 @pytest.mark.threat("S10")
-def test_it_does_not_come_back_in_a_new_store(home_to_forget: Forgettable):
+def test_a_forgotten_session_does_not_come_back_in_a_new_store(
+    home_to_forget: Forgettable,
+):
     home_to_forget.leslied("forget", OLD, "--yes")
     for path in home_to_forget.data.glob("store.db*"):
         path.unlink()
@@ -234,7 +238,7 @@ def test_new_entries_of_a_session_with_a_forgotten_text_are_read(
 @pytest.mark.threat("S10")
 @pytest.mark.parametrize("args", [(OLD,), ("--text", TEXT)])
 @pytest.mark.parametrize("is_older", [True, False])
-def test_a_fork_does_not_bring_it_back(
+def test_a_fork_does_not_bring_forgotten_entries_back(
     home_to_forget: Forgettable, args: tuple[str, ...], *, is_older: bool
 ):
     fork = ClaudeLogBuilder(FORK, str(home_to_forget.project))

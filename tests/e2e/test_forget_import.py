@@ -59,7 +59,7 @@ class ImportHome:
 
 
 @pytest.fixture
-def imported(home: Path, tmp_path: Path) -> ImportHome:
+def import_home(home: Path, tmp_path: Path) -> ImportHome:
     return ImportHome(home, tmp_path / "files")
 
 
@@ -74,49 +74,53 @@ def list_own_texts(entries: dict[str, list[tuple[str, str]]], name: str) -> list
     ]
 
 
-def import_case(imported: ImportHome, case: str) -> None:
-    shutil.copytree(FIXTURES / case / "home", imported.folder / "case")
-    imported.run("import", str(imported.folder / "case"))
+def import_case(import_home: ImportHome, case: str) -> None:
+    shutil.copytree(FIXTURES / case / "home", import_home.folder / "case")
+    import_home.run("import", str(import_home.folder / "case"))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_session_of_any_format_leaves_no_copy(imported: ImportHome, case: str):
-    import_case(imported, case)
-    before = imported.list_entries()
+def test_a_forgotten_session_of_any_format_leaves_no_copy(
+    import_home: ImportHome, case: str
+):
+    import_case(import_home, case)
+    before = import_home.list_entries()
     name = next(name for name in before if list_own_texts(before, name))
     texts = list_own_texts(before, name)
 
-    answer = imported.run("forget", name, "--yes")
+    answer = import_home.run("forget", name, "--yes")
 
     assert "log" not in {each["kind"] for each in answer["unreachable"]}
-    assert [t for t in texts if list_holders(t, imported.data)] == []
+    assert [t for t in texts if list_holders(t, import_home.data)] == []
     others = {key: value for key, value in before.items() if key != name}
-    assert imported.list_entries() == others
-    imported.run("sync")
-    assert imported.list_entries() == others
-    imported.run("rebuild")
-    assert imported.list_entries() == others
+    assert import_home.list_entries() == others
+    import_home.run("sync")
+    assert import_home.list_entries() == others
+    import_home.run("rebuild")
+    assert import_home.list_entries() == others
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_text_in_any_format_leaves_every_copy(imported: ImportHome, case: str):
-    import_case(imported, case)
-    before = imported.list_entries()
+def test_a_text_in_any_format_is_removed_from_every_copy(
+    import_home: ImportHome, case: str
+):
+    import_case(import_home, case)
+    before = import_home.list_entries()
     texts = [text for entries in before.values() for _, text in entries]
     phrases = re.findall(r"[A-Za-z]+ [A-Za-z]+", "\n".join(texts))
     # Decoders make some phrases of several fields.
-    raw = b"".join(path.read_bytes() for path in imported.list_copies())
+    raw = b"".join(path.read_bytes() for path in import_home.list_copies())
     text = max((each for each in phrases if each.encode() in raw), key=len)
 
-    answer = imported.run("forget", "--text", text, "--yes")
+    answer = import_home.run("forget", "--text", text, "--yes")
 
-    after = imported.list_entries()
+    after = import_home.list_entries()
     assert answer["unreachable"] == []
-    assert list_holders(text, imported.data) == []
-    imported.run("sync")
-    assert imported.list_entries() == after
-    imported.run("rebuild")
-    assert imported.list_entries() == after
+    assert list_holders(text, import_home.data) == []
+    import_home.run("sync")
+    assert import_home.list_entries() == after
+    import_home.run("rebuild")
+    assert import_home.list_entries() == after
 
 
 def make_request(session_id: str, prompt: str, answer: str) -> dict[str, Any]:
@@ -149,7 +153,7 @@ def make_acp(session_id: str, number: int, prompt: str) -> list[dict[str, Any]]:
     ]
 
 
-def write_shared_file(imported: ImportHome, agent: str) -> None:
+def write_shared_file(import_home: ImportHome, agent: str) -> None:
     """Import one file with two sessions, one of which has the text."""
     if agent == "litellm":
         lines = [
@@ -160,58 +164,58 @@ def write_shared_file(imported: ImportHome, agent: str) -> None:
         start = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}
         first = make_acp("one", 1, f"Where is {TEXT}?")
         lines = [start, *first, *make_acp("two", 3, "Hello there")]
-    imported.add("log.jsonl", *lines)
+    import_home.add("log.jsonl", *lines)
 
 
 @pytest.mark.parametrize("agent", ["litellm", "acp"])
 @pytest.mark.parametrize("how", ["session", "text"])
 def test_the_other_session_of_a_file_keeps_its_entries(
-    imported: ImportHome, agent: str, how: str
+    import_home: ImportHome, agent: str, how: str
 ):
-    write_shared_file(imported, agent)
-    before = imported.list_entries()
+    write_shared_file(import_home, agent)
+    before = import_home.list_entries()
     assert sorted(before) == ["one", "two"]
 
-    imported.run(
+    import_home.run(
         "forget", *(["one"] if how == "session" else ["--text", TEXT]), "--yes"
     )
 
-    assert list_holders(TEXT, imported.data) == []
-    assert len(imported.list_copies()) == 1
-    assert imported.list_entries()["two"] == before["two"]
-    imported.run("sync")
-    assert imported.list_entries()["two"] == before["two"]
-    imported.run("rebuild")
-    assert imported.list_entries()["two"] == before["two"]
-    assert list_holders(TEXT, imported.data) == []
+    assert list_holders(TEXT, import_home.data) == []
+    assert len(import_home.list_copies()) == 1
+    assert import_home.list_entries()["two"] == before["two"]
+    import_home.run("sync")
+    assert import_home.list_entries()["two"] == before["two"]
+    import_home.run("rebuild")
+    assert import_home.list_entries()["two"] == before["two"]
+    assert list_holders(TEXT, import_home.data) == []
 
 
 @pytest.mark.parametrize("agent", ["litellm", "acp"])
 @pytest.mark.parametrize("how", ["session", "text"])
 @pytest.mark.parametrize("point", ["forget.archive", "forget.copy", "forget.files"])
 def test_an_interrupted_forget_is_completed(
-    imported: ImportHome, agent: str, how: str, point: str
+    import_home: ImportHome, agent: str, how: str, point: str
 ):
-    write_shared_file(imported, agent)
-    before = imported.list_entries()
+    write_shared_file(import_home, agent)
+    before = import_home.list_entries()
     args = ["forget", *(["one"] if how == "session" else ["--text", TEXT]), "--yes"]
-    crashed = imported.leslied(*args, LESLIED_CRASH_AT=point)
+    crashed = import_home.leslied(*args, LESLIED_CRASH_AT=point)
     assert f"crash at {point}" in crashed.err
 
-    imported.run(*args)
+    import_home.run(*args)
 
-    assert list_holders(TEXT, imported.data) == []
-    assert imported.list_entries()["two"] == before["two"]
+    assert list_holders(TEXT, import_home.data) == []
+    assert import_home.list_entries()["two"] == before["two"]
 
 
-def test_a_rebuild_does_not_bring_pruned_imports_back(imported: ImportHome):
-    write_shared_file(imported, "litellm")
-    import_case(imported, CASES["claude-ai"])
-    imported.run("sync", "--stop-all")
+def test_a_rebuild_does_not_bring_pruned_imports_back(import_home: ImportHome):
+    write_shared_file(import_home, "litellm")
+    import_case(import_home, CASES["claude-ai"])
+    import_home.run("sync", "--stop-all")
 
-    pruned = imported.run("prune", "--keep", "0", "--failed", "--yes")
-    imported.run("sync")
-    imported.run("rebuild")
+    pruned = import_home.run("prune", "--keep", "0", "--failed", "--yes")
+    import_home.run("sync")
+    import_home.run("rebuild")
 
     assert pruned["records_removed"] > 0
-    assert imported.list_entries() == {}
+    assert import_home.list_entries() == {}

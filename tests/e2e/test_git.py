@@ -23,7 +23,7 @@ RELATIONS = encode_relations(make_empty_relations()).decode()
 Prepare = Callable[[Path], Path]
 
 
-def ship(**files: str) -> Prepare:
+def with_tracked_files(**files: str) -> Prepare:
     """Return a function that makes a repository with these tracked files."""
 
     def prepare(folder: Path) -> Path:
@@ -36,7 +36,7 @@ def ship(**files: str) -> Prepare:
     return prepare
 
 
-def leave(**files: str) -> Prepare:
+def with_untracked_files(**files: str) -> Prepare:
     """Return a function that makes a repository with these untracked files."""
 
     def prepare(folder: Path) -> Path:
@@ -55,7 +55,7 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 
 
 def ship_link(folder: Path) -> Path:
-    ship(rules=NEGATIONS)(folder)
+    with_tracked_files(rules=NEGATIONS)(folder)
     (folder / ".leslie").mkdir()
     (folder / GITIGNORE_FILE).symlink_to("../rules")
     git(folder, "add", "-A", "-f")
@@ -72,14 +72,14 @@ def make_user_rules(folder: Path) -> Path:
 
 
 def make_submodule(folder: Path) -> Path:
-    source = ship(**{GITIGNORE_FILE: NEGATIONS})(folder.parent / "source")
+    source = with_tracked_files(**{GITIGNORE_FILE: NEGATIONS})(folder.parent / "source")
     make_repository(folder)
     git(folder, "submodule", "--quiet", "add", str(source), "module")
     return folder / "module"
 
 
 def make_submodule_for_threads(folder: Path) -> Path:
-    source = ship(**{".gitignore": NEGATIONS})(folder.parent / "source")
+    source = with_tracked_files(**{".gitignore": NEGATIONS})(folder.parent / "source")
     make_repository(folder)
     git(folder, "submodule", "--quiet", "add", str(source), ".leslie/threads")
     git(folder, "commit", "-q", "-m", "submodule")
@@ -88,7 +88,7 @@ def make_submodule_for_threads(folder: Path) -> Path:
 
 def make_submodule_for_all_files(folder: Path) -> Path:
     files = {".gitignore": NEGATIONS, "INDEX.md": "# Threads\n", "index.json": "{}\n"}
-    source = ship(**files)(folder.parent / "source")
+    source = with_tracked_files(**files)(folder.parent / "source")
     make_repository(folder)
     git(folder, "submodule", "--quiet", "add", str(source), ".leslie")
     git(folder, "commit", "-q", "-m", "submodule")
@@ -96,14 +96,14 @@ def make_submodule_for_all_files(folder: Path) -> Path:
 
 
 def make_worktree(folder: Path) -> Path:
-    ship(**{GITIGNORE_FILE: NEGATIONS})(folder)
+    with_tracked_files(**{GITIGNORE_FILE: NEGATIONS})(folder)
     worktree = folder.parent / "worktree"
     git(folder, "worktree", "add", "-q", str(worktree))
     return worktree
 
 
 def make_worktree_of_bare_repository(folder: Path) -> Path:
-    source = ship(**{GITIGNORE_FILE: NEGATIONS})(folder)
+    source = with_tracked_files(**{GITIGNORE_FILE: NEGATIONS})(folder)
     bare = folder.parent / "bare.git"
     git(folder, "clone", "-q", "--bare", str(source), str(bare))
     worktree = folder.parent / "worktree"
@@ -112,7 +112,9 @@ def make_worktree_of_bare_repository(folder: Path) -> Path:
 
 
 def make_nested_repository(folder: Path) -> Path:
-    ship(**{".gitignore": "!*\n", "inner/.leslie/.gitignore": NEGATIONS})(folder)
+    with_tracked_files(**{".gitignore": "!*\n", "inner/.leslie/.gitignore": NEGATIONS})(
+        folder
+    )
     git(folder / "inner", "init", "-q")
     git(folder / "inner", "commit", "-q", "--allow-empty", "-m", "first")
     return folder / "inner"
@@ -120,48 +122,60 @@ def make_nested_repository(folder: Path) -> Path:
 
 def make_folder_that_looks_like_a_repository(folder: Path) -> Path:
     """Git takes files of a folder with an invalid `.git` as files of its parent."""
-    ship(**{".gitignore": "!*\n", "inner/.leslie/.gitignore": NEGATIONS})(folder)
+    with_tracked_files(**{".gitignore": "!*\n", "inner/.leslie/.gitignore": NEGATIONS})(
+        folder
+    )
     (folder / "inner/.git").mkdir()
     return folder / "inner"
 
 
 def make_separate_git_directory(folder: Path) -> Path:
-    ship(**{GITIGNORE_FILE: NEGATIONS})(folder)
+    with_tracked_files(**{GITIGNORE_FILE: NEGATIONS})(folder)
     git(folder, "init", "-q", f"--separate-git-dir={folder.parent / 'elsewhere'}")
     return folder
 
 
 REPOSITORIES: dict[str, Prepare] = {
-    "an ordinary one": leave(),
-    "rules of an older version": leave(
+    "an ordinary one": with_untracked_files(),
+    "rules of an older version": with_untracked_files(
         **{GITIGNORE_FILE: "/.gitignore\n/index.json\n/INDEX.md\n"}
     ),
-    "rules of its own": ship(**{GITIGNORE_FILE: "*.log\n"}),
-    "negations": ship(**{GITIGNORE_FILE: NEGATIONS}),
-    "untracked negations": leave(**{GITIGNORE_FILE: NEGATIONS}),
-    "negations after our rules": ship(**{GITIGNORE_FILE: GITIGNORE_TEXT + NEGATIONS}),
-    "negations and no final newline": ship(**{GITIGNORE_FILE: "!*"}),
-    "rules separated by carriage returns": ship(
+    "rules of its own": with_tracked_files(**{GITIGNORE_FILE: "*.log\n"}),
+    "negations": with_tracked_files(**{GITIGNORE_FILE: NEGATIONS}),
+    "untracked negations": with_untracked_files(**{GITIGNORE_FILE: NEGATIONS}),
+    "negations after our rules": with_tracked_files(
+        **{GITIGNORE_FILE: GITIGNORE_TEXT + NEGATIONS}
+    ),
+    "negations and no final newline": with_tracked_files(**{GITIGNORE_FILE: "!*"}),
+    "rules separated by carriage returns": with_tracked_files(
         **{GITIGNORE_FILE: "!*\n#" + GITIGNORE_TEXT.replace("\n", "\r")}
     ),
-    "negations for threads": ship(**{".leslie/threads/.gitignore": NEGATIONS}),
-    "negations at the top": ship(
+    "negations for threads": with_tracked_files(
+        **{".leslie/threads/.gitignore": NEGATIONS}
+    ),
+    "negations at the top": with_tracked_files(
         **{".gitignore": "!.leslie\n!.leslie/**\n!.meta/\n!*.txt\n"}
     ),
-    "negations at every level": ship(
+    "negations at every level": with_tracked_files(
         **{
             ".gitignore": "!*\n!.leslie/**\n",
             GITIGNORE_FILE: NEGATIONS,
             ".leslie/threads/.gitignore": NEGATIONS,
         }
     ),
-    "negations in info/exclude": leave(**{".git/info/exclude": NEGATIONS}),
+    "negations in info/exclude": with_untracked_files(
+        **{".git/info/exclude": NEGATIONS}
+    ),
     "negations in core.excludesFile": make_user_rules,
-    "attributes": ship(**{".gitattributes": "* text eol=crlf -diff export-ignore\n"}),
+    "attributes": with_tracked_files(
+        **{".gitattributes": "* text eol=crlf -diff export-ignore\n"}
+    ),
     "a link for its rules": ship_link,
-    "a tracked page": ship(**{".leslie/INDEX.md": "# Threads\n"}),
-    "a tracked index": ship(**{".leslie/index.json": "{}\n"}),
-    "tracked relations": ship(**{".leslie/thread_relations.json": RELATIONS}),
+    "a tracked page": with_tracked_files(**{".leslie/INDEX.md": "# Threads\n"}),
+    "a tracked index": with_tracked_files(**{".leslie/index.json": "{}\n"}),
+    "tracked relations": with_tracked_files(
+        **{".leslie/thread_relations.json": RELATIONS}
+    ),
     "a submodule": make_submodule,
     "a submodule for threads": make_submodule_for_threads,
     "a submodule for all files": make_submodule_for_all_files,
@@ -204,7 +218,9 @@ def test_git_takes_no_text_of_a_session(name: str, claude: ClaudeHome, home: Pat
 
 
 def test_rules_that_git_does_not_track_are_extended(claude: ClaudeHome, home: Path):
-    project = leave(**{GITIGNORE_FILE: "!*\n# mine\n*.log"})(home / "app")
+    project = with_untracked_files(**{GITIGNORE_FILE: "!*\n# mine\n*.log"})(
+        home / "app"
+    )
     sync_session(claude, home, project)
 
     expected = "!*\n# mine\n*.log\n" + GITIGNORE_TEXT
@@ -213,7 +229,7 @@ def test_rules_that_git_does_not_track_are_extended(claude: ClaudeHome, home: Pa
 
 
 def test_rules_that_git_tracks_stay_and_are_reported(claude: ClaudeHome, home: Path):
-    project = ship(**{GITIGNORE_FILE: "!*\n"})(home / "app")
+    project = with_tracked_files(**{GITIGNORE_FILE: "!*\n"})(home / "app")
     result = sync_session(claude, home, project)
 
     assert (project / GITIGNORE_FILE).read_text() == "!*\n"

@@ -39,7 +39,7 @@ def project(home: Path) -> Path:
 
 
 @pytest.fixture
-def builder(claude: ClaudeHome, project: Path) -> ClaudeLogBuilder:
+def written_session(claude: ClaudeHome, project: Path) -> ClaudeLogBuilder:
     """Write a session whose last tool call has no result; return its builder."""
     builder = ClaudeLogBuilder(cwd=str(project), started_at=AFTER_STORE_CREATION)
     claude.write(
@@ -81,7 +81,7 @@ def get_message_state(leslied: LesliedRunner) -> str:
     return str(messages[0]["state"])
 
 
-def test_in_the_home_folder_there_is_only_one_settings_file(
+def test_hooks_installed_in_the_home_folder_are_not_reported_twice(
     leslied: LesliedRunner, home: Path
 ):
     leslied.cwd = home
@@ -130,7 +130,10 @@ def test_invalid_settings_are_not_modified(leslied: LesliedRunner, home: Path):
 
 
 def test_a_message_is_queued_claimed_and_delivered(
-    leslied: LesliedRunner, home: Path, claude: ClaudeHome, builder: ClaudeLogBuilder
+    leslied: LesliedRunner,
+    home: Path,
+    claude: ClaudeHome,
+    written_session: ClaudeLogBuilder,
 ):
     leslied("hooks", "install")
     leslied("sync")
@@ -142,15 +145,16 @@ def test_a_message_is_queued_claimed_and_delivered(
     assert "Mind the gap." in context
     assert get_message_state(leslied) == "claimed"
     call_hook(home, "UserPromptSubmit", prompt="go on", prompt_id="p1")
-    claude.write(builder.line("attachment", attachment={"content": [sent["id"]]}))
+    claude.write(
+        written_session.line("attachment", attachment={"content": [sent["id"]]})
+    )
 
     (row,) = leslied("inbox").out.split("\n")[1:2]
     assert row.split()[:3] == [sent["id"], THREAD, "delivered"]
 
 
-def test_inject_warns_when_no_hook_is_installed(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_inject_warns_when_no_hook_is_installed(leslied: LesliedRunner):
     leslied("sync")
 
     warning = leslied("inject", "last", "hello").err
@@ -161,9 +165,8 @@ def test_inject_warns_when_no_hook_is_installed(
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 8001])
-def test_an_empty_or_too_long_message_is_refused(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, text: str
-):
+@pytest.mark.usefixtures("written_session")
+def test_an_empty_or_too_long_message_is_refused(leslied: LesliedRunner, text: str):
     leslied("sync")
 
     result = leslied("inject", "last", text)
@@ -172,9 +175,8 @@ def test_an_empty_or_too_long_message_is_refused(
     assert "characters" in result.err
 
 
-def test_an_unknown_thread_is_reported(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder
-):
+@pytest.mark.usefixtures("written_session")
+def test_an_unknown_thread_is_reported(leslied: LesliedRunner):
     leslied("sync")
 
     for args in (("inject", "nobody", "x"), ("inbox", "nobody"), ("resume", "nobody")):
@@ -183,8 +185,9 @@ def test_an_unknown_thread_is_reported(
         assert "nobody" in result.err
 
 
+@pytest.mark.usefixtures("written_session")
 def test_resume_prints_a_brief_for_the_next_agent(
-    leslied: LesliedRunner, builder: ClaudeLogBuilder, project: Path
+    leslied: LesliedRunner, project: Path
 ):
     folder = project / ".leslie/threads" / THREAD
     folder.mkdir(parents=True)

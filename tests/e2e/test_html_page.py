@@ -114,6 +114,9 @@ def test_a_markdown_page_runs_no_scripts_and_requests_nothing(
 def test_text_of_a_log_is_escaped(page: str):
     assert "evil.example" in page
     assert [tag for tag in ACTIVE_TAGS if tag in page] == []
+
+
+def test_markdown_of_an_answer_is_rendered(page: str):
     assert '<a href="https://ok.example/" rel="noopener noreferrer">' in page
     assert "<del>-b</del>" in page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claude import ClaudeHome
+from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.cli import LesliedRunner
 from tests.support.pages import write_sample_session
 
@@ -63,10 +63,26 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
 
 def list_imports(leslied: LesliedRunner, *args: str) -> set[str]:
     """Run a command in a process of its own; return the modules it imported."""
+    return set(run_code(leslied, "import sys", "print(*sys.modules)", args).split())
+
+
+def count_dataclasses(leslied: LesliedRunner, *args: str) -> int:
+    """Run a command in a process of its own; return how many dataclasses it defined."""
+    count = (
+        "import dataclasses; define, count = dataclasses._process_class, []\n"
+        "dataclasses._process_class = lambda *a: count.append(a) or define(*a)"
+    )
+    return int(run_code(leslied, count, "print(len(count))", args))
+
+
+def run_code(
+    leslied: LesliedRunner, before: str, after: str, args: tuple[str, ...]
+) -> str:
+    """Run a command between two pieces of code; return what the second one prints."""
     code = (
-        "import sys; from leslied.cli import leslied\n"
+        f"{before}\nfrom leslied.cli import leslied\n"
         f"leslied.main({list(args)!r}, standalone_mode=False)\n"
-        "print(); print(*sys.modules)"
+        f"print(); {after}"
     )
     result = subprocess.run(
         [sys.executable, "-c", code],
@@ -75,7 +91,7 @@ def list_imports(leslied: LesliedRunner, *args: str) -> set[str]:
         check=True,
         text=True,
     )
-    return set(result.stdout.rpartition("\n\n")[2].split())
+    return result.stdout.rpartition("\n\n")[2]
 
 
 def test_a_sync_without_changes_imports_nothing_that_does_work(
@@ -97,8 +113,70 @@ def test_commands_that_read_import_no_heavy_library(
     assert not any(name.startswith("leslied.pipeline.stages") for name in imports)
 
 
+def test_a_list_of_common_characters_imports_nothing_to_split_them(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
+    prompt = "naïve — “yes” → 日本語 ✓ " * 20
+    claude.write(builder.prompt(prompt), builder.answer("Done."), name="-p/2.jsonl")
+    assert leslied("sync").code == 0
+
+    imports = list_imports(leslied, "list")
+
+    assert imports & {"regex", "rich"} == set()
+
+
+@pytest.mark.parametrize("args", [("list",), ("search", "parser"), ("stats",)])
+def test_commands_that_need_no_settings_do_not_define_them(
+    leslied: LesliedRunner, args: tuple[str, ...]
+):
+    imports = list_imports(leslied, *args)
+
+    assert "leslied.config" not in imports
+
+
+@pytest.mark.parametrize("args", [("list",), ("search", "parser"), ("stats",)])
+def test_commands_that_print_tables_import_nothing_that_renders_entries(
+    leslied: LesliedRunner, args: tuple[str, ...]
+):
+    imports = list_imports(leslied, *args)
+
+    unused = {"difflib", "leslied.cli.render.record", "leslied.projects.git"}
+    assert imports & unused == set()
+
+
+def test_help_defines_no_dataclass(leslied: LesliedRunner):
+    assert "dataclasses" not in list_imports(leslied, "--help")
+
+
+@pytest.mark.parametrize(
+    ("args", "limit"), [(("sync",), 22), (("list",), 4), (("stats",), 4)]
+)
+def test_commands_define_few_dataclasses(
+    leslied: LesliedRunner, args: tuple[str, ...], limit: int
+):
+    count = count_dataclasses(leslied, *args)
+
+    assert count <= limit
+
+
 @pytest.mark.parametrize("command", ["show", "follow"])
 def test_help_imports_no_heavy_library(leslied: LesliedRunner, command: str):
     imports = list_imports(leslied, command, "--help")
 
     assert imports & (HEAVY - {"shutil"}) == set()
+
+
+def test_the_log_of_the_daemon_needs_no_rich():
+    code = (
+        "import sys; from leslied.log import make_logger\n"
+        "log = make_logger(str); log.warning('here')\n"
+        "print('structlog' in sys.modules, 'rich' in sys.modules)\n"
+        "import rich"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    )
+
+    assert result.stdout == "True False\n"
+    assert "here" in result.stderr

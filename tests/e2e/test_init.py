@@ -236,9 +236,8 @@ def test_diff_creates_no_files_and_redacts_secrets(
     assert [*home.iterdir()] == [agents_md.parent]
 
 
-def test_diff_reports_that_nothing_would_change(
-    leslied: LesliedRunner, agents_md: Path
-):
+@pytest.mark.usefixtures("agents_md")
+def test_diff_reports_that_nothing_would_change(leslied: LesliedRunner):
     leslied("init")
 
     assert leslied("init", "--diff").out == "Nothing would change.\n"
@@ -325,8 +324,9 @@ def test_a_claude_md_that_imports_the_guide_causes_no_warning(
     assert leslied("init").err == ""
 
 
+@pytest.mark.usefixtures("project")
 def test_a_new_claude_md_that_hides_agents_md_causes_a_warning(
-    leslied: LesliedRunner, project: Path, agents_md: Path
+    leslied: LesliedRunner, agents_md: Path
 ):
     agents_md.write_text(USER_TEXT)
 

@@ -70,7 +70,7 @@ class RecordedRunner(LesliedRunner):
 
 
 @pytest.fixture
-def recorded(home: Path, project: Path, claude: ClaudeHome) -> RecordedRunner:
+def recorded_leslied(home: Path, project: Path, claude: ClaudeHome) -> RecordedRunner:
     builder = ClaudeLogBuilder(cwd=str(project))
     claude.write(builder.prompt("one"), builder.answer("two"))
     return RecordedRunner(home, project)
@@ -95,28 +95,31 @@ def test_the_list_of_commands_is_complete():
     names = {name for section in SECTIONS.values() for name in section}
 
     assert {command[0] for command in COMMANDS} == names - {"run"}
+    # Plain `leslied web` would start a server.
     assert ("web", "--logout") in COMMANDS
 
 
 @pytest.mark.heavy
 @pytest.mark.threat("S9", "W4")
-def test_no_command_opens_a_socket(recorded: RecordedRunner):
+def test_no_command_opens_a_socket(recorded_leslied: RecordedRunner):
     for command in COMMANDS:
-        result = recorded(*command)
+        result = recorded_leslied(*command)
 
         # A machine may have no service manager, or something to warn about.
         assert result.code == 0 or command[0] in ("service", "doctor"), command
         assert "Traceback" not in result.err, command
-        assert recorded.socket_calls() == [], command
+        assert recorded_leslied.socket_calls() == [], command
 
 
 @pytest.mark.threat("S9", "W4")
-def test_the_page_only_listens_on_the_loopback_interface(recorded: RecordedRunner):
-    recorded("sync", "--stop-all")
-    with serve_page(recorded) as server:
+def test_the_page_only_listens_on_the_loopback_interface(
+    recorded_leslied: RecordedRunner,
+):
+    recorded_leslied("sync", "--stop-all")
+    with serve_page(recorded_leslied) as server:
         server.get("/sessions")
 
-    calls = recorded.socket_calls()
+    calls = recorded_leslied.socket_calls()
     names = {call.split(" ", 1)[0] for call in calls}
     assert [call for call in calls if call.startswith("socket.bind")] == [
         "socket.bind [('127.0.0.1', 0)]"
@@ -125,7 +128,9 @@ def test_the_page_only_listens_on_the_loopback_interface(recorded: RecordedRunne
 
 
 @pytest.mark.threat("S9")
-def test_no_library_opens_an_internet_socket(recorded: RecordedRunner, tmp_path: Path):
+def test_no_library_opens_an_internet_socket(
+    recorded_leslied: RecordedRunner, tmp_path: Path
+):
     """Compiled code opens sockets that Python does not see, but strace does."""
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
@@ -134,20 +139,27 @@ def test_no_library_opens_an_internet_socket(recorded: RecordedRunner, tmp_path:
     leslied = [sys.executable, "-m", "leslied", "sync", "--stop-all"]
 
     subprocess.run(
-        [*command, *leslied], env=recorded.environ, check=True, capture_output=True
+        [*command, *leslied],
+        env=recorded_leslied.environ,
+        check=True,
+        capture_output=True,
     )
 
     assert "exited with 0" in trace.read_text()
     assert "AF_INET" not in trace.read_text()
 
 
-def test_the_recorder_reports_the_use_of_a_socket(recorded: RecordedRunner):
+def test_the_recorder_reports_the_use_of_a_socket(recorded_leslied: RecordedRunner):
     """Check that the other tests can fail."""
-    recorded.environ["PYTHONPATH"] = recorded.environ["PYTHONPATH"].split(":")[-1]
+    recorded_leslied.environ["PYTHONPATH"] = recorded_leslied.environ[
+        "PYTHONPATH"
+    ].split(":")[-1]
     code = "import socket; socket.socket().bind(('127.0.0.1', 0))"
-    os.spawnve(os.P_WAIT, sys.executable, ["python", "-c", code], recorded.environ)
+    os.spawnve(
+        os.P_WAIT, sys.executable, ["python", "-c", code], recorded_leslied.environ
+    )
 
-    assert [call.split()[0] for call in recorded.socket_calls()] == [
+    assert [call.split()[0] for call in recorded_leslied.socket_calls()] == [
         "socket.__new__",
         "socket.bind",
     ]
@@ -155,22 +167,26 @@ def test_the_recorder_reports_the_use_of_a_socket(recorded: RecordedRunner):
 
 @pytest.mark.threat("S9", "W4")
 def test_the_daemon_notifies_the_service_manager_and_nobody_else(
-    recorded: RecordedRunner, manager_socket: socket.socket, claude: ClaudeHome
+    recorded_leslied: RecordedRunner, manager_socket: socket.socket, claude: ClaudeHome
 ):
     address = manager_socket.getsockname()
-    daemon = recorded.start("run", environ={"NOTIFY_SOCKET": address})
+    daemon = recorded_leslied.start("run", environ={"NOTIFY_SOCKET": address})
     try:
-        wait_until(lambda: "one" in list_prompts(get_store_path(recorded.home)))
+        wait_until(lambda: "one" in list_prompts(get_store_path(recorded_leslied.home)))
         claude.write(ClaudeLogBuilder().prompt("more"), name="-p/other.jsonl")
-        wait_until(lambda: "more" in list_prompts(get_store_path(recorded.home)))
+        wait_until(
+            lambda: "more" in list_prompts(get_store_path(recorded_leslied.home))
+        )
         open_sockets = list_sockets(daemon.pid) if sys.platform == "linux" else []
     finally:
         daemon.send_signal(signal.SIGTERM)
         daemon.wait(timeout=MAX_WAIT_SECONDS)
 
-    calls = {call.split(" ", 1)[0] for call in recorded.socket_calls()}
+    calls = {call.split(" ", 1)[0] for call in recorded_leslied.socket_calls()}
     assert open_sockets == []
     assert calls == {"socket.__new__", "socket.connect"}
     assert {
-        call for call in recorded.socket_calls() if call.startswith("socket.connect")
+        call
+        for call in recorded_leslied.socket_calls()
+        if call.startswith("socket.connect")
     } == {f"socket.connect [{os.fsencode(address)!r}]"}

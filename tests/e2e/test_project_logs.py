@@ -50,15 +50,14 @@ def configure(home: Path, text: str) -> None:
     path.write_text(text)
 
 
-def test_one_sync_reads_the_log_in_another_sessions_project(
-    leslied: LesliedRunner, aider_project: Path
-):
+@pytest.mark.usefixtures("aider_project")
+def test_one_sync_reads_the_log_in_another_sessions_project(leslied: LesliedRunner):
     assert leslied("sync").code == 0
 
     assert list_agents(leslied) == ["aider", "claude-code"]
 
 
-def test_the_project_stays_writable_as_a_project(
+def test_transcripts_are_still_written_to_the_project(
     leslied: LesliedRunner, aider_project: Path
 ):
     leslied("sync", "--stop-all")
@@ -82,7 +81,7 @@ def test_sessions_can_be_exported_into_the_project_but_not_over_the_log(
     assert (aider_project / LOG).read_text() == TURN
 
 
-def test_a_project_that_is_gone_costs_nothing(
+def test_a_project_that_is_gone_causes_no_error(
     leslied: LesliedRunner, aider_project: Path
 ):
     leslied("sync")
@@ -116,9 +115,8 @@ def test_an_excluded_project_is_not_read(
     assert list_agents(leslied) == []
 
 
-def test_a_disabled_agent_looks_at_no_projects(
-    leslied: LesliedRunner, home: Path, aider_project: Path
-):
+@pytest.mark.usefixtures("aider_project")
+def test_a_disabled_agent_looks_at_no_projects(leslied: LesliedRunner, home: Path):
     configure(home, "[agents.aider]\nenabled = false\n")
     leslied("sync")
 

@@ -49,7 +49,7 @@ def write_session(
 
 
 @pytest.fixture
-def grouped(
+def synced_leslied(
     leslied: LesliedRunner, claude: ClaudeHome, repository: Path, home: Path
 ) -> LesliedRunner:
     """Sync sessions in a subfolder, in a working tree, and in another project."""
@@ -71,28 +71,30 @@ def list_ids(leslied: LesliedRunner, project: str) -> set[str]:
     "project", ["app", "tree", "~/app", "~/app/docs", "~/tree", "~/tree/x", "~/unused"]
 )
 def test_every_path_and_name_of_a_project_selects_all_its_sessions(
-    grouped: LesliedRunner, project: str
+    synced_leslied: LesliedRunner, project: str
 ):
-    assert list_ids(grouped, project) == {SESSION, TREE_SESSION}
+    assert list_ids(synced_leslied, project) == {SESSION, TREE_SESSION}
 
 
-def test_a_folder_above_selects_all_projects_below(grouped: LesliedRunner):
-    assert len(list_ids(grouped, "~")) == 3
+def test_a_folder_above_selects_all_projects_below(synced_leslied: LesliedRunner):
+    assert len(list_ids(synced_leslied, "~")) == 3
 
 
 @pytest.mark.parametrize("project", ["src", "~/other", "ap"])
-def test_what_is_not_a_project_selects_nothing(grouped: LesliedRunner, project: str):
-    assert list_ids(grouped, project) == set()
+def test_what_is_not_a_project_selects_nothing(
+    synced_leslied: LesliedRunner, project: str
+):
+    assert list_ids(synced_leslied, project) == set()
 
 
 def test_lists_totals_and_views_show_the_same_project(
-    grouped: LesliedRunner, repository: Path, home: Path
+    synced_leslied: LesliedRunner, repository: Path, home: Path
 ):
-    sessions = grouped("list", "--json").json["data"]["sessions"]
-    rows = grouped("stats", "--by", "project", "--json").json["data"]["rows"]
+    sessions = synced_leslied("list", "--json").json["data"]["sessions"]
+    rows = synced_leslied("stats", "--by", "project", "--json").json["data"]["rows"]
     query = "SELECT DISTINCT project FROM transcript_entries ORDER BY 1"
-    view = grouped("sql", query, "--json").json["data"]["rows"]
-    hits = grouped("search", "login project:app", "--json").json["data"]["hits"]
+    view = synced_leslied("sql", query, "--json").json["data"]["rows"]
+    hits = synced_leslied("search", "login project:app", "--json").json["data"]["hits"]
 
     projects = {session["id"]: session["project"] for session in sessions}
     assert projects[SESSION] == projects[TREE_SESSION] == str(repository)
@@ -107,9 +109,8 @@ def test_lists_totals_and_views_show_the_same_project(
     assert {hit["session_id"] for hit in hits} == {SESSION, TREE_SESSION}
 
 
-def test_scripts_select_projects_in_the_same_way(
-    grouped: LesliedRunner, repository: Path, home: Path
-):
+@pytest.mark.usefixtures("synced_leslied")
+def test_scripts_select_projects_in_the_same_way(repository: Path, home: Path):
     with open_store(home / ".local/share/leslied/store.db") as store:
         sessions = list(store.sessions(project=str(home / "tree")))
 
@@ -117,9 +118,8 @@ def test_scripts_select_projects_in_the_same_way(
     assert {session.project for session in sessions} == {str(repository)}
 
 
-def test_a_working_tree_writes_to_its_own_folder(
-    grouped: LesliedRunner, repository: Path, home: Path
-):
+@pytest.mark.usefixtures("synced_leslied")
+def test_a_working_tree_writes_to_its_own_folder(repository: Path, home: Path):
     assert (repository / THREADS / "thread-11111111").is_dir()
     assert (home / "tree" / THREADS / "thread-22222222").is_dir()
 
@@ -142,7 +142,7 @@ def test_sessions_of_a_removed_working_tree_write_to_the_repository(
     assert not (home / "tree").exists()
 
 
-def test_a_moved_repository_takes_its_history_along(
+def test_a_moved_repository_takes_its_sessions_along(
     leslied: LesliedRunner, claude: ClaudeHome, repository: Path, home: Path
 ):
     builder = write_session(claude, repository)
@@ -163,10 +163,10 @@ def test_a_moved_repository_takes_its_history_along(
 
 
 def test_projects_are_listed_with_their_working_trees(
-    grouped: LesliedRunner, repository: Path, home: Path
+    synced_leslied: LesliedRunner, repository: Path, home: Path
 ):
-    projects = grouped("projects", "list", "--json").json["data"]["projects"]
-    table = grouped("projects", "list").out
+    projects = synced_leslied("projects", "list", "--json").json["data"]["projects"]
+    table = synced_leslied("projects", "list").out
 
     first, _ = sorted(projects, key=lambda project: project["path"])
     assert first["path"] == str(repository)
@@ -175,49 +175,49 @@ def test_projects_are_listed_with_their_working_trees(
     assert table.splitlines()[0].split()[:2] == ["PROJECT", "SESSIONS"]
 
 
-def test_a_link_joins_projects_until_it_is_removed(grouped: LesliedRunner, home: Path):
-    linked = grouped("projects", "link", "notes", "~/app")
-    together = list_ids(grouped, "app")
-    listed = grouped("projects", "list").out
-    unlinked = grouped("projects", "unlink", "~/notes")
+def test_a_link_joins_projects_until_it_is_removed(synced_leslied: LesliedRunner):
+    linked = synced_leslied("projects", "link", "notes", "~/app")
+    ids_while_linked = list_ids(synced_leslied, "app")
+    list_while_linked = synced_leslied("projects", "list").out
+    unlinked = synced_leslied("projects", "unlink", "~/notes")
 
     assert linked.out == "~/notes is now part of ~/app.\n"
-    assert together == {SESSION, TREE_SESSION, OTHER_SESSION}
-    assert "~/app: includes ~/notes (linked by you)" in listed
+    assert ids_while_linked == {SESSION, TREE_SESSION, OTHER_SESSION}
+    assert "~/app: includes ~/notes (linked by you)" in list_while_linked
     assert unlinked.out == "~/notes is now its own project.\n"
-    assert list_ids(grouped, "app") == {SESSION, TREE_SESSION}
+    assert list_ids(synced_leslied, "app") == {SESSION, TREE_SESSION}
 
 
-def test_a_running_daemon_applies_a_link(grouped: LesliedRunner, home: Path):
+def test_a_running_daemon_applies_a_link(synced_leslied: LesliedRunner, home: Path):
     daemon = Daemon(home)
     try:
         wait_until(
-            lambda: grouped("status", "--json").json["data"]["daemon"]["running"]
+            lambda: synced_leslied("status", "--json").json["data"]["daemon"]["running"]
         )
-        linked = grouped("projects", "link", "notes", "app")
+        linked = synced_leslied("projects", "link", "notes", "app")
 
-        wait_until(lambda: len(list_ids(grouped, "app")) == 3)
+        wait_until(lambda: len(list_ids(synced_leslied, "app")) == 3)
     finally:
         daemon.end(signal.SIGTERM)
     assert linked.out.endswith("The daemon applies this within a second.\n")
 
 
-def test_a_link_survives_a_rebuild(grouped: LesliedRunner, home: Path):
-    grouped("projects", "link", "notes", "app")
+def test_a_link_survives_a_rebuild(synced_leslied: LesliedRunner):
+    synced_leslied("projects", "link", "notes", "app")
 
-    assert grouped("rebuild").code == 0
+    assert synced_leslied("rebuild").code == 0
 
-    assert len(list_ids(grouped, "app")) == 3
+    assert len(list_ids(synced_leslied, "app")) == 3
 
 
 def test_a_removed_working_tree_is_known_after_a_rebuild(
-    grouped: LesliedRunner, repository: Path, home: Path
+    synced_leslied: LesliedRunner, repository: Path, home: Path
 ):
     git(repository, "worktree", "remove", "--force", str(home / "tree"))
 
-    assert grouped("rebuild").code == 0
+    assert synced_leslied("rebuild").code == 0
 
-    assert list_ids(grouped, "app") == {SESSION, TREE_SESSION}
+    assert list_ids(synced_leslied, "app") == {SESSION, TREE_SESSION}
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ def test_a_removed_working_tree_is_known_after_a_rebuild(
     ],
 )
 def test_a_link_that_is_not_possible_is_explained(
-    grouped: LesliedRunner, arguments: list[str], message: str
+    synced_leslied: LesliedRunner, arguments: list[str], message: str
 ):
-    result = grouped("projects", *arguments)
+    result = synced_leslied("projects", *arguments)
 
     assert result.code == 2
     assert message in result.err
@@ -286,7 +286,7 @@ def write_hook_event(home: Path, log: Path, session_id: str = SESSION) -> None:
 
 
 @pytest.fixture
-def elsewhere(home: Path, claude: ClaudeHome, repository: Path) -> Path:
+def log_elsewhere(home: Path, claude: ClaudeHome, repository: Path) -> Path:
     """Return the log of a session with another CLAUDE_CONFIG_DIR."""
     claude.projects = home / "elsewhere" / "projects"
     write_session(claude, repository)
@@ -294,10 +294,10 @@ def elsewhere(home: Path, claude: ClaudeHome, repository: Path) -> Path:
 
 
 def test_a_hook_teaches_the_folder_of_its_log(
-    leslied: LesliedRunner, elsewhere: Path, home: Path
+    leslied: LesliedRunner, log_elsewhere: Path, home: Path
 ):
     leslied("sync")
-    write_hook_event(home, elsewhere)
+    write_hook_event(home, log_elsewhere)
 
     leslied("sync")
 
@@ -311,9 +311,9 @@ def test_a_hook_teaches_the_folder_of_its_log(
 
 
 def test_a_learned_folder_survives_a_rebuild(
-    leslied: LesliedRunner, elsewhere: Path, home: Path
+    leslied: LesliedRunner, log_elsewhere: Path, home: Path
 ):
-    write_hook_event(home, elsewhere)
+    write_hook_event(home, log_elsewhere)
     leslied("sync")
 
     assert leslied("rebuild").code == 0
@@ -322,12 +322,12 @@ def test_a_learned_folder_survives_a_rebuild(
 
 
 def test_a_folder_of_a_disabled_agent_is_not_learned(
-    leslied: LesliedRunner, elsewhere: Path, home: Path
+    leslied: LesliedRunner, log_elsewhere: Path, home: Path
 ):
     config = home / ".config" / "leslied" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("[agents.claude-code]\nenabled = false\n")
-    write_hook_event(home, elsewhere)
+    write_hook_event(home, log_elsewhere)
 
     leslied("sync")
 

@@ -265,7 +265,7 @@ def canary_session(claude: ClaudeHome, home: Path) -> CanarySession:
 
 
 @pytest.mark.threat("S10")
-def test_no_text_of_a_session_remains_without_its_transcripts(
+def test_pruning_a_session_and_its_transcripts_leaves_no_text(
     canary_session: CanarySession,
 ):
     before = canary_session.list_holders("canaryword")
@@ -295,7 +295,7 @@ def test_nothing_remains_of_the_last_session(canary_session: CanarySession):
     assert not (canary_session.project / ".leslie/INDEX.md").exists()
 
 
-def test_without_transcripts_only_the_thread_keeps_its_title(
+def test_pruned_text_stays_only_in_files_of_the_thread_if_transcripts_stay(
     canary_session: CanarySession,
 ):
     canary_session.leslied("prune", "--keep", "1", "--yes")

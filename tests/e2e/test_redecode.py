@@ -95,8 +95,8 @@ def test_an_update_decodes_what_was_read_before(update: Update):
     assert "claude-code: 1 log still to be decoded again" in status
     assert update.count_outdated() == 0
     assert update.list_messages() == NEW
-    found = [update.old("search", word, "--json") for word in ("salad", "soup")]
-    assert [len(result.json["data"]["hits"]) for result in found] == [0, 1]
+    searches = [update.old("search", word, "--json") for word in ("salad", "soup")]
+    assert [len(search.json["data"]["hits"]) for search in searches] == [0, 1]
     after = update.read_transcripts()
     assert sorted(after) == ["cook", "wash-up"]
     assert "soup" in after["cook"][0]

@@ -109,7 +109,7 @@ def test_piped_output_is_plain_and_immediate(leslied: LesliedRunner):
     assert "space: pause" not in result.out
 
 
-def test_from_selects_the_first_unit(leslied: LesliedRunner):
+def test_the_option_from_selects_the_first_unit(leslied: LesliedRunner):
     output = leslied("replay", SESSION[:8], "--from", "2").out
 
     assert "> thank you" in output

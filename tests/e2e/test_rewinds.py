@@ -53,7 +53,7 @@ def read_file(project: Path, name: str) -> str:
     return (project / name).read_text()
 
 
-def test_show_marks_them(leslied: LesliedRunner):
+def test_show_marks_rewound_units(leslied: LesliedRunner):
     data = leslied("show", "last", "--json").json["data"]
 
     assert [u["rewound"] for u in data["units"] if u["number"]] == [False, True, False]
@@ -63,7 +63,7 @@ def test_show_marks_them(leslied: LesliedRunner):
     assert leslied("show", "last", "--summary").out.count("rewound   chat-") == 1
 
 
-def test_exports_mark_them(leslied: LesliedRunner):
+def test_exports_mark_rewound_units(leslied: LesliedRunner):
     for name in ("html", "markdown", "json"):
         leslied("export", "last", "--format", name, "-o", f"out.{name}")
     page, text, document = (
@@ -77,7 +77,7 @@ def test_exports_mark_them(leslied: LesliedRunner):
     assert [u["prompt"] for u in units if u["rewound"]] == ["or in blue"]
 
 
-def test_sql_marks_them(leslied: LesliedRunner):
+def test_sql_marks_rewound_units(leslied: LesliedRunner):
     query = "SELECT unit, rewound FROM units WHERE unit > 0"
 
     rows = leslied("sql", query, "--json").json["data"]["rows"]
@@ -89,9 +89,8 @@ def test_sql_marks_them(leslied: LesliedRunner):
     ]
 
 
-def test_their_transcripts_are_marked_under_the_same_names(
-    leslied: LesliedRunner, project: Path
-):
+@pytest.mark.usefixtures("leslied")
+def test_transcripts_of_rewound_units_are_marked_under_the_same_names(project: Path):
     files = sorted((project / THREAD / ".meta/transcripts").glob("*.txt"))
 
     documents = {file.name[14:]: parse_document(file.read_text()) for file in files}
@@ -103,7 +102,9 @@ def test_their_transcripts_are_marked_under_the_same_names(
     }
 
 
-def test_the_indexes_and_the_relations_mark_them(leslied: LesliedRunner, project: Path):
+def test_the_indexes_and_the_relations_mark_rewound_units(
+    leslied: LesliedRunner, project: Path
+):
     units = leslied("show", "last", "--json").json["data"]["units"]
     (chat_id,) = (unit["chat_id"] for unit in units if unit["rewound"])
 
@@ -115,19 +116,20 @@ def test_the_indexes_and_the_relations_mark_them(leslied: LesliedRunner, project
     assert thread["metadata"]["rewound"] == [chat_id]
 
 
-def test_their_to_do_lists_are_not_progress(leslied: LesliedRunner, project: Path):
+@pytest.mark.usefixtures("leslied")
+def test_to_do_lists_of_rewound_units_are_not_progress(project: Path):
     assert "Paint it blue" not in read_file(project, ".leslie/INDEX.md")
     assert not list(project.rglob("progress.md"))
 
 
-def test_a_briefing_leaves_them_out(leslied: LesliedRunner):
+def test_a_briefing_leaves_rewound_units_out(leslied: LesliedRunner):
     output = leslied("resume", "last").out
 
     assert "or in green" in output
     assert "blue" not in output
 
 
-def test_their_tokens_still_count(leslied: LesliedRunner):
+def test_messages_of_rewound_units_still_count(leslied: LesliedRunner):
     totals = leslied("stats", "--json", "--by", "session").json["data"]["rows"]
 
     assert [row["messages"] for row in totals] == [4]

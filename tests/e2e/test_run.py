@@ -142,7 +142,8 @@ def test_the_daemon_rebuilds_a_store_that_cannot_be_migrated(home: Path):
 
 
 @pytest.mark.fault("E11")
-def test_a_second_daemon_is_refused(daemon: Daemon, home: Path):
+@pytest.mark.usefixtures("daemon")
+def test_a_second_daemon_is_refused(home: Path):
     result = LesliedRunner(home)("run")
 
     assert result.code == 4

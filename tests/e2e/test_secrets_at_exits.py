@@ -33,7 +33,7 @@ from tests.support.claude import (
 )
 from tests.support.cli import LesliedRunner
 from tests.support.clock import FakeClock
-from tests.support.secret_samples import SAMPLES
+from tests.support.secret_samples import KINDS_OF_EVERY_SHAPE
 from tests.support.waiting import wait_until
 from tests.support.web import serve_page
 
@@ -386,7 +386,7 @@ def test_every_command_is_called_or_prints_nothing_of_sessions():
 def test_every_kind_of_secret_is_somewhere(machine: Machine):
     kinds = {place.partition(" ")[0] for place in machine.canaries.positions.values()}
 
-    assert len(kinds) >= 0.97 * len(SAMPLES)
+    assert len(kinds) >= 0.97 * len(KINDS_OF_EVERY_SHAPE)
 
 
 @pytest.mark.heavy
@@ -446,7 +446,7 @@ def find_leaks_in_home(machine: Machine) -> list[str]:
 def test_no_kind_of_secret_leaks_from_any_position(tmp_path: Path, part: int):
     canaries, runner = Canaries(), make_home(tmp_path, ())
     writer = SessionWriter(runner.home, canaries)
-    for number, kind in enumerate(list(SAMPLES)[part::4]):
+    for number, kind in enumerate(KINDS_OF_EVERY_SHAPE[part::4]):
         canaries.use_kind(kind)
         session_id = f"{number:08x}{SESSION_SUFFIX}"
         writer.write_everywhere(session_id, runner.home / "app")

@@ -82,7 +82,7 @@ def test_a_dry_run_lists_files_and_kinds_but_no_secret(
     assert read_all(project) == before
 
 
-def test_files_are_clean_afterwards(leslied: LesliedRunner, project: Path):
+def test_cleaning_removes_secrets_from_files(leslied: LesliedRunner, project: Path):
     assert SECRET in read_all(project)
 
     result = leslied("secrets", "clean", "--yes", "--json")
@@ -95,6 +95,7 @@ def test_files_are_clean_afterwards(leslied: LesliedRunner, project: Path):
     # A transcript was rendered again, because what was cut is no recognizable secret.
     assert SECRET[:10] not in text
     assert leslied("secrets", "clean", "--json").json["data"]["count"] == 0
+    # The relations file was cleaned in place and is still valid.
     relations = (project / ".leslie/thread_relations.json").read_text()
     assert json.loads(relations)["threads"]
 
@@ -142,7 +143,9 @@ def test_nothing_is_changed_while_the_daemon_runs(
     assert SECRET in read_all(project)
 
 
-def test_an_edited_link_is_not_followed(leslied: LesliedRunner, project: Path):
+def test_a_link_in_the_threads_folder_is_not_followed(
+    leslied: LesliedRunner, project: Path
+):
     target = project / "secret.txt"
     target.write_text(SECRET)
     link = project / ".leslie/threads/thread-11111111/.meta/link.txt"

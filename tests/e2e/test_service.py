@@ -98,7 +98,7 @@ def test_systemd_rates_the_unit_as_well_sandboxed(tmp_path: Path):
     assert float(level[1]) <= MAX_EXPOSURE
 
 
-def test_the_unit_starts_the_leslied_that_wrote_it(home: Path):
+def test_the_unit_starts_the_leslied_that_wrote_it():
     text = render_unit(find_program("", sys.executable, os.environ["PATH"]), {})
     args = shlex.split(re.search("^ExecStart=(.*)$", text, re.MULTILINE)[1])
 

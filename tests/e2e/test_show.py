@@ -148,7 +148,7 @@ def test_a_pager_that_quits_or_is_missing_causes_no_error(
     assert ("Gladly." in output) == is_printed
 
 
-def test_no_pager_prints_directly(leslied: LesliedRunner):
+def test_the_option_no_pager_prints_directly(leslied: LesliedRunner):
     output = run_at_terminal(
         leslied, "show", "last", "--no-pager", LESLIED_PAGER="true"
     )
@@ -156,7 +156,7 @@ def test_no_pager_prints_directly(leslied: LesliedRunner):
     assert "Gladly." in output
 
 
-def test_assistant_prints_only_the_answers(leslied: LesliedRunner):
+def test_the_option_assistant_prints_only_the_answers(leslied: LesliedRunner):
     output = leslied("show", "last", "--assistant", "--last", "1").out
 
     assert output == "Gladly.\n"
@@ -210,7 +210,7 @@ def test_invalid_options_are_reported(
     assert "Traceback" not in result.err
 
 
-def test_units_of_a_chat_cannot_be_selected(leslied: LesliedRunner):
+def test_units_cannot_be_selected_with_a_chat_id(leslied: LesliedRunner):
     chat = show_units(leslied)[1]["chat_id"]
 
     result = leslied("show", chat, "--last", "1")

@@ -64,12 +64,17 @@ def test_list_shows_the_session_of_every_agent(leslied: LesliedRunner):
 def test_the_session_of_every_agent_has_a_transcript(leslied: LesliedRunner):
     leslied("sync", "--stop-all")
 
-    second_sync = leslied("sync", "--stop-all", "--json").json["data"]
-
     paths = (leslied.home / ".local/share/leslied/central").rglob("*.txt")
     texts = [path.read_text() for path in paths]
     assert len([text for text in texts if "Source: subagent" not in text]) == len(CASES)
     assert all("[Tool call]" in text for text in texts)
+
+
+def test_a_second_sync_decodes_and_writes_nothing(leslied: LesliedRunner):
+    leslied("sync", "--stop-all")
+
+    second_sync = leslied("sync", "--stop-all", "--json").json["data"]
+
     assert (second_sync["transcripts_written"], second_sync["entries_decoded"]) == (
         0,
         0,

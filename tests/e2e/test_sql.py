@@ -178,7 +178,7 @@ def test_a_timeout_of_nan_is_refused(leslied: LesliedRunner):
 
 
 @pytest.mark.parametrize("args", [("list",), ("search", "use"), ("sql", "SELECT 1")])
-def test_a_huge_limit_means_no_limit(leslied: LesliedRunner, args: tuple):
+def test_a_huge_limit_is_not_an_error(leslied: LesliedRunner, args: tuple):
     result = leslied(*args, "-n", "9" * 30)
 
     assert (result.code, result.err) == (0, "")

@@ -288,7 +288,7 @@ def test_invalid_options_are_reported(
     assert message in result.out + result.err
 
 
-def test_an_empty_store_is_reported(home: Path, leslied: LesliedRunner):
+def test_an_empty_store_is_reported(leslied: LesliedRunner):
     leslied("sync")
 
     assert leslied("stats").out.startswith("There is no usage yet.")

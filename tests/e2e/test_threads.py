@@ -93,7 +93,8 @@ def test_a_second_sync_does_not_write_the_relations_file(
     assert before == (path.read_bytes(), path.stat().st_mtime_ns)
 
 
-def test_git_ignores_the_relations_file(leslied: LesliedRunner, project: Path):
+@pytest.mark.usefixtures("leslied")
+def test_git_ignores_the_relations_file(project: Path):
     write_reference(project, "thread-11111111", "thread-22222222")
     status = subprocess.run(
         ["git", "-C", str(project), "status", "--porcelain", "-uall"],

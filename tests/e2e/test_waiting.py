@@ -54,7 +54,7 @@ def test_open_pages_learn_that_a_session_waits(claude: ClaudeHome):
     with make_home_with_session(claude).open_queries() as queries:
         changes.find(queries)
         with Store(claude.store_path, claude.clock) as store:
-            store.mark_waiting("claude-code", {SESSION: Activity("question", 2**52)})
+            store.mark_waiting({("claude-code", SESSION): Activity("question", 2**52)})
 
         events = changes.find(queries)
 

@@ -18,8 +18,8 @@ from leslied.queries.search_query import parse_query
 from leslied.queries.snippets import fold_text
 from leslied.redact import RULES, Redactor
 from leslied.rendering.edits import find_edits, find_patch_edits
+from leslied.rendering.export_parts import _diff_texts
 from leslied.rendering.markdown_html import render_markdown_html
-from leslied.rendering.page_parts import _diff_texts
 from leslied.rendering.text_diff import diff_texts
 from leslied.sessions.shell import find_writes
 from leslied.sessions.titles import choose_title, strip_attachment_marks

@@ -556,7 +556,7 @@ class TailMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.remainders)
     @rule(pick=PICKS)
-    def append_the_rest(self, pick):
+    def append_the_remainder(self, pick):
         path = sorted(self.remainders)[pick % len(self.remainders)]
         self._append(path, self.remainders.pop(path))
 

@@ -38,6 +38,7 @@ def summarize(result: LoadResult) -> dict[str, Any]:
         "lines": result.lines,
         "lost": result.lost,
         "doubled": result.doubled,
+        "stored_rate": result.stored_rate,
         "p50": result.get_percentile(50),
         "p99": result.get_percentile(99),
         "max": result.get_percentile(100),
@@ -62,6 +63,7 @@ def list_load_rows(
         SoakRow(part, f"{load}: lines", f"{item['lines']:,}", **stamp),
         make_zero_row(part, "lines lost", item["lost"], **stamp),
         make_zero_row(part, "lines doubled", item["doubled"], **stamp),
+        *_list_rates(part, item, stamp),
         SoakRow(part, f"{what}, p50", f"{item['p50']:.2f} s", **stamp),
         make_limit_row(part, f"{what}, p99", item["p99"], goals["p99"], "s", **stamp),
         SoakRow(part, f"{what}, max", f"{item['max']:.2f} s", **stamp),
@@ -77,3 +79,13 @@ def list_load_rows(
             part, "memory of all processes", f"{item['total_mb']:,.0f} MB", **stamp
         ),
     ]
+
+
+def _list_rates(
+    part: str, item: dict[str, Any], stamp: dict[str, Any]
+) -> list[SoakRow]:
+    """Return the rate at which lines were stored, which older runs do not have."""
+    if "stored_rate" not in item:
+        return []
+    rate = f"{item['stored_rate']:,.0f} lines/s"
+    return [SoakRow(part, "stored while lines were appended", rate, **stamp)]

@@ -11,7 +11,7 @@ from typing import Any
 from ahocorasick_rs import AhoCorasick, Implementation
 
 from leslied.redact import load_finder
-from tests.support.secret_samples import SAMPLES, fill
+from tests.support.secret_samples import KINDS_OF_EVERY_SHAPE, SAMPLES, fill
 
 _NEEDLE_LENGTH = 10
 _RUN = re.compile(r"[A-Za-z0-9]{8,}")
@@ -27,7 +27,9 @@ class Canaries:
     The kinds of the secrets take turns.
     """
 
-    def __init__(self, kinds: Iterable[str] = SAMPLES, seed: int = 14) -> None:
+    def __init__(
+        self, kinds: Iterable[str] = KINDS_OF_EVERY_SHAPE, seed: int = 14
+    ) -> None:
         self._kinds = cycle(kinds)
         self._random = Random(seed)
         self.texts: dict[str, str] = {}

@@ -59,7 +59,9 @@ def _format_agent_row(adapter: AgentAdapter) -> tuple[str, ...]:
     page = f"docs/formats/{adapter.name}.md"
     paths = [str(root.path).removeprefix("/") for root in adapter.roots(env, [])]
     if adapter.project_log:
-        paths.append(f"{adapter.project_log}` in projects of other agents and `roots")
+        log = adapter.project_log
+        where = "in each project in which another agent had a session"
+        paths.append(f"{log}` {where}, and in the folders of the setting `roots")
     roots = [f"`{path}`" for path in dict.fromkeys(paths)]
     if len(roots) > _MAX_FOLDERS:
         roots = [roots[0], f"[{len(roots) - 1} more]({page})"]

@@ -161,7 +161,12 @@ class StoreHarness:
         query = parse_query(text, {"after": int, "before": int})
         with self.reader() as reader:
             result = search_entries(
-                reader, query, mode, 50, stop_cutoff_us=stop_cutoff_us, redact=str
+                reader,
+                query,
+                mode,
+                50,
+                stop_cutoff_us=stop_cutoff_us,
+                redact=lambda text: text,
             )
         return list(result.hits)
 

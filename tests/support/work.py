@@ -5,9 +5,12 @@ Counts are the same in every run on every machine, unlike times.
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 
 from leslied.store import Store, StoreReader
 from tests.support.path_recorder import PathRecorder
@@ -59,3 +62,25 @@ def count_work(store: Store, *readers: StoreReader) -> Iterator[Work]:
             database.set_progress_handler(None, 0)
     work.transactions = store.write_transactions - transactions_before
     work.files, work.opens = recorder.replaced, recorder.opens
+
+
+@contextmanager
+def count_calls() -> Iterator[Counter[str]]:
+    """Count the calls of a `with` block, by the name of the function.
+
+    `python` is the number of functions in Python, and of resumed generators.
+    """
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, function: object) -> None:
+        if event == "c_call":
+            calls[function.__name__] += 1  # type: ignore[attr-defined]
+        elif event == "call":
+            calls[frame.f_code.co_name] += 1
+            calls["python"] += 1
+
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)

@@ -117,6 +117,7 @@ def test_a_failed_change_changes_nothing(annotations: Annotations):
     with pytest.raises(ZeroDivisionError):
         annotations.update(ONE, fail, NOW_US)
     assert annotations.load().get(ONE).note == "first"
+    # The failure has released the lock.
     save(annotations, TWO, Annotation(note="second"))
 
 
@@ -212,6 +213,18 @@ def test_a_session_is_unread_if_it_went_on_after_the_visit(annotations: Annotati
     assert not snapshot.is_unread(ONE, None)
 
 
+def test_a_deletion_in_an_empty_file_is_not_the_first_use(
+    annotations: Annotations, path: Path
+):
+    path.parent.mkdir(mode=0o700)
+    path.touch(mode=0o600)
+
+    annotations.delete([ONE])
+
+    # Before the first use no session is unread.
+    assert not annotations.load().is_unread(TWO, NOW_US)
+
+
 def test_a_session_without_a_visit_is_unread_if_it_is_newer_than_the_first_use(
     annotations: Annotations,
 ):
@@ -223,7 +236,7 @@ def test_a_session_without_a_visit_is_unread_if_it_is_newer_than_the_first_use(
     assert snapshot.is_unread(TWO, NOW_US + 1)
 
 
-def test_a_change_keeps_the_rest(annotations: Annotations):
+def test_a_change_keeps_the_other_marks(annotations: Annotations):
     save(annotations, ONE, Annotation(note="first", tags=("bug",)))
 
     changed = annotations.update(ONE, lambda old: replace(old, is_starred=True), NOW_US)

@@ -42,7 +42,7 @@ def test_a_store_of_an_earlier_version_opens_with_its_session(app: App, name: st
 
 
 @pytest.mark.fault("E6")
-def test_the_user_is_told_why_a_store_is_rebuilt_and_where_the_old_one_is(app: App):
+def test_a_warning_explains_why_a_store_is_rebuilt_and_where_the_old_one_is(app: App):
     old_stores.unpack("04", app.paths.store_file)
     warnings: list[str] = []
 

@@ -37,6 +37,7 @@ def test_coverage_above_its_goal_is_not_below_its_floor():
     measures = measure(make_report(), {})
 
     assert not any(m.is_below_floor for m in measures)
+    # One measure for each pure package, and one for the whole.
     assert len(measures) == len(PURE_PACKAGES) + 1
 
 

@@ -10,6 +10,7 @@ from leslied.errors import AlreadyRunning
 from leslied.queries.annotations import MarksChange, change_marks
 from leslied.queries.operations.forget_plan import ForgetRequest
 from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
+from leslied.sessions.retention import PruneCandidate
 from tests.support.claude import SESSION, ClaudeHome
 from tests.support.forget import NoProgress
 from tests.support.queries import make_home_with_session
@@ -20,6 +21,13 @@ PRUNE_ALL = PruneRequest(policy=RetentionPolicy(keep_newest=0), include_failed=T
 @pytest.fixture
 def app(claude: ClaudeHome) -> App:
     return make_home_with_session(claude)
+
+
+def track_nothing(
+    batches: list[list[PruneCandidate]],
+) -> list[list[PruneCandidate]]:
+    """Return the batches of sessions to delete, without showing progress."""
+    return batches
 
 
 def count_sessions(app: App) -> int:
@@ -35,7 +43,7 @@ def test_a_plan_deletes_nothing(app: App):
 
 
 def test_pruning_deletes_the_planned_sessions(app: App):
-    answer = deletion.prune(app, PRUNE_ALL, iter)
+    answer = deletion.prune(app, PRUNE_ALL, track_nothing)
 
     assert answer.is_done
     assert answer.to_dict()["records_removed"] > 0
@@ -62,11 +70,11 @@ def test_forgetting_deletes_annotations(app: App, request_: ForgetRequest):
 def test_pruning_deletes_annotations(app: App):
     annotate(app, "a note")
 
-    deletion.prune(app, PRUNE_ALL, iter)
+    deletion.prune(app, PRUNE_ALL, track_nothing)
 
     assert app.open_annotations().load().by_session == {}
 
 
 def test_pruning_fails_while_somebody_writes(app: App):
     with app.open_writer(), pytest.raises(AlreadyRunning):
-        deletion.prune(app, PRUNE_ALL, iter)
+        deletion.prune(app, PRUNE_ALL, track_nothing)

@@ -100,7 +100,8 @@ def test_there_are_five_example_queries():
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_an_example_query_returns_rows(data_dir: Path, query: str):
+@pytest.mark.usefixtures("data_dir")
+def test_an_example_query_returns_rows(query: str):
     a_week_ago = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')"
     with api.open_store() as store:
         rows = list(store.sql(query.replace(a_week_ago, "'2026-11-16'")))
@@ -108,7 +109,8 @@ def test_an_example_query_returns_rows(data_dir: Path, query: str):
     assert rows
 
 
-def test_the_examples_of_the_api_page_work(data_dir: Path):
+@pytest.mark.usefixtures("data_dir")
+def test_the_examples_of_the_api_page_work():
     examples = doctest.DocTestParser().get_doctest(API, {}, "api.md", "api.md", 0)
 
     failed_count, tried_count = doctest.DocTestRunner().run(examples)
@@ -153,7 +155,7 @@ def test_the_table_of_packages_lists_the_checked_layers():
     assert list_documented_layers() == checked_layers
 
 
-def test_every_hop_of_a_line_names_an_existing_function():
+def test_the_documented_path_of_a_log_line_names_existing_functions():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     hops = re.findall(r"^\| \d+ \| `(.*\.py)` \| `(\w+)` \|", text, re.MULTILINE)
 

@@ -58,7 +58,7 @@ def test_quoted_text_is_left_out(fail: Callable[[], None]):
     assert TEXT not in describe_cause(raised.value)
 
 
-def test_what_went_wrong_is_still_said():
+def test_a_message_without_quoted_text_is_kept():
     missing = FileNotFoundError(2, "No such file or directory", "name")
     with pytest.raises(sqlite3.OperationalError) as no_table:
         sqlite3.connect(":memory:").execute("SELECT a FROM t")

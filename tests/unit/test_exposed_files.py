@@ -55,7 +55,9 @@ def test_repairing_keeps_the_rights_of_the_owner(folder: Path):
     assert not list(find_exposed_files(folder, ["."]))
 
 
-def test_links_and_files_with_several_names_stay(folder: Path, tmp_path: Path):
+def test_links_and_files_with_several_names_keep_their_modes(
+    folder: Path, tmp_path: Path
+):
     victim = write(tmp_path / "victim", 0o644)
     (folder / "link").symlink_to(victim)
     os.link(victim, folder / "hard")

@@ -177,7 +177,7 @@ def test_what_is_not_a_regular_file_is_not_read(base: Path):
     assert data == [None, None, None]
 
 
-def test_a_name_that_is_taken_by_anything_counts_as_taken(base: Path):
+def test_an_entry_of_any_kind_occupies_its_name(base: Path):
     os.mkfifo(base / "pipe")
     (base / "link").symlink_to("nowhere")
 
@@ -288,4 +288,5 @@ def test_a_batch_syncs_each_folder_once(base: Path, monkeypatch: pytest.MonkeyPa
 
     write_batch(base, *(f"folder/{number}" for number in range(10)))
 
+    # Ten files and their folder.
     assert len(synced) == 10 + 1

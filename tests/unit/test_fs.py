@@ -178,7 +178,7 @@ def test_a_file_in_the_way_of_a_folder_is_an_error(path: Path):
         fs.make_private_dir(path / "folder")
 
 
-def test_hooks_load_nothing_but_os_for_it():
+def test_the_module_imports_nothing_but_os():
     code = "import os, sys; a = {*sys.modules}; import leslied.fs; "
     code += "print(*sorted(sys.modules.keys() - a))"
 
@@ -190,7 +190,7 @@ def test_hooks_load_nothing_but_os_for_it():
 
 
 @pytest.mark.fault("D2")
-def test_what_a_write_leaves_is_written_by_another(
+def test_bytes_that_one_write_leaves_out_are_written_by_the_next(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     write = os.write

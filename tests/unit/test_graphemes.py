@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from leslied.graphemes import ellipsize, iter_graphemes, take_characters
+from leslied.graphemes import (
+    _compile_grapheme_pattern,
+    ellipsize,
+    has_single_characters,
+    iter_graphemes,
+    take_characters,
+)
 
 CLUSTERS = [
     "👩\u200d👩\u200d👧",
@@ -55,3 +63,27 @@ def test_nothing_fits_in_no_characters(limit: int):
 )
 def test_an_ellipsis_counts_as_one_character(text: str, limit: int, shortened: str):
     assert ellipsize(text, limit) == shortened
+
+
+def test_single_characters_never_join():
+    characters = [chr(code) for code in range(0x10000)]
+    singles = [each for each in characters if has_single_characters(each)]
+    shuffled = random.Random(1).sample(singles, len(singles))
+    text = "".join(singles + singles[::-1] + shuffled)
+
+    clusters = [match[0] for match in _compile_grapheme_pattern().finditer(text)]
+
+    assert clusters == list(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["e\u0301", "a\r\n…", "👩‍👧", "…\ufe0f", "한", "ก\u0e33", "क्षि"]
+)
+def test_characters_that_may_join_are_not_single(text: str):
+    assert not has_single_characters(text)
+
+
+@pytest.mark.parametrize("text", ["naïve — “yes” → …", "日本語 ✓", "▇▇▇", "Привет"])
+def test_characters_of_common_texts_are_single(text: str):
+    assert has_single_characters(text)
+    assert list(iter_graphemes(text)) == list(text)

@@ -105,8 +105,9 @@ def test_an_unexpected_error_is_reported_without_secrets(
     assert "\n2026" not in text
 
 
+@pytest.mark.usefixtures("crash_reports")
 def test_a_crash_of_redaction_is_reported_without_the_message(
-    capsys: pytest.CaptureFixture[str], crash_reports: None
+    capsys: pytest.CaptureFixture[str],
 ):
     def fail() -> Callable[[str], str]:
         raise ValueError(SECRET)
@@ -128,9 +129,7 @@ def raise_with_content() -> None:
         raise KeyError("text of a session") from error
 
 
-def test_a_crash_is_reported_with_its_places_but_without_quoted_text(
-    capsys: pytest.CaptureFixture[str], crash_reports: None
-):
+def test_a_crash_is_reported_with_its_places_but_without_quoted_text():
     try:
         raise_with_content()
     except KeyError as error:

@@ -104,23 +104,24 @@ def test_a_mutant_that_does_not_apply_is_refused(
         replace(EXAMPLE, **fields).apply(repository)  # type: ignore[arg-type]
 
 
-def test_a_mutant_that_a_test_notices_is_caught(repository: Path, tmp_path: Path):
+@pytest.mark.usefixtures("repository")
+def test_a_mutant_that_a_test_notices_is_caught(tmp_path: Path):
     result = run_mutant(EXAMPLE, Copies(tmp_path / "copies", 1))
 
     assert result.outcome is Outcome.CAUGHT
     assert result.failed_test == "tests/test_sums.py::test_the_sum_is_right"
 
 
-def test_a_mutant_that_no_test_notices_survives(repository: Path, tmp_path: Path):
+@pytest.mark.usefixtures("repository")
+def test_a_mutant_that_no_test_notices_survives(tmp_path: Path):
     mutant = replace(EXAMPLE, replace="b + a")
     result = run_mutant(mutant, Copies(tmp_path / "copies", 1))
 
     assert result.outcome is Outcome.SURVIVED
 
 
-def test_a_mutant_that_breaks_the_import_is_not_caught(
-    repository: Path, tmp_path: Path
-):
+@pytest.mark.usefixtures("repository")
+def test_a_mutant_that_breaks_the_import_is_not_caught(tmp_path: Path):
     mutant = replace(EXAMPLE, find="def add(", replace="def sum_up(")
     result = run_mutant(mutant, Copies(tmp_path / "copies", 1))
 
@@ -147,8 +148,8 @@ def test_the_copy_is_restored_and_the_repository_untouched(
         (True, "HANG_SECONDS", Outcome.CAUGHT),
     ],
 )
+@pytest.mark.usefixtures("repository")
 def test_a_hanging_test_catches_only_a_mutant_that_may_hang(
-    repository: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     *,

@@ -54,7 +54,7 @@ def make_report(
     return pytest.TestReport(nodeid, ("", 0, ""), {}, outcome, longrepr, when)  # type: ignore[arg-type]
 
 
-def test_the_lines_of_a_behaviour_are_joined(faults: RowTable):
+def test_a_row_has_its_texts_in_one_line_each(faults: RowTable):
     first, second = faults.list_rows()
 
     assert first == Row("A1", "A line is torn.", "It is read once.")

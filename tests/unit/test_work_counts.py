@@ -27,6 +27,7 @@ from leslied.pipeline import (
     TranscriptStage,
 )
 from leslied.pipeline.stages.transcript_writer import MAX_TRANSCRIPTS
+from tests.bench.bombs import make_unit
 from tests.support.claude import (
     AFTER_STORE_CREATION,
     ClaudeHome,
@@ -40,6 +41,7 @@ from tests.support.work import Work, count_work
 PROBE = "99999999-2222-4333-8444-555555555555"
 FORK = "88888888-2222-4333-8444-555555555555"
 NO_SCAN = Budget(changed_paths=())
+BUSY_SESSIONS = 40
 
 
 class Home:
@@ -258,7 +260,19 @@ def test_an_appended_line_costs_the_same_in_a_large_home(
     check_same_work(*works, grow)
     assert works[0].transactions == 1
     assert reads[0] == reads[1]
-    assert reads[0][1] == 1
+    _, decoded_entries = reads[0]
+    assert decoded_entries == 1
+
+
+@pytest.mark.parametrize("grow", [add_units, add_calls])
+def test_an_answer_costs_the_same_in_a_long_session(homes: MakeHomes, grow: Grow):
+    works = []
+    for home in homes(grow, SIZES[grow]):
+        with home.open_flow() as counter:
+            home.write(home.probe.answer("More."))
+            works.append(counter.run(Budget(changed_paths=[home.log])))
+
+    check_same_work(*works, grow)
 
 
 def test_subagents_of_units_without_a_transcript_do_not_slow_an_appended_line(
@@ -355,3 +369,34 @@ def test_a_hook_reads_only_the_end_of_a_large_log(
     assert opens[1] == opens[0]
     assert max(read_bytes) <= TAIL_BYTES
     assert home.log.stat().st_size > 5 * TAIL_BYTES
+
+
+def test_lines_of_many_busy_sessions_share_a_commit_and_most_statements(tmp_path: Path):
+    home = Home(tmp_path / "busy")
+    builders = [
+        home.make_builder(f"{number:08x}-2222-4333-8444-555555555555", home.clock.now())
+        for number in range(BUSY_SESSIONS)
+    ]
+    logs = [home.claude.log(f"-app/{each.session_id}.jsonl") for each in builders]
+
+    def add_units(count: int) -> None:
+        for builder, log in zip(builders, logs, strict=True):
+            lines = [
+                line for number in range(count) for line in make_unit(builder, number)
+            ]
+            with log.open("ab") as file:
+                file.write(encode_json_lines(*lines))
+
+    add_units(2)
+    with home.open_flow() as counter:
+        add_units(5)
+        work = counter.run(Budget(changed_paths=logs, should_yield=lambda: True))
+
+    lines = BUSY_SESSIONS * 5 * 4
+    _, decoded_entries = counter.ingested
+    assert decoded_entries == lines
+    # One for all lines, and two for the transcript that every run writes.
+    assert work.transactions == 3
+    # A record, its placement, its text, and usage for every other line.
+    assert work.statements <= 4.5 * lines
+    assert work.opens <= 4 * BUSY_SESSIONS

@@ -33,7 +33,7 @@ TASKS = (
 
 
 class ClineTasks(BaseAdapter):
-    """Adapter for an extension of the family, written from its public source."""
+    """Base of the adapters for Cline and its forks, written from public source."""
 
     extension = ""
     """The name of the extension's folder."""
@@ -62,6 +62,6 @@ class ClineTasks(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode the messages of a task."""
-        from leslied.agents._cline_tasks import decode  # noqa: PLC0415 - for new ones
+        from leslied.agents._cline_tasks import decode  # noqa: PLC0415 - only to decode
 
         return decode.decode_task(entry, state)

@@ -46,9 +46,9 @@ _TOOLS_WITH_RESULT = frozenset(
         "webSearch",
     }
 )
-"""Tools whose message has what the tool returned as its `content`."""
+"""Tools whose message contains the tool's result as `content`."""
 _APPROVAL_MARK = "REQ_APP"
-"""What Cline adds to a command that it must not run without asking."""
+"""Mark at the end of a command that Cline must not run without asking."""
 
 
 def _get_kind(message: dict[str, Any]) -> str:
@@ -70,19 +70,20 @@ def decode_call(
 ) -> Iterator[Record]:
     """Decode a call and its result; both have the call's time as their id.
 
-    While the model writes a call, the extension may replace it by another message.
+    A partial call is skipped: while the model writes it, the extension may replace it
+    by another message.
     """
     if message.get("partial") is True:
         return
-    name, arguments, returned = _parse_call(_get_kind(message), message.get("text"))
+    name, arguments, contents = _parse_call(_get_kind(message), message.get("text"))
     yield line.make_call(name, line.native_id, arguments)
     texts = [as_text(result.get("text")) for result in results]
-    if text := "\n".join(filter(None, [*returned, *texts])):
+    if text := "\n".join(filter(None, [*contents, *texts])):
         yield line.make_result(name, line.native_id, text, block=1)
 
 
 def _parse_call(kind: str, value: object) -> tuple[str, Any, list[str]]:
-    """Return name, arguments and immediate results of a call."""
+    """Return a call's name and arguments, and results that its message contains."""
     text = as_text(value)
     if kind == "command":
         return "execute_command", {"command": text.removesuffix(_APPROVAL_MARK)}, []
@@ -92,10 +93,10 @@ def _parse_call(kind: str, value: object) -> tuple[str, Any, list[str]]:
         return kind, {"text": text}, []
     if kind == "tool":
         name = as_text(fields.pop("tool", "")) or kind
-        returned = []
+        contents = []
         if name in _TOOLS_WITH_RESULT:
-            returned = [as_text(fields.pop("content", ""))]
-        return name, fields, returned
+            contents = [as_text(fields.pop("content", ""))]
+        return name, fields, contents
     if kind == "use_mcp_server":
         server, tool = (
             as_text(fields.get("serverName")),

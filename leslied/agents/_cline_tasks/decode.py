@@ -13,6 +13,8 @@ from leslied.agents._entry import (
     as_folder,
     as_list,
     as_text,
+    drop_side_file,
+    get_side_file,
 )
 from leslied.agents._parsing import (
     parse_object,
@@ -71,7 +73,6 @@ _NOISE = frozenset(
         "hook_output_stream",
         "hook_status",
         "load_mcp_documentation",
-        "mcp_server_request_started",
         "resume_completed_task",
         "resume_task",
     }
@@ -91,27 +92,26 @@ def decode_task(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         scope=task_id,
         created_at=_find_time(messages[:1]),
     )
-    folder = _find_folder(messages, as_text(state.get("beside")))
+    folder = _find_folder(messages, get_side_file(state))
     records = [log_entry.make_event("opened", cwd=folder)]
     records += _decode_messages(log_entry, messages)
-    new_state = {name: fact for name, fact in state.items() if name != "beside"}
-    return DecodeResult(records=tuple(records), state=new_state, cwd=folder)
+    return DecodeResult(records=tuple(records), state=drop_side_file(state), cwd=folder)
 
 
 def _find_time(messages: list[Any]) -> Any:
     return parse_time(as_dict(messages[0]).get("ts")) if messages else None
 
 
-def _find_folder(messages: list[Any], item: str) -> str:
-    """Return the folder in the task's metadata, or in what the model was sent."""
+def _find_folder(messages: list[Any], metadata: str) -> str:
+    """Return the folder in the task's metadata, or in a request to the model."""
     # Only the beginning of the metadata is read, so it may not be complete JSON.
-    if (found := _WORKSPACE.search(item)) and (text := f"{{{found[0]}}}"):
-        return as_folder(parse_text(text).get("workspace"))
+    if match := _WORKSPACE.search(metadata):
+        return as_folder(parse_text(f"{{{match[0]}}}").get("workspace"))
     for message in messages:
         if as_dict(message).get("say") == "api_req_started":
             request = as_text(parse_text(message.get("text")).get("request"))
-            if found := _FOLDER.search(request):
-                return as_folder(found["path"])
+            if match := _FOLDER.search(request):
+                return as_folder(match["path"])
     return ""
 
 
@@ -187,7 +187,7 @@ def _decode_message(line: LogEntry, value: Any, *, is_first: bool) -> Iterator[R
 
 
 def _decode_text(line: LogEntry, kind: str, value: Any, text: str) -> Iterator[Record]:
-    """Decode what the agent says or thinks, and remarks of the extension."""
+    """Decode a text or thought of the agent, or a notice of the extension."""
     thought = as_text(as_dict(value).get("reasoning"))
     if thought.strip() or kind == "reasoning":
         yield line.make_thinking(thought or text, block=_THOUGHT_BLOCK)
@@ -215,7 +215,7 @@ def _decode_prompt(
 
 
 def _decode_question(line: LogEntry, kind: str, text: str) -> Iterator[Record]:
-    """Decode a question to the user; that after a completion has only buttons."""
+    """Decode a question to the user; after a completion, it has only buttons."""
     if kind == "completion_result":
         return
     fields = parse_text(text)

@@ -28,9 +28,9 @@ TREE = Pattern(
 
 
 class OpenCodeFamily(BaseAdapter):
-    """What the adapters of OpenCode and its forks have in common.
+    """Base of the adapters of OpenCode and its forks.
 
-    A fork gives its folder, its database and its command its own name.
+    `name` is also the name of the data folder, the database and the command.
     """
 
     name = ""

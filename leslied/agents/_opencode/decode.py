@@ -76,7 +76,8 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
     """Decode the directory, title and parent of a message's session.
 
-    Nothing is decoded for an answer, because its prompt has the same session.
+    An entry that is only a session is a message without an id. Nothing is decoded for
+    an answer, because its prompt has the same session.
     """
     session = message.session
     if message.id and text_field(message.info, "role") != "user":
@@ -220,7 +221,7 @@ def _decode_end(
 
 
 def _is_turn_end(message: OpenCodeMessage) -> bool:
-    """Return whether the turn ended; older messages do not state a finish reason."""
+    """Return whether this answer ends the turn; older ones state no finish reason."""
     if message.info.get("summary") is True:
         return False
     finish = text_field(message.info, "finish")

@@ -43,7 +43,7 @@ _ROOT_SQL = """
         WHERE s.parent_id <> '' AND depth < 20
     ) SELECT CAST(id AS TEXT) FROM above ORDER BY depth DESC LIMIT 1)
 """
-"""SQL for the id of the topmost parent of the session `{session}`.
+"""SQL for the id of the topmost ancestor of `{session}`; its own id if it has none.
 
 The depth is limited because two damaged sessions may be each other's parents.
 """

@@ -29,7 +29,7 @@ _NOISE_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "age
 _TASK_RESULT = re.compile(
     r"<task id=[^\n]*>\n<task_result>\n(.+)\n</task_result>", re.DOTALL
 )
-"""What the client wraps around a subagent's answer, which is group 1."""
+"""Tags of the client around a subagent's answer, which is group 1."""
 _PROMPT_PARTS = frozenset({"text", "file", "subtask"})
 _QUOTED_PROMPT = re.compile(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', re.DOTALL)
 """Text in quotes that contains a space; quotes within it are escaped."""

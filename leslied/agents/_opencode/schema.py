@@ -26,7 +26,7 @@ class OpenCodeSession(NamedTuple):
     created: Any
 
     def key(self, agent: str) -> SessionKey:
-        """Return the key of the session that its records belong to."""
+        """Return the session's key; that of a subagent contains the id `root`."""
         source = MAIN if self.root == self.id else f"subagent:{self.id}"
         return SessionKey(agent, self.root, source)
 
@@ -77,6 +77,7 @@ def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage
     parent = text_field(session_row, "parent")
     session = _make_session(session_row, root, parent, session_row.get("created"))
     if value["kind"] == "session":
+        # The entry has no message, which the empty id shows.
         return _require_session(OpenCodeMessage("", session, {}, []))
     parts = _list_parts(value.get("parts"), "id", "data")
     info, raw = object_field(value, "data"), value.get("data")
@@ -115,6 +116,7 @@ def _parse_tree(value: dict[str, Any]) -> OpenCodeMessage:
         return _require_session(OpenCodeMessage("", session, {}, []))
     parts = _list_parts(value.get("below"), "name", "file")
     raw = value.get("file")
+    # An empty id would stand for an entry without a message.
     return _require_session(
         OpenCodeMessage(text_field(value, "name") or "?", session, file, parts, raw)
     )

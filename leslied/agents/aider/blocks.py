@@ -1,8 +1,8 @@
 """Split Aider's chat history into runs of the program, and runs into blocks.
 
-The client ends each of its own lines with two spaces, and puts an empty line before
-prompts and answers, but not before notices. This tells them from answers that contain
-similar Markdown.
+Aider ends each line that it writes itself, such as prompts and notices, with two
+spaces, and puts an empty line before prompts and answers, but not before notices. So an
+answer with similar Markdown in it is not taken for a prompt or a notice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Block:
     kind: BlockKind
     lines: list[str]
     is_open: bool = False
-    """Whether the next line may continue it."""
+    """Whether the next line may continue the block."""
 
     @property
     def text(self) -> str:
@@ -44,7 +44,7 @@ class Run:
 
 
 def split_runs(text: str) -> list[Run]:
-    """Return the runs in a history; without an incomplete last line."""
+    """Return the runs in a history; drop an incomplete last line."""
     runs = [Run("")]
     follows_empty_line = True
     for line in text.replace("\r\n", "\n").split("\n")[:-1]:
@@ -57,23 +57,23 @@ def split_runs(text: str) -> list[Run]:
 
 
 def _add_line(blocks: list[Block], line: str, *, follows_empty_line: bool) -> None:
-    """Add a line to the last block, or start a block with it."""
-    last = blocks[-1] if blocks and blocks[-1].is_open else None
-    kind = _find_kind(line, last, follows_empty_line=follows_empty_line)
+    """Add a line to the open block, if any, or start a block with it."""
+    open_block = blocks[-1] if blocks and blocks[-1].is_open else None
+    kind = _find_kind(line, open_block, follows_empty_line=follows_empty_line)
     content = _strip_marks(line, kind)
-    if kind == "prompt" and last and last.kind == "prompt":
-        last.lines.append(content)
+    if kind == "prompt" and open_block and open_block.kind == "prompt":
+        open_block.lines.append(content)
     elif kind == "prompt":
-        _close(last)
+        _close(open_block)
         blocks.append(Block(kind, [content], is_open=True))
     elif kind == "notice":
-        _close(last)
+        _close(open_block)
         blocks.append(Block(kind, [content], is_open=not line.endswith(_END)))
-    elif last and last.kind != "prompt":
-        last.lines.append(line)
-        last.is_open = last.kind == "answer" or not line.endswith(_END)
+    elif open_block and open_block.kind != "prompt":
+        open_block.lines.append(line)
+        open_block.is_open = open_block.kind == "answer" or not line.endswith(_END)
     else:
-        _close(last)
+        _close(open_block)
         if line.strip():
             blocks.append(Block("answer", [line], is_open=True))
 
@@ -84,16 +84,19 @@ def _close(block: Block | None) -> None:
 
 
 def _find_kind(
-    line: str, last: Block | None, *, follows_empty_line: bool
+    line: str, open_block: Block | None, *, follows_empty_line: bool
 ) -> BlockKind | None:
-    """Return what a line starts or, for a prompt, goes on with; else None."""
-    is_own = line.endswith(_END)
-    if line.startswith(_PROMPT) and is_own:
+    """Return the kind of block that a line starts; None for text inside a block.
+
+    Every line of a prompt is marked as a prompt, even if it continues one.
+    """
+    is_client_line = line.endswith(_END)
+    if line.startswith(_PROMPT) and is_client_line:
         return "prompt"
     if not line.startswith(_NOTICE):
         return None
-    in_answer = last is not None and last.kind == "answer"
-    if is_own or _CERTAIN_NOTICE.match(line):
+    in_answer = open_block is not None and open_block.kind == "answer"
+    if is_client_line or _CERTAIN_NOTICE.match(line):
         return "notice"
     return None if in_answer or follows_empty_line else "notice"
 

@@ -26,8 +26,8 @@ _OPENED_ID = "opened"
 _RESULT_BLOCK, _END_BLOCK = 1, 2
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with [\w-]+ edit format")
 _TOKENS = re.compile(
-    r"Tokens: (?P<sent>\S+) sent(?:, (?P<written>\S+) cache write)?"
-    r"(?:, (?P<read>\S+) cache hit)?, (?P<received>[\d.]+k?) received"
+    r"Tokens: (?P<input>\S+) sent(?:, (?P<cache_write>\S+) cache write)?"
+    r"(?:, (?P<cache_read>\S+) cache hit)?, (?P<output>[\d.]+k?) received"
 )
 _COUNT = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(k?)")
 _APPLIED = re.compile(r"Applied edit to (.+)")
@@ -42,9 +42,9 @@ _EDIT = re.compile(
 )
 _INTERRUPT_PREFIX = "^C "
 _ERROR_PREFIX = "litellm."
-"""How a failed request is reported: with the name of the library's exception."""
+"""Start of a notice about a failed request: it names an exception of this library."""
 _EMPTY_PROMPT = "<blank>"
-"""What the client writes for an empty line."""
+"""Text that the client writes for an empty prompt."""
 
 
 def decode_history(entry: RawEntry) -> DecodeResult:
@@ -52,25 +52,26 @@ def decode_history(entry: RawEntry) -> DecodeResult:
     text = entry.data.decode("utf-8", errors="replace")
     cwd = as_folder(printable_name(str(entry.source.path.parent)))
     records: list[Record] = []
-    session_ids: dict[str, int] = {}
+    id_counts: dict[str, int] = {}
     for run in split_runs(text):
-        session_id = _make_session_id(entry, run, session_ids)
+        session_id = _make_session_id(entry, run, id_counts)
         records += _decode_run(SessionKey(entry.source.agent, session_id), run, cwd)
     state = {"cwd": cwd} if cwd else {}
     noise = "" if records else "empty history"
     return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)
 
 
-def _make_session_id(entry: RawEntry, run: Run, used_ids: dict[str, int]) -> str:
+def _make_session_id(entry: RawEntry, run: Run, id_counts: dict[str, int]) -> str:
     """Return an id from the time of the run and the project's name.
 
-    It stays the same when the project is moved. Runs of the same second are numbered.
+    It stays the same when the project is moved. Runs of the same second are numbered;
+    `id_counts` counts them.
     """
     time = re.sub(r"\D", "", run.started) or "undated"
     folder = printable_name(entry.source.path.parent.name)
     digest = hashlib.sha256(folder.encode()).hexdigest()[:8]
     id_ = f"{time[:8]}-{time[8:]}-{digest}" if run.started else f"{time}-{digest}"
-    number = used_ids[id_] = used_ids.get(id_, 0) + 1
+    number = id_counts[id_] = id_counts.get(id_, 0) + 1
     return id_ if number == 1 else f"{id_}-{number}"
 
 
@@ -94,8 +95,8 @@ def _decode_run(key: SessionKey, run: Run, cwd: str) -> Iterator[Record]:
                 edits = _find_edits(block.text)
                 yield from _decode_answer(entry, block.text)
             case "notice":
-                if named := _MODEL.match(block.text):
-                    model = named[1].partition("/")[2] or named[1]
+                if match := _MODEL.match(block.text):
+                    model = match[1].partition("/")[2] or match[1]
                 yield from _decode_notice(entry, block.text, edits)
 
 
@@ -119,7 +120,8 @@ def _decode_answer(entry: LogEntry, text: str) -> Iterator[Record]:
 def _decode_notice(entry: LogEntry, text: str, edits: _Edits) -> Iterator[Record]:
     """Decode a message of the client.
 
-    It reports tokens and edits after the answer, so the turn ends after each of them.
+    The client reports tokens and edits after the answer, so each report ends the turn.
+    `edits` are those in the last answer.
     """
     if tokens := _TOKENS.match(text):
         yield from _decode_tokens(entry, tokens)
@@ -145,13 +147,16 @@ def _find_edits(answer: str) -> _Edits:
 
 
 def _decode_edit(entry: LogEntry, path: str, edits: _Edits) -> Iterator[Record]:
-    """Return the edit of a file as a call, with its result."""
+    """Decode an applied edit as a call, with its result.
+
+    `edits` are those in the last answer, by file.
+    """
     arguments: dict[str, Any] = {"path": path}
     match edits.get(path, []):
-        case [only]:
-            arguments |= only
-        case [_, *_] as several:
-            arguments["edits"] = several
+        case [edit]:
+            arguments |= edit
+        case [_, *_] as file_edits:
+            arguments["edits"] = file_edits
     call_id = f"{entry.scope}:{entry.native_id}"
     yield entry.make_call("edit", call_id, arguments)
     yield entry.make_result(
@@ -162,11 +167,14 @@ def _decode_edit(entry: LogEntry, path: str, edits: _Edits) -> Iterator[Record]:
 def _decode_tokens(entry: LogEntry, match: re.Match[str]) -> Iterator[Record]:
     """Decode the tokens of a request, which are rounded from a thousand on.
 
-    Tokens sent include those that the cache has or gets.
+    Tokens sent include those that are read from or written to the cache.
     """
-    names = ("sent", "received", "read", "written")
-    sent, received, read, written = (_parse_count(match[name]) for name in names)
-    usage = Usage(max(sent - read - written, 0), received, read, written)
+    names = ("input", "output", "cache_read", "cache_write")
+    input_total, output, cache_read, cache_write = (
+        _parse_count(match[name]) for name in names
+    )
+    input_tokens = max(input_total - cache_read - cache_write, 0)
+    usage = Usage(input_tokens, output, cache_read, cache_write)
     if usage:
         record = entry.make_usage(usage, f"{entry.scope}:{entry.native_id}")
         yield replace(record, metadata={"report": match[0]})

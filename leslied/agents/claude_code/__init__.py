@@ -134,7 +134,7 @@ class ClaudeCode(BaseAdapter):
 
 
 def _find_activity(fields: Mapping[str, Any]) -> Activity | None:
-    """Return what a process says that it does; None if it does not say."""
+    """Return the activity that a process reports, or None if it reports none."""
     status, changed_ms = fields.get("status"), fields.get("statusUpdatedAt")
     since_us = 0
     if isinstance(changed_ms, int) and 0 <= changed_ms < _MAX_TIME_MS:

@@ -35,7 +35,7 @@ _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
 _SHELL_OUTPUT = re.compile(r"<(bash-stdout|bash-stderr)>(.*?)</\1>", re.DOTALL)
 _SHELL_OUTPUT_PREFIXES = ("<bash-stdout>", "<bash-stderr>")
 _COMMAND_OUTPUT_PREFIXES = ("<local-command-stdout>", "<local-command-stderr>")
-_INTERRUPT = re.compile(r"\[Request interrupted by user( for tool use)?\]")
+_INTERRUPT = re.compile(r"\s*(\[Request interrupted by user(?: for tool use)?\])\s*")
 _MACHINE_ORIGINS = ("task-notification", "teammate", "agent", "hook", "system", "cron")
 _STOP_FEEDBACK_PREFIX = "Stop hook feedback:"
 _SUMMARY_PREFIX = "This session is being continued from a previous conversation"
@@ -81,8 +81,8 @@ def _classify_client(line: ClaudeLine, text: str) -> ClaudeAuthorship | None:
         return ClaudeAuthorship(output, kind="notice", note="output", tool_name=SHELL)
     if text.lstrip().startswith(_COMMAND_OUTPUT_PREFIXES):
         return ClaudeAuthorship(text, kind="notice", note="output")
-    if _INTERRUPT.fullmatch(text.strip()):
-        return ClaudeAuthorship(text.strip(), kind="turn_ended", note="interrupt")
+    if interrupt := _INTERRUPT.fullmatch(text):
+        return ClaudeAuthorship(interrupt[1], kind="turn_ended", note="interrupt")
     if text.lstrip().startswith(MACHINE_PROMPT_PREFIXES):
         return ClaudeAuthorship(text, kind="notice", note="machine")
     return None
@@ -120,7 +120,7 @@ def _classify_person(text: str, *, is_subagent: bool) -> ClaudeAuthorship:
     while match := _ATTACHED_TAG.match(text, position):
         position = match.end()
     prompt, attached = text[position:], text[:position]
-    if not prompt.strip():
+    if not prompt or prompt.isspace():
         return ClaudeAuthorship(text, kind="context", note="attached")
     if is_subagent:
         if prompt.strip() == "Warmup":

@@ -14,8 +14,8 @@ from leslied.agents.claude_code import events, messages
 from leslied.agents.claude_code.routing import (
     detect_context_change,
     find_parent,
+    mark_skipped,
     route_line,
-    skip_line,
 )
 from leslied.agents.claude_code.schema import (
     ClaudeLine,
@@ -58,6 +58,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     key, state = route_line(entry.source, line, state)
     if line.parentUuid:
         line.parentUuid = find_parent(line, state)
+    # In a log with such links, a prompt without a parent is the first after a rewind.
     if line.parentUuid and "has_links" not in state:
         state = {**state, "has_links": True}
     if line.type == "progress":
@@ -65,7 +66,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     context_records, state = detect_context_change(line, state)
     records, state, noise = _decode_by_type(entry.data, line, key, state)
     if noise:
-        state = skip_line(line, state)
+        state = mark_skipped(line, state)
     elif not records:
         records = (events.make_unknown(entry, line, key),)
     return DecodeResult(
@@ -106,7 +107,7 @@ def _is_entry(line: ClaudeLine) -> bool:
 def _decode_by_type(
     data: bytes, line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
-    """Return records, the new state, and the kind of noise instead of records."""
+    """Return the records, the new state, and the kind of noise, or ""."""
     match line.type:
         case "assistant" if line.message:
             return messages.decode_assistant(line, key, data), state, ""
@@ -138,7 +139,7 @@ def _decode_progress(
     is_message = progress.type == "agent_progress" and inner_line.message
     if not is_message or not progress.agentId:
         noise = f"progress/{progress.type or 'unknown'}"
-        return DecodeResult(state=skip_line(line, state), noise=noise)
+        return DecodeResult(state=mark_skipped(line, state), noise=noise)
     inner_line.uuid = inner_line.uuid or line.uuid
     inner_line.timestamp = inner_line.timestamp or line.timestamp
     inner_line.isSidechain = True
@@ -157,4 +158,4 @@ def _decode_progress(
                 child, native_id, facts, parse_time(line.timestamp)
             )
         )
-    return DecodeResult(records=tuple(records), state=skip_line(line, state))
+    return DecodeResult(records=tuple(records), state=mark_skipped(line, state))

@@ -88,7 +88,8 @@ def decode_system(
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
     """Return the records of a system line, and the new state.
 
-    The client writes the summary of stop hooks even if one of them made it continue.
+    A summary of stop hooks does not end the turn if one of the hooks made the agent
+    continue.
     """
     records = _decode_system(line, key, state)
     if line.subtype != "stop_hook_summary" or "is_stop_blocked" not in state:
@@ -108,7 +109,7 @@ def _decode_system(
     if line.subtype == "local_command":
         author = classify_author(line, text, is_subagent=key.source != MAIN)
         if author.origin == "command":
-            metadata = {"origin": "command", **link_facts(line, state)}
+            metadata = {"origin": "command", **find_rewind_facts(line, state)}
             message = replace(record, type="user_message", role="user")
             return (replace(message, content=author.content, metadata=metadata),)
     kind = _SYSTEM_KINDS.get(line.subtype or "", "notice")
@@ -124,10 +125,10 @@ def _decode_system(
     return (with_kind(record, kind, **facts),)
 
 
-def link_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
-    """Return what tells whether a user's message is the first after a rewind.
+def find_rewind_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
+    """Return facts that show whether a user's message is the first after a rewind.
 
-    Nothing does in a log whose lines do not name the line that they follow.
+    Return none for a log whose lines do not name the line that they follow.
     """
     if "has_links" not in state:
         return {}
@@ -197,7 +198,10 @@ def decode_setting(line: ClaudeLine, key: SessionKey) -> tuple[Record, ...]:
 def decode_attachment(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any], str]:
-    """Decode what the client added to the context, including prompts typed mid-turn."""
+    """Decode an attachment: text that the client added, or a prompt typed mid-turn.
+
+    Return the records, the new state, and the kind of noise, or "".
+    """
     attachment = parse_struct(line.attachment, Attachment)
     kind = attachment.type or ""
     if kind in _NOISE_ATTACHMENTS:
@@ -255,7 +259,7 @@ def _decode_queued_prompt(
         line, record.content, is_subagent=record.session.source != MAIN
     )
     if not author.origin:
-        # Of the two lines that report a notification, only this one is always there.
+        # Two lines may report a notification; only the attachment is always there.
         is_attachment = line_kind == "attachment"
         facts = parse_task_notification(record.content) if is_attachment else {}
         return (with_kind(record, "notice", note="queued", **facts),), state

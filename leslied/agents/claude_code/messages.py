@@ -215,9 +215,10 @@ def _decode_result(
         metadata["is_between_turns"] = True
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
-    find = find_report if _is_from_subagent(line) else strip_client_notes
-    if report := find(text):
-        metadata["report"] = report
+    # "report" is the text without what the client added; "" if it added nothing.
+    find_shown_text = find_report if _is_from_subagent(line) else strip_client_notes
+    if shown_text := find_shown_text(text):
+        metadata["report"] = shown_text
     call_id = block.tool_use_id or ""
     base = {**base, "metadata": metadata, "tool_call_id": call_id}
     records = [Record(type="tool_result", role="tool", content=text, **base)]
@@ -236,7 +237,10 @@ def _decode_result(
 
 
 def _is_from_subagent(line: ClaudeLine) -> bool:
-    """Return whether a result may be a report: any in a log that does not tell."""
+    """Return whether a result may be a subagent's report.
+
+    In a subagent's log, a result whose line has no `toolUseResult` may be one, too.
+    """
     outcome = line.toolUseResult
     if isinstance(outcome, ToolUseResult):
         return bool(outcome.agentId)
@@ -274,7 +278,7 @@ def _decode_user_text(
         **_find_prompt_facts(line, author),
     }
     if origin in ("prompt", "command", "shell"):
-        metadata |= events.link_facts(line, state)
+        metadata |= events.find_rewind_facts(line, state)
     base = {**base, "metadata": metadata}
     record = Record(type="user_message", role="user", content=author.content, **base)
     # A queue operation has the text without placeholders for images; try both.

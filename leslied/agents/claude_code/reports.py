@@ -1,4 +1,4 @@
-"""Find what a tool or subagent said in the result that the client made of it."""
+"""Extract the text of a tool or subagent from results to which the client adds text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _TRAILER = re.compile(
     r"(?:\A|\n)agentId: \w+ \((?:use SendMessage|for resuming)[^\n]*\)"
     r"(?:\n<usage>[^<]*</usage>)?\s*\Z"
 )
-"""What the client appends to a report."""
+"""Lines that the client appends to a report."""
 
 _TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 _STATE_NOTE = " (file state is current in your context \u2014 no need to Read it back)"
-"""What the client appends to the results of tools that write files."""
+"""Note that the client appends to the results of tools that write files."""
 
 
 def find_report(text: str) -> str:
-    """Return the report of a subagent; empty if the client added nothing to it.
+    """Return a subagent's report without the client's text; "" if it added none.
 
     Only the client's own lines start in the first column before and after the frame, so
     a report cannot imitate them.
@@ -31,9 +31,9 @@ def find_report(text: str) -> str:
         return _LAUNCHED
     lines = text.split("\n")
     notes = list(takewhile(_is_indented, lines))
-    rest = lines[len(notes) :]
-    if rest and rest[0].startswith(_FRAME_PREFIX):
-        report = takewhile(_is_indented, rest[1:])
+    framed_lines = lines[len(notes) :]
+    if framed_lines and framed_lines[0].startswith(_FRAME_PREFIX):
+        report = takewhile(_is_indented, framed_lines[1:])
         return "\n".join(line.removeprefix(_INDENT) for line in report).strip("\n")
     # Older versions write no frame and only append lines.
     trailer = _TRAILER.search(text)
@@ -41,7 +41,7 @@ def find_report(text: str) -> str:
 
 
 def strip_client_notes(text: str) -> str:
-    """Return a tool's result; empty if the client added nothing for the model to it."""
+    """Return a result without the client's notes to the model; "" if it has none."""
     if error := _TOOL_ERROR.fullmatch(text):
         return error[1]
     return text.removesuffix(_STATE_NOTE) if text.endswith(_STATE_NOTE) else ""

@@ -47,7 +47,10 @@ _make_key = lru_cache(maxsize=64)(SessionKey)
 
 
 def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
-    """Return the session of a file. Old versions named it in subagents' lines only."""
+    """Return the session of a file from its path.
+
+    For an old subagent's file, which is not in its session's folder, the line decides.
+    """
     parts = tuple(map(printable_name, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
     if "subagents" in parts[2:]:
@@ -85,8 +88,12 @@ def _route_inline_subagent(
     return SessionKey(key.agent, key.session_id, f"subagent:{subagent_id}"), state
 
 
-def skip_line(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state after a line without a record: later lines may follow it."""
+def mark_skipped(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state in which the parent of a line without a record replaces it.
+
+    Later lines may name this line as their parent; `find_parent` then returns this
+    line's own parent.
+    """
     if not (line.uuid and line.parentUuid):
         return state
     if max(len(line.uuid), len(line.parentUuid)) > _MAX_UUID_LENGTH:
@@ -96,7 +103,7 @@ def skip_line(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_parent(line: ClaudeLine, state: dict[str, Any]) -> str:
-    """Return the id of the last line with a record that this line follows, or ""."""
+    """Return the id of the line's closest ancestor that has a record, or ""."""
     parent = line.parentUuid or ""
     return str(state.get("skipped", {}).get(parent, parent))
 

@@ -101,7 +101,7 @@ class ClaudeLine(msgspec.Struct):
     subtype: str | None = None
     uuid: str | None = None
     parentUuid: str | msgspec.UnsetType | None = msgspec.UNSET
-    """None if the log says that the line follows none."""
+    """None if the log says that the line has no parent; unset if it says nothing."""
     timestamp: str | int | float | None = None
     sessionId: str | None = None
     session_id: str | None = None
@@ -246,7 +246,10 @@ _fields_of = cache(msgspec.structs.fields)
 
 
 def _fit(value: Any, field_type: Any) -> Any:
-    """Return the value converted to the type, or to a member of it, or `_UNFIT`."""
+    """Return the value converted to a type or, for a union, to one of its members.
+
+    Return `_UNFIT` if that is impossible.
+    """
     if field_type is Raw:
         return Raw(msgspec.json.encode(value))
     for member_type in (field_type, *get_args(field_type)):

@@ -31,7 +31,7 @@ PATTERNS = (
     Pattern(glob="*/*.json", shape=Shape.DOCUMENT),
 )
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled"})
-"""What a manifest says of a session that no process has open."""
+"""Values of `status` in the manifests of sessions that no process has open."""
 _MAX_PID = 2**31
 
 
@@ -107,12 +107,12 @@ class Cline(BaseAdapter):
 
 def _default_folder(env: Environment) -> Path:
     """Return the directory of the sessions, which three variables can move."""
-    moved = {name: env.environ.get(name, "").strip() for name in Cline.env_vars}
-    if moved["CLINE_SESSION_DATA_DIR"]:
-        return Path(moved["CLINE_SESSION_DATA_DIR"])
-    if moved["CLINE_DATA_DIR"]:
-        return Path(moved["CLINE_DATA_DIR"]) / "sessions"
-    home = Path(moved["CLINE_DIR"]) if moved["CLINE_DIR"] else env.home / ".cline"
+    paths = {name: env.environ.get(name, "").strip() for name in Cline.env_vars}
+    if paths["CLINE_SESSION_DATA_DIR"]:
+        return Path(paths["CLINE_SESSION_DATA_DIR"])
+    if paths["CLINE_DATA_DIR"]:
+        return Path(paths["CLINE_DATA_DIR"]) / "sessions"
+    home = Path(paths["CLINE_DIR"]) if paths["CLINE_DIR"] else env.home / ".cline"
     return home / "data" / "sessions"
 
 

@@ -1,6 +1,6 @@
 """Decode the documents of Cline's sessions: messages, manifests and summaries.
 
-Cline writes all messages of a session anew whenever one is added. A message keeps its
+Cline writes all messages of a session again whenever one is added. A message keeps its
 id, so its records are stored once, and again if they change. Results of calls may get
 new ids when a session is resumed; they are identified by their call.
 
@@ -25,6 +25,7 @@ from leslied.agents._entry import (
     as_list,
     as_text,
     format_attachment,
+    get_side_file,
 )
 from leslied.agents._parsing import (
     mark_exit_code,
@@ -56,7 +57,7 @@ _COMMAND = re.compile(r'<user_command\b[^>]*\bslash="([^"]+)"[^>]*>')
 _PLAN_MODE = re.compile(r'<user_input\b[^>]*\bmode="plan"')
 _TAGS = re.compile(r"</?user_(?:input|command)\b[^>]*>")
 _NOTICE = re.compile(r"<mode_notice>[^<]*</mode_notice>\s*")
-"""What the client adds to a prompt."""
+"""Notice that the client adds to a prompt."""
 _CONTINUATIONS = ("[TASK RESUMPTION]", "The user approved switching to act mode.")
 """Beginnings of prompts that the client sends by itself."""
 _EXIT_CODE = re.compile(r"Command exited with code (-?\d{1,9})")
@@ -68,20 +69,20 @@ _COMPACTIONS = ("compaction", "compaction_summary")
 def decode_messages(entry: RawEntry, state: State) -> DecodeResult:
     """Decode all messages of a session or a subagent.
 
-    `state["beside"]` is the beginning of the session's manifest, a side file.
+    The side file is the session's manifest.
     """
     document = parse_document(entry.data)
     messages = document.get("messages")
     if not isinstance(messages, list):
         reject_entry("a document without messages")
     key = _make_key(entry)
-    cwd = _find_folder(as_text(state.get("beside")))
+    cwd = _find_folder(get_side_file(state))
     try:
         records = _decode_header(key, document, cwd)
-        counts: Counter[str] = Counter()
+        result_counts: Counter[str] = Counter()
         for number, message in enumerate(messages):
             line = _make_entry(key, as_dict(message), f"nth:{number}")
-            records += _decode_message(line, message, counts)
+            records += _decode_message(line, message, result_counts)
     except RecursionError:
         reject_entry("nested too deeply")
     records = _drop_duplicates(records)
@@ -93,7 +94,7 @@ def decode_messages(entry: RawEntry, state: State) -> DecodeResult:
 def decode_manifest(entry: RawEntry, state: State) -> DecodeResult:
     """Decode a session's directory, and the title that a person gave it, if any.
 
-    The title is the prompt until then.
+    Until then, the manifest has the start of the prompt as the title.
     """
     del state
     manifest = parse_object(entry.data)
@@ -105,7 +106,7 @@ def decode_manifest(entry: RawEntry, state: State) -> DecodeResult:
     title = as_text(as_dict(manifest.get("metadata")).get("title")).strip()
     if title and not as_text(manifest.get("prompt")).strip().startswith(title):
         line = _make_entry(key, {}, f"title:{title[:_MAX_TITLE_ID]}")
-        event = line.make_event("title", title, title_kind="custom", is_side=True)
+        event = line.make_side_title(title, "custom")
         records.append(event)
     return DecodeResult(
         records=tuple(records),
@@ -134,7 +135,7 @@ def decode_compaction(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _make_key(entry: RawEntry) -> SessionKey:
-    """Return the session of a folder, or the subagent of a file with another name."""
+    """Return the session that the folder names; other files in it are of subagents."""
     session_id, name = map(printable_name, entry.source.parts[-2:])
     stem = _SUFFIX.sub("", name)
     source = MAIN if stem == session_id else f"subagent:{stem}"
@@ -160,7 +161,7 @@ def _find_folder(manifest_head: str) -> str:
 
 
 def _drop_duplicates(records: list[Record]) -> list[Record]:
-    """Drop records with the id of an earlier one; no message has two meanings."""
+    """Drop records with the id and block of an earlier one."""
     unique = {(record.native_id, record.block): record for record in reversed(records)}
     return list(reversed(unique.values()))
 
@@ -184,47 +185,49 @@ def _decode_header(key: SessionKey, document: dict[str, Any], cwd: str) -> list[
 
 
 def _decode_message(
-    line: LogEntry, value: object, counts: Counter[str]
+    line: LogEntry, value: object, result_counts: Counter[str]
 ) -> Iterator[Record]:
-    """Decode one message; `counts` has the results of each call before it."""
+    """Decode one message; `result_counts` counts the earlier results of each call."""
     message = as_dict(value)
     role = message.get("role")
-    shown_as = as_text(as_dict(message.get("metadata")).get("displayRole"))
+    display_role = as_text(as_dict(message.get("metadata")).get("displayRole"))
     if role not in ("user", "assistant"):
         yield line.make_unknown(value)
-    elif shown_as in ("system", "status", "error"):
-        yield _decode_notice(line, message, shown_as)
+    elif display_role in ("system", "status", "error"):
+        yield _decode_notice(line, message, display_role)
     elif role == "assistant":
         yield from _decode_answer(line, message)
     else:
-        yield from _decode_user(line, message, counts)
+        yield from _decode_user(line, message, result_counts)
 
 
 def _find_kind(message: dict[str, Any]) -> str:
     return as_text(as_dict(message.get("metadata")).get("kind"))
 
 
-def _decode_notice(line: LogEntry, message: dict[str, Any], shown_as: str) -> Record:
+def _decode_notice(
+    line: LogEntry, message: dict[str, Any], display_role: str
+) -> Record:
     """Decode a message that the client added to the conversation."""
     text, kind = _join_texts(message.get("content")), _find_kind(message)
-    if shown_as == "error":
+    if display_role == "error":
         return line.make_record("error", "assistant", content=text)
     if kind in _COMPACTIONS:
         return line.make_event("compacted", text)
-    return line.make_event("context", text, note=kind or shown_as)
+    return line.make_event("context", text, note=kind or display_role)
 
 
 def _decode_user(
-    line: LogEntry, message: dict[str, Any], counts: Counter[str]
+    line: LogEntry, message: dict[str, Any], result_counts: Counter[str]
 ) -> Iterator[Record]:
     """Decode a person's message, or the results of calls."""
     parts = _list_parts(message.get("content"))
     results = [part for part in parts if part.get("type") == "tool_result"]
     for part in results:
-        yield _decode_result(line, part, counts)
-    others = [part for part in parts if part.get("type") != "tool_result"]
-    if others or not results:
-        yield _decode_prompt(line, others)
+        yield _decode_result(line, part, result_counts)
+    prompt_parts = [part for part in parts if part.get("type") != "tool_result"]
+    if prompt_parts or not results:
+        yield _decode_prompt(line, prompt_parts)
 
 
 def _decode_prompt(line: LogEntry, parts: list[dict[str, Any]]) -> Record:
@@ -285,24 +288,29 @@ def _decode_part(line: LogEntry, part: dict[str, Any], block: int) -> Record:
 
 
 def _parse_usage(message: dict[str, Any]) -> Usage | None:
-    """Return the tokens of a request; the input includes what was cached."""
+    """Return the tokens of a request; the log's input count includes cached tokens."""
     metrics = as_dict(message.get("metrics"))
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    sent, received, read, written = (as_count(metrics.get(name)) for name in names)
-    return Usage(max(sent - read - written, 0), received, read, written) or None
+    input_total, output, cache_read, cache_write = (
+        as_count(metrics.get(name)) for name in names
+    )
+    input_tokens = max(input_total - cache_read - cache_write, 0)
+    return Usage(input_tokens, output, cache_read, cache_write) or None
 
 
 def _decode_result(
-    line: LogEntry, part: dict[str, Any], counts: Counter[str]
+    line: LogEntry, part: dict[str, Any], result_counts: Counter[str]
 ) -> Record:
     """Decode the result of a call; several results of one call are numbered."""
     call_id = as_text(part.get("tool_use_id"))
-    counts[call_id] += 1
+    result_counts[call_id] += 1
     text, facts = _format_result(part.get("content"))
     if part.get("is_error") is True:
         facts["is_error"] = True
     record = line.make_result(as_text(part.get("name")), call_id, text, **facts)
-    return replace(record, native_id=f"result:{call_id}", block=counts[call_id] - 1)
+    return replace(
+        record, native_id=f"result:{call_id}", block=result_counts[call_id] - 1
+    )
 
 
 def _format_result(content: object) -> tuple[str, dict[str, Any]]:
@@ -323,7 +331,7 @@ def _format_result(content: object) -> tuple[str, dict[str, Any]]:
 
 
 def _parse_operation(text: str) -> dict[str, Any]:
-    """Return the operation that a text contains as JSON, or an empty object."""
+    """Return the report of a tool's operation from its JSON; {} for any other text."""
     if text.startswith("{"):
         with suppress(DecodeError):
             value = parse_object(text.encode(errors="replace"))
@@ -332,7 +340,7 @@ def _parse_operation(text: str) -> dict[str, Any]:
 
 
 def _format_operation(operation: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return what a command, a file operation or a subagent reports."""
+    """Return the text and facts of a command, a file operation or a subagent."""
     if operation.get("type") == "image":
         return _format_image(operation), {}
     values = (operation.get(name) for name in ("result", "text", "error"))

@@ -177,6 +177,7 @@ def decode_usage(
     """Decode the token counts of one API message."""
     payload = line.payload
     thread_id = text_field(payload, "thread_id")
+    # From now on, `token_count` events are ignored: they repeat these tokens.
     state = {**state, "counted": "by message"}
     usage = _parse_usage(object_field(payload, "usage"))
     if not usage or (thread_id and thread_id != context.thread):
@@ -191,6 +192,7 @@ def _decode_token_count(
     """Decode the tokens of the last message, in older logs.
 
     Such lines are often repeated; only one with a changed running total has a record.
+    In newer logs, other lines have the tokens, so these are noise ("by message").
     """
     noise = "event_msg/token_count"
     info = object_field(payload, "info")

@@ -54,7 +54,7 @@ _OUTPUT_HEADER = re.compile(
     r"(?:(?:Wall time|Original token count|Total output lines): [^\n]*\n)*"
     r"Output:(?:\n|$)"
 )
-"""What the client writes before a command's output; group 2 is the exit code."""
+"""Header that the client writes before a command's output; group 2 is the exit code."""
 _FAILED_CALL_PREFIXES = (
     "unsupported call: ",
     "unsupported custom tool call: ",
@@ -62,11 +62,11 @@ _FAILED_CALL_PREFIXES = (
     "apply_patch verification failed: ",
     "update_plan is a TODO/checklist tool and is not allowed",
 )
-"""How the result of a call begins that the client did not run."""
+"""Start of the result of a call that the client did not run."""
 _PAYLOAD_HEADER = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
 _ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
 _SEARCH_ARGUMENTS = ("query", "limit")
-"""Arguments that are stored if a call has an object of arguments: a tool search."""
+"""Arguments of a tool search that are stored; only its arguments are an object."""
 _MAX_SPAWNS = 8
 """Number of spawning calls in the decode state, which must stay small."""
 
@@ -129,7 +129,7 @@ def _decode_user(
         )
     if state.get("facts", {}).get("mode") == "plan":
         metadata["permission_mode"] = "plan"
-    # The first prompt starts the turn; later prompts were typed while the agent worked.
+    # `open` becomes `asked` at the turn's first prompt; later ones were typed mid-turn.
     if state.get("turn") == "asked":
         return (
             (_make_user_message(context, author.text, "queued", **metadata),),
@@ -261,8 +261,8 @@ def _decode_action(
 def _make_hosted_result(
     payload: dict[str, Any], context: LineContext, name: str, call_id: str
 ) -> Record:
-    """Return the result of a hosted tool; the item of the call contains the result."""
-    # The result is an image: the data of a data URL without the part before the data.
+    """Return the result of a tool on the server; the call's item has the result."""
+    # The result is an image in base 64, like the end of a data URL.
     result = text_field(payload, "result")
     content = format_url_placeholder("image", f"data:image,{result}") if result else ""
     return context.make_record(
@@ -319,6 +319,7 @@ def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             metadata["is_error"] = True
         output = output.get("content", output.get("body"))
     if output is None:
+        # The result of a tool search is a list of tools.
         names = (text_field(tool, "name") for tool in _list_objects(payload, "tools"))
         return "\n".join(name for name in names if name), metadata
     if isinstance(output, list):

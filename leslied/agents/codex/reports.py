@@ -1,4 +1,4 @@
-"""Find what subagents reported in the JSON that the client makes of it."""
+"""Extract subagents' reports and states from the client's JSON around them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def find_reports(text: str) -> str:
 
 
 def find_notification(text: str) -> str:
-    """Return on one line that a subagent is over, or "" for any other text."""
+    """Return the name and state of a subagent that the client reports, on one line.
+
+    Return "" for text that is not such a notification.
+    """
     match = _NOTIFICATION.fullmatch(text)
     if not match:
         return ""

@@ -43,7 +43,7 @@ class LineContext(NamedTuple):
     native_id: str = ""
     model: str = ""
     ordinal: int | None = None
-    """Number of the line in its conversation; lines after a rewind have it again."""
+    """Number of the line in its conversation; after a rewind, numbers are reused."""
 
     def make_record(
         self, type_: RecordType, role: Role, content: str = "", **fields: Any
@@ -127,11 +127,13 @@ def _make_initial_state(source: SourceRef, meta: dict[str, Any]) -> dict[str, An
         # After a rewind, the client continues the thread in a new file.
         state["is_rewind"] = True
     if main_session or object_field(meta, "source").get("subagent"):
+        # Another agent wrote the thread's user messages.
         state["is_task"] = True
     start = meta.get("subagent_history_start_ordinal")
     if type(start) is int and 0 < start < 2**53:
         state["replay"] = {"until": start}
     elif meta.get("forked_from_id") and not object_field(meta, "history_base"):
+        # Copied lines come first; the header does not say where they end.
         state["replay"] = {}
     return state
 
@@ -178,7 +180,8 @@ def detect_replay(
 def _is_first_own_line(line: CodexLine, replay: dict[str, Any], thread_id: str) -> bool:
     """Return whether the lines copied from another thread end before this line.
 
-    The line's ordinal tells, else the time in its turn id, else the pause before it.
+    The line's ordinal decides, or else the time in its turn id, or else the pause
+    between the previous line and this one.
     """
     if "until" in replay:
         return line.ordinal is not None and line.ordinal >= int(replay["until"])

@@ -113,7 +113,7 @@ class CodexLine(msgspec.Struct, frozen=True):
 
     @property
     def is_entry(self) -> bool:
-        """True if an object in a damaged line is a line, not a part of one."""
+        """True if this object from a damaged line is an entry, not a part of one."""
         return bool(self.type and self.timestamp and not self.is_bare)
 
 

@@ -48,8 +48,8 @@ class ContinueCli(BaseAdapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return `sessions` in `CONTINUE_GLOBAL_DIR` or `~/.continue`."""
-        moved = env.environ.get("CONTINUE_GLOBAL_DIR", "").strip()
-        folder = Path(moved) if moved else env.home / ".continue"
+        global_dir = env.environ.get("CONTINUE_GLOBAL_DIR", "").strip()
+        folder = Path(global_dir) if global_dir else env.home / ".continue"
         for path in configured or [folder / "sessions"]:
             yield Root(path=path, patterns=PATTERNS, watch=WatchDepth.FLAT)
 

@@ -3,7 +3,7 @@
 Messages have no ids. A prompt is identified by its text and its number among equal
 ones, any other message by the prompt before it and its distance from that. So a message
 that changes is a new version, and messages that a summary replaced are not overwritten
-by those that follow it.
+by messages after the summary.
 
 `docs/formats/continue-cli.md` documents the format.
 """
@@ -25,6 +25,7 @@ from leslied.agents._entry import (
     as_list,
     as_text,
     format_attachment,
+    get_side_file,
 )
 from leslied.agents._parsing import (
     mark_exit_code,
@@ -63,7 +64,7 @@ _OPEN_STATUSES = ("generating", "generated", "calling")
 def decode_session(entry: RawEntry, state: State) -> DecodeResult:
     """Decode all messages of a session.
 
-    `beside` is the part of the list of sessions that begins with this one.
+    The side file is the client's list of sessions, from this session on.
     """
     document = parse_document(entry.data)
     items = document.get("history")
@@ -76,14 +77,15 @@ def decode_session(entry: RawEntry, state: State) -> DecodeResult:
         scope=session_id,
     )
     cwd = _parse_folder(document.get("workspaceDirectory"))
-    created_at = _find_time(as_text(state.get("beside")))
+    created_at = _find_time(get_side_file(state))
     try:
         records = _decode_header(log_entry, document, cwd, created_at)
         for number, (native_id, item) in enumerate(_name_items(items)):
             line = LogEntry(
                 key=log_entry.key,
                 native_id=native_id,
-                # The client saves a session for the first time with its first prompt.
+                # The first prompt has the time of the session, which it created. Ids
+                # with `/` are of messages after a summary, which replaced that prompt.
                 created_at=None if number or "/" in native_id else created_at,
                 scope=session_id,
                 model=_find_model(as_dict(item)),
@@ -112,26 +114,31 @@ def _decode_uri(path: str) -> str:
     return data.decode(errors="replace")
 
 
-def _find_time(listed: str) -> datetime | None:
-    """Return when a session was created, from its place in the list, or None."""
-    created = _CREATED.match(listed)
-    return parse_time(int(created[1])) if created else None
+def _find_time(list_part: str) -> datetime | None:
+    """Return when the first session in a part of the list was created, or None."""
+    match = _CREATED.match(list_part)
+    return parse_time(int(match[1])) if match else None
 
 
 def _decode_header(
     log_entry: LogEntry, document: dict[str, Any], cwd: str, created_at: datetime | None
 ) -> list[Record]:
     """Decode the session's directory, time and title."""
-    opened = replace(log_entry.make_event("opened", cwd=cwd), created_at=created_at)
+    event = log_entry.make_event("opened", cwd=cwd)
+    records = [replace(event, created_at=created_at)]
     title = as_text(document.get("title")).strip()
-    if title in _DEFAULT_TITLES:
-        return [opened]
-    event = log_entry.make_event("title", title, title_kind="ai", is_side=True)
-    return [opened, replace(event, native_id=f"title:{title[:_MAX_TITLE_ID]}")]
+    if title not in _DEFAULT_TITLES:
+        event = log_entry.make_side_title(title, "ai")
+        records.append(replace(event, native_id=f"title:{title[:_MAX_TITLE_ID]}"))
+    return records
 
 
 def _name_items(items: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each message with its id."""
+    """Yield the id of each message, and the message.
+
+    The messages have no ids: an id is the hash of the last prompt, with a number that
+    tells equal prompts apart, and the number of messages since that prompt.
+    """
     anchor, distance = _find_epoch(items), 0
     epoch = anchor
     counts: Counter[str] = Counter()
@@ -146,7 +153,7 @@ def _name_items(items: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _find_epoch(items: list[Any]) -> str:
-    """Return a prefix of all ids after the messages were replaced by a summary."""
+    """Return a prefix for all ids if a summary replaced earlier messages, or ""."""
     first = as_dict(items[0]) if items else {}
     summary = as_text(first.get("conversationSummary"))
     is_replaced = summary and summary == as_dict(first.get("message")).get("content")
@@ -159,7 +166,7 @@ def _digest(text: str) -> str:
 
 
 def _find_model(item: dict[str, Any]) -> str:
-    """Return the model that a client names for the tokens, or an editor in its log."""
+    """Return the model: `cn` names it with the tokens, an editor in its prompt log."""
     usage = as_dict(as_dict(item.get("message")).get("usage"))
     logs = as_list(item.get("promptLogs"))
     title = as_text(as_dict(logs[-1]).get("modelTitle")) if logs else ""
@@ -191,7 +198,7 @@ def _decode_item(line: LogEntry, value: object) -> Iterator[Record]:
 
 
 def _decode_prompt(line: LogEntry, item: dict[str, Any], text: str) -> Record:
-    """Decode a prompt; what the client added to it is attached."""
+    """Decode a prompt; texts that the client added to it become `attached`."""
     record = line.make_prompt(text)
     contents = [
         as_text(as_dict(each).get("content"))
@@ -220,9 +227,9 @@ def _decode_answer(
     message_id = f"{line.scope}:{line.native_id}"
     for record in records:
         yield replace(record, usage=usage, message_id=message_id)
-    states = [as_dict(each) for each in as_list(item.get("toolCallStates"))]
-    for block, each in enumerate(states[:_RESULT_BLOCK], _RESULT_BLOCK):
-        yield from _decode_result(line, each, block)
+    call_states = [as_dict(each) for each in as_list(item.get("toolCallStates"))]
+    for block, call_state in enumerate(call_states[:_RESULT_BLOCK], _RESULT_BLOCK):
+        yield from _decode_result(line, call_state, block)
 
 
 def _decode_call(line: LogEntry, call: dict[str, Any], block: int) -> Record:
@@ -233,34 +240,34 @@ def _decode_call(line: LogEntry, call: dict[str, Any], block: int) -> Record:
 
 
 def _decode_result(
-    line: LogEntry, state: dict[str, Any], block: int
+    line: LogEntry, call_state: dict[str, Any], block: int
 ) -> Iterator[Record]:
-    """Decode the result of a call that has one."""
-    status = as_text(state.get("status"))
-    outputs = [as_dict(each) for each in as_list(state.get("output"))]
+    """Decode the result of a call from the call's state; yield nothing without one."""
+    status = as_text(call_state.get("status"))
+    outputs = [as_dict(each) for each in as_list(call_state.get("output"))]
     if status in _OPEN_STATUSES and not outputs:
         return
     text = "\n\n".join(as_text(each.get("content")) for each in outputs)
     code = _EXIT_CODE.match(text)
-    shown = text[code.end() :] if code else text
-    shown, facts = mark_exit_code(shown, int(code[1]) if code else None)
+    output = text[code.end() :] if code else text
+    output, facts = mark_exit_code(output, int(code[1]) if code else None)
     if status in ("errored", "canceled"):
         facts["is_error"] = True
-    function = as_dict(as_dict(state.get("toolCall")).get("function"))
-    name, call_id = as_text(function.get("name")), as_text(state.get("toolCallId"))
-    text = shown or ("The call was cancelled." if status == "canceled" else "")
+    function = as_dict(as_dict(call_state.get("toolCall")).get("function"))
+    name, call_id = as_text(function.get("name")), as_text(call_state.get("toolCallId"))
+    text = output or ("The call was cancelled." if status == "canceled" else "")
     yield line.make_result(name, call_id, text, block=block, **facts)
 
 
 def _parse_usage(message: dict[str, Any]) -> Usage | None:
-    """Return the tokens of a request; the input includes what was cached."""
+    """Return the tokens of a request; the log's input count includes cached tokens."""
     usage = as_dict(message.get("usage"))
     details = as_dict(usage.get("prompt_tokens_details"))
-    sent, received = (
+    input_total, output = (
         as_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")
     )
-    read = as_count(details.get("cached_tokens"))
-    return Usage(max(sent - read, 0), received, read) or None
+    cached = as_count(details.get("cached_tokens"))
+    return Usage(max(input_total - cached, 0), output, cached) or None
 
 
 def _join_texts(content: object) -> str:

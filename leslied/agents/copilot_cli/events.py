@@ -96,6 +96,7 @@ def decode_usage(line: CopilotLine, state: State) -> RecordsAndState:
     counts = counts if isinstance(counts, dict) else {}
     message_id = as_text(counts.get("apiCallId")) or line.native_id
     record = _make_usage_record(line, counts, message_id, as_text(counts.get("model")))
+    # The totals at the end of the session are then ignored.
     return (record,), {**state, "counted": True}
 
 

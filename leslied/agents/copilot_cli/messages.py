@@ -30,7 +30,7 @@ _INJECTED_SOURCES = (
     "skill",
     "system",
 )
-"""If its source starts with one of these, a person did not type a user message."""
+"""A user message whose source starts with one of these was not typed by a person."""
 _AGENT_STATE = re.compile(r"Agent is [^\n]*\bagent_id: ")
 _TEXT_BLOCK, _FIRST_CALL_BLOCK = 1, 2
 """Block numbers of an answer's text and of its first call."""
@@ -39,7 +39,7 @@ _MAX_REQUESTS = 16
 _FAILED_SHELL = re.compile(
     r"\n?<(?:shellId: \S+ completed|exited) with exit code (-?[1-9]\d{0,8})>\s*\Z"
 )
-"""What the client writes after the output of a command that failed."""
+"""Line that the client writes after the output of a command that failed."""
 
 
 def decode_user(line: CopilotLine, state: State) -> RecordsAndState:
@@ -229,9 +229,10 @@ def _mark_failure(line: CopilotLine, text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _find_report(line: CopilotLine, text: str) -> str:
-    """Return what the client says of a subagent in the background, or its answers.
+    """Return a short form of a result about a subagent; "" for any other result.
 
-    Return "" if the client added nothing.
+    For a subagent in the background, it is the client's sentence about it; otherwise,
+    it is the subagent's answers.
     """
     telemetry = line.data.get("toolTelemetry")
     properties = telemetry.get("properties") if isinstance(telemetry, dict) else None

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from leslied.model.record import EventKind, RecordType, Role
 
     State = dict[str, Any]
+    """`cwd`, `version` and `git_branch`; `thought`: a hash of the thought that was just
+    decoded; `asked`: hashes of the ids of requested calls that have not started;
+    `counted`: True if a line had the token counts of a message."""
     RecordsAndState = tuple[tuple[Record, ...], State]
 
 MAX_FACT_LENGTHS = {"cwd": 700, "version": 60, "git_branch": 120}

@@ -70,9 +70,9 @@ def _list_data_folders(env: Environment) -> Iterator[Path]:
     The list is read when leslied starts: a database is in its project, and nothing else
     says where the projects are.
     """
-    moved = env.environ.get("CRUSH_GLOBAL_DATA")
+    global_data = env.environ.get("CRUSH_GLOBAL_DATA")
     data = Path(env.environ.get("XDG_DATA_HOME") or env.home / ".local" / "share")
-    path = (Path(moved) if moved else data / "crush") / "projects.json"
+    path = (Path(global_data) if global_data else data / "crush") / "projects.json"
     projects: Any = []
     with (
         suppress(OSError, ValueError, AttributeError, RecursionError),

@@ -34,13 +34,13 @@ _DEFAULT_TITLES = ("", "Untitled Session", "New Session")
 """Titles of a session that has none yet."""
 _SUBAGENT_TITLE = "New Agent Session"
 _EXIT_LINE = re.compile(r"\n*Exit code (\d{1,9})\Z")
-"""What Crush adds to the output of a command that failed."""
+"""Line that Crush adds to the output of a command that failed."""
 _LAST_REASONS = ("end_turn", "max_tokens")
 """Reasons for which an answer ends a turn."""
 
 
 def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    """Decode a message, and what is stored about its session."""
+    """Decode a message, and the facts about its session that come with it."""
     value = parse_object(entry.data)
     session = as_dict(value.get("session"))
     if value.get("kind") != "message":
@@ -72,7 +72,7 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _find_folder(entry: RawEntry) -> str:
-    """Return the project of a database, unless it was configured to be elsewhere."""
+    """Return the project of a database; "" if it is not in the default folder."""
     folder = entry.source.path.parent
     is_default = folder.name == _DATA_FOLDER
     return printable_name(str(folder.parent)) if is_default else ""
@@ -81,15 +81,16 @@ def _find_folder(entry: RawEntry) -> str:
 def _decode_session(
     message: LogEntry, session: dict[str, Any], folder: str
 ) -> Iterator[Record]:
-    """Decode what each message repeats about its session."""
+    """Decode the facts about a session, which each of its messages repeats."""
     log_entry = _describe_session(message, "session", session.get("created"))
     yield log_entry.make_event("opened", cwd=folder)
     title = as_text(session.get("title"))
     if log_entry.key.source != MAIN:
+        # A subagent's session id ends with `$$` and the id of the call that started it.
         call_id = message.scope.partition("$$")[2]
-        about_child = "" if title == _SUBAGENT_TITLE else title
+        description = "" if title == _SUBAGENT_TITLE else title
         yield log_entry.make_event(
-            "subagent_linked", block=1, tool_call_id=call_id, description=about_child
+            "subagent_linked", block=1, tool_call_id=call_id, description=description
         )
     elif title not in _DEFAULT_TITLES:
         # Each title has its own id, so that a repeated title is stored once.
@@ -125,9 +126,10 @@ def _decode_message(message: LogEntry, value: dict[str, Any]) -> Iterator[Record
 
 
 def _decode_prompt(message: LogEntry, parts: list[Any]) -> Iterator[Record]:
-    """Decode what a person wrote, or a command that a person ran with `!`."""
+    """Decode a person's text, and commands that the person ran with `!`."""
     if text := _join_texts(parts):
         yield message.make_prompt(text, block=_PROMPT_BLOCK)
+    # A shell command takes two blocks.
     for block, part in enumerate(parts):
         type_, data = _split_part(part)
         if type_ == "shell_command":
@@ -209,7 +211,7 @@ def _decode_part(message: LogEntry, block: int, part: Any) -> Iterator[Record]:
 
 
 def _decode_result(message: LogEntry, block: int, data: dict[str, Any]) -> Record:
-    """Decode the result of a call; a failed command begins with its exit code."""
+    """Decode the result of a call; put the exit code of a failed command in front."""
     name, text = as_text(data.get("name")), as_text(data.get("content"))
     facts: dict[str, Any] = {"is_error": True} if data.get("is_error") is True else {}
     if name == "bash" and (line := _EXIT_LINE.search(text)):

@@ -30,7 +30,7 @@ _ENTRY_SQL = f"""
                 WHERE s.id = m.session_id)))
     END
 """
-"""SQL for the entry of a message; those about titles are not conversations."""
+"""SQL for the entry of a message; NULL if it was only written to make a title."""
 _MARK_SQL = f"""
     recent AS (
         SELECT rowid AS row, CAST(updated_at AS INTEGER) AS at, length(parts) AS size

@@ -58,19 +58,18 @@ def split_by_author(texts: list[str], displayed: str) -> GeminiAuthorship:
 
     `displayed` is the text that the client showed instead of `texts`, or "".
     """
-    nonempty = [text for text in texts if text]
-    whole = "".join(nonempty)
-    client = _classify_client(whole)
+    full_text = "".join(texts)
+    client = _classify_client(full_text)
     if client and not displayed:
         return client
-    shell = _SHELL.fullmatch(whole)
+    shell = _SHELL.fullmatch(full_text)
     if shell:
         return GeminiAuthorship(f"! {shell[1]}", origin="shell", attached=shell[2])
-    typed, attached = _split_attached(nonempty)
-    if displayed and displayed != typed:
-        typed, attached = displayed, whole
-    origin: Origin = "command" if _COMMAND.fullmatch(typed.strip()) else "prompt"
-    return GeminiAuthorship(typed, origin=origin, attached=attached)
+    prompt, attached = _split_attached([text for text in texts if text])
+    if displayed and displayed != prompt:
+        prompt, attached = displayed, full_text
+    origin: Origin = "command" if _COMMAND.fullmatch(prompt.strip()) else "prompt"
+    return GeminiAuthorship(prompt, origin=origin, attached=attached)
 
 
 def find_steering(text: str) -> str:
@@ -80,7 +79,10 @@ def find_steering(text: str) -> str:
 
 
 def find_folder(text: str) -> str:
-    """Return the session's directory, the first in a `<session_context>`, or ""."""
+    """Return the first directory of a `<session_context>`; "" for other texts.
+
+    It is the session's directory.
+    """
     match = _FOLDER.search(text) if text.startswith("<session_context>") else None
     return match[1] if match else ""
 

@@ -203,7 +203,7 @@ def _make_event(
 def _decode_by_kind(
     entry: RawEntry, line: dict[str, Any], state: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], str]:
-    """Return records, the new state, and the kind of noise instead of records."""
+    """Return the records, the new state and the kind of noise ("" for no noise)."""
     context = _make_context(entry.source, state)
     if as_text(line.get("$rewindTo")):
         event = _make_event(context, "rewound", to=line["$rewindTo"])
@@ -225,6 +225,7 @@ def _decode_message_line(
     records, state = _decode_turn_message(entry.source, line, state)
     is_unknown = [(r.type, r.block) for r in records] == [("unknown", 0)]
     if is_unknown:
+        # Store the unchanged line instead of JSON that was encoded again.
         raw = entry.data.decode(errors="replace")
         records = [replace(records[0], content=raw)]
     state = _with_facts(state, last=as_text(line.get("id")))
@@ -240,6 +241,7 @@ def _decode_turn_message(
     """Decode a message; return its records, and the state with the current turn."""
     context, message_id = _make_context(source, state), as_text(message.get("id"))
     if not context.task:
+        # Until the task has been read, every message may be the one that contains it.
         context = context._replace(task=message_id)
     records = decode_message(message, context)
     for record in records:

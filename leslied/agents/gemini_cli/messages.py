@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _SUBAGENT_RESULT = re.compile(
     r"Subagent '[^\n]*' finished\.\nTermination Reason: GOAL\nResult:\n(.*)", re.DOTALL
 )
-"""What the client writes before a subagent's report, which is group 1."""
+"""A subagent's result: lines of the client, then the report, which is group 1."""
 _THINKING_BLOCK, _TOKENS_BLOCK, _OUTPUT_BLOCK, _QUEUED_BLOCK = 1, 2, 3, 4
 _FIRST_CALL_BLOCK, _FIRST_UNKNOWN_BLOCK = 10, 500
 """Block numbers of a message's records, the same each time the message is written."""
@@ -201,7 +201,7 @@ def _decode_responses(
     responses: list[tuple[dict[str, Any], list[dict[str, Any]]]],
     parts: list[dict[str, Any]],
 ) -> list[Record]:
-    """Decode tool results sent to the model, as repeats, and a steering prompt."""
+    """Decode a message's tool results, which repeat the calls' own, and a prompt."""
     repeat_context = context._replace(is_repeat=True)
     records = [
         _make_result(
@@ -229,7 +229,7 @@ def _decode_gemini(
 ) -> list[Record]:
     """Decode thoughts, text and calls in this order.
 
-    The first record that is not a call's has the usage.
+    The record of the thoughts has the usage, or else that of the text.
     """
     call_records = _decode_calls(message, context, parts)
     text_parts = [p for p in parts if not is_thought(p) and "functionCall" not in p]
@@ -260,10 +260,10 @@ def _decode_gemini(
 def _find_turn_end(
     message: dict[str, Any], context: MessageContext, text: str
 ) -> dict[str, str]:
-    """Return metadata of an answer without calls, after which the turn may end."""
+    """Return metadata with a stop reason if a turn may end after this answer."""
     if has_only_text(message.get("tokens"), text):
         return {"stop_reason": "end_turn"}
-    # The end of a subagent has a line of its own; in a session, none may follow.
+    # A subagent's end has a line of its own; a session's log may end with the answer.
     return {"stop_reason": "unknown"} if context.key.source == MAIN else {}
 
 
@@ -277,7 +277,7 @@ class _CallIdentity(NamedTuple):
     def to_fields(self, prefix: str, offset: int) -> dict[str, Any]:
         """Return the record fields that identify the call or its result.
 
-        `prefix` or, for a call without an id, `offset` tells the two apart.
+        `prefix` tells call and result apart; without a call id, `offset` does.
         """
         fields: dict[str, Any] = {"tool_call_id": self.id, "tool_name": self.name}
         if self.id:
@@ -288,7 +288,7 @@ class _CallIdentity(NamedTuple):
 def _decode_calls(
     message: dict[str, Any], context: MessageContext, parts: list[dict[str, Any]]
 ) -> list[Record]:
-    """Decode `toolCalls` with results, or a checkpoint's call parts without them."""
+    """Decode `toolCalls` with results, or a checkpoint's calls without results."""
     calls = as_dicts(message.get("toolCalls"))
     call_parts = [as_dict(part.get("functionCall")) for part in parts]
     records: list[Record] = []
@@ -329,7 +329,7 @@ def _decode_call(
 
 
 def _with_report(record: Record) -> Record:
-    """Return a subagent's result with its report, if it finished its task."""
+    """Add the report to a subagent's result if the subagent finished its task."""
     match = _SUBAGENT_RESULT.fullmatch(record.content)
     if not match:
         return record

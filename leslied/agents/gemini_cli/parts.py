@@ -12,8 +12,9 @@ _MAX_TOKENS = 2**53
 """A larger number is corrupt, not a count."""
 _MIN_TEXT_BYTES_PER_TOKEN = 3
 _MAX_UNEXPLAINED_TOKENS = 8
-"""A text of fewer bytes per token leaves tokens unexplained; a call has more than this.
-Both are estimates from a few published sessions."""
+"""If an answer has more output tokens than its text needs, and over this many more, it
+also has a call. Both numbers are estimates from a few published sessions.
+"""
 _KNOWN_KINDS = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 _UNTRUSTED_ENVELOPE = re.compile(
     r"<untrusted_context>\n(.*)\n</untrusted_context>", re.DOTALL

@@ -72,8 +72,8 @@ class Goose(BaseAdapter):
 
 def _default_folder(env: Environment) -> Path:
     """Return `sessions` in `GOOSE_PATH_ROOT` or in the user's data directory."""
-    if moved := env.environ.get("GOOSE_PATH_ROOT"):
-        return Path(moved) / "data" / "sessions"
+    if path_root := env.environ.get("GOOSE_PATH_ROOT"):
+        return Path(path_root) / "data" / "sessions"
     data = env.environ.get("XDG_DATA_HOME") or env.home / ".local" / "share"
     return Path(data) / "goose" / "sessions"
 

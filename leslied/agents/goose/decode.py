@@ -35,7 +35,7 @@ _DEFAULT_NAMES = ("", "CLI Session", "New Chat", "Delegated task")
 """Names that Goose gives a session before it has a title."""
 _COMMAND = re.compile(r"/\w+")
 _EXIT_LINE = re.compile(r"\n\nCommand exited with code \d+\Z")
-"""What Goose adds to the output of a command that failed."""
+"""Line that Goose adds to the output of a command that failed."""
 _NOISE_PARTS = frozenset({"redactedThinking", "toolConfirmationRequest"})
 """Parts whose content is encrypted, or repeated by the call."""
 
@@ -67,7 +67,7 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 def _describe_session(
     agent: str, value: dict[str, Any], session: dict[str, Any]
 ) -> LogEntry:
-    """Return what the records about the session itself have in common."""
+    """Return the fields that the records about the session itself share."""
     id_, root = session["id"], as_text(value.get("root"))
     key = SessionKey(agent, root, f"subagent:{id_}") if root else SessionKey(agent, id_)
     return LogEntry(
@@ -154,7 +154,7 @@ def _decode_injected(message: LogEntry, content: list[Any]) -> Iterator[Record]:
 def _decode_prompt(
     message: LogEntry, content: list[Any], *, is_for_agent: bool
 ) -> Iterator[Record]:
-    """Decode what a person wrote; a command for Goose itself is not for the agent."""
+    """Decode a prompt, or a command for Goose itself, which the agent does not see."""
     if text := _join_texts(content):
         is_command = not is_for_agent and _COMMAND.match(text)
         origin = "command" if is_command else ""
@@ -183,7 +183,7 @@ def _decode_parts(
         match types[block]:
             case "text" | "image":
                 if is_answer and _part_text(part).strip():
-                    # A call in a message of its own continues the turn.
+                    # If a message with a call follows, it continues the turn.
                     reason = "" if has_calls else "end_turn"
                     yield message.make_answer(
                         _part_text(part), block=block, stop_reason=reason
@@ -217,7 +217,7 @@ def _decode_call(message: LogEntry, block: int, part: dict[str, Any]) -> Record:
 
 
 def _decode_result(message: LogEntry, block: int, part: dict[str, Any]) -> Record:
-    """Decode the result of a call; a failed command begins with its exit code."""
+    """Decode a call's result; put a failed command's exit code before its output."""
     outcome = as_dict(part.get("toolResult"))
     result = as_dict(outcome.get("value"))
     structured = as_dict(result.get("structuredContent"))

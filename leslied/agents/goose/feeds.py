@@ -1,13 +1,15 @@
 """Define the queries that read Goose's database.
 
 An entry is a message with the current state of its session, or a session alone. Goose
-only adds messages, or writes all messages of a session anew under the same ids. The
-session of a subagent does not name its parent: the result of the call that started it
-names the subagent. So its messages are read when that result is there.
+only adds messages, or writes all messages of a session again under the same ids. The
+session of a subagent does not name its parent. The result of the call that started it
+names the subagent; below, this result is called its link. So the messages of a subagent
+are read when its link is there.
 """
 
 from __future__ import annotations
 
+from leslied.agents._feed_sql import json_sql
 from leslied.model.source import Feed
 
 _MESSAGES_PER_QUERY = 64
@@ -17,19 +19,13 @@ _MAX_CALLS = 32
 _ROWS_BEFORE_SUBAGENT = 100
 """A link may precede its subagent's first message by this many rows."""
 _ROWS_AFTER_SUBAGENT = 2000
-"""A subagent without a link in so many rows after its last message has none."""
+"""A link that does not come within so many rows after the last message never comes."""
 _UNLINKED_AFTER_SECONDS = 86_400
 """Age of a subagent without a link when it is read as a session of its own."""
 _IS_SUBAGENT = "{session}.session_type = 'sub_agent'"
 _LINK_KEY = '"subagent_session_id"'
 _CHILD_PATH = "'$[' || i || '].toolResult.value._meta.subagent_session_id'"
 _CALL_PATH = "'$[' || i || '].id'"
-
-
-def _json_sql(column: str) -> str:
-    """Return SQL for the column's JSON; invalid JSON becomes a JSON string."""
-    text = f"CAST({column} AS TEXT)"
-    return f"json(CASE WHEN json_valid({text}) THEN {text} ELSE json_quote({text}) END)"
 
 
 def _session_sql(session: str) -> str:
@@ -53,14 +49,16 @@ def _session_sql(session: str) -> str:
         f"'{key}', CAST({session}.{column} AS INTEGER)"
         for key, column in counts.items()
     ]
-    columns.append(f"'model', {_json_sql(f'{session}.model_config_json')}")
+    columns.append(f"'model', {json_sql(f'{session}.model_config_json')}")
     return f"json_object({', '.join(columns)})"
 
 
 def _message_sql(message: str, root: str = "NULL", call: str = "NULL") -> str:
     """Return SQL for the entry of the message row with this alias.
 
-    Several messages of a session may have the same id, so they are numbered.
+    `root` and `call` are SQL for a subagent's main session and for the call that
+    started it. Several messages of a session may have the same id, so they are
+    numbered.
     """
     return f"""
         json_object('kind', 'message', 'row', {message}.id,
@@ -70,8 +68,8 @@ def _message_sql(message: str, root: str = "NULL", call: str = "NULL") -> str:
                 AND d.session_id = {message}.session_id AND d.id < {message}.id),
             'role', CAST({message}.role AS TEXT),
             'created', CAST({message}.created_timestamp AS INTEGER),
-            'content', {_json_sql(f"{message}.content_json")},
-            'metadata', {_json_sql(f"{message}.metadata_json")},
+            'content', {json_sql(f"{message}.content_json")},
+            'metadata', {json_sql(f"{message}.metadata_json")},
             'root', CAST({root} AS TEXT), 'call', CAST({call} AS TEXT),
             'session', json((SELECT {_session_sql("x")} FROM sessions x
                 WHERE x.id = {message}.session_id)))
@@ -79,7 +77,11 @@ def _message_sql(message: str, root: str = "NULL", call: str = "NULL") -> str:
 
 
 def _first_link_sql(child: str, last_row: str) -> str:
-    """Return SQL for the row of the first message that names a subagent, or NULL."""
+    """Return SQL for the row id of the first link to the subagent `child`.
+
+    It is NULL if no row up to `last_row` is such a link. A few rows before the first
+    message of the subagent are searched, too.
+    """
     return f"""
         (SELECT min(k.id) FROM messages k WHERE k.id <= {last_row}
         AND k.id > (SELECT min(f.id) FROM messages f WHERE f.session_id = {child})
@@ -151,28 +153,30 @@ _MESSAGE_FEED = Feed(
         WHERE m.id > :row ORDER BY m.id
     """,
 )
-# A subagent without a link is read late, so that it is never read in two ways.
+# A subagent without a link is read late: its link might still come, and then it would
+# be read both as a session and as a subagent.
 _UNLINKED_FEED = Feed(
     name="subagents without a parent",
     tables=("messages", "sessions"),
     id_column="session_id",
     sql=f"""
-        WITH old AS (
+        WITH subagent AS (
             SELECT s.id,
                 (SELECT max(id) FROM messages WHERE session_id = s.id) AS last
             FROM sessions s WHERE {_IS_SUBAGENT.format(session="s")}
         ),
-        found AS (
-            SELECT old.id, last,
-                {_first_link_sql("old.id", f"last + {_ROWS_AFTER_SUBAGENT}")} AS link
-            FROM old JOIN messages e ON e.id = last
+        old AS (
+            SELECT subagent.id, last, {
+        _first_link_sql("subagent.id", f"last + {_ROWS_AFTER_SUBAGENT}")
+    } AS link
+            FROM subagent JOIN messages e ON e.id = last
             WHERE last > :row AND e.created_timestamp <
                 (SELECT created_timestamp FROM messages ORDER BY id DESC LIMIT 1)
                 - {_UNLINKED_AFTER_SECONDS}
             ORDER BY last LIMIT {_MESSAGES_PER_QUERY}
         )
-        SELECT 0, last, found.id, CASE WHEN link IS NULL THEN {_message_sql("m")} END
-        FROM found JOIN messages m ON m.session_id = found.id
+        SELECT 0, last, old.id, CASE WHEN link IS NULL THEN {_message_sql("m")} END
+        FROM old JOIN messages m ON m.session_id = old.id
             AND (link IS NULL OR m.id = last)
         ORDER BY last, m.id
     """,

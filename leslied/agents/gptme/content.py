@@ -98,9 +98,10 @@ def _make_text(text: str) -> Iterator[Part]:
 
 
 def _parse_part(text: str, match: re.Match[str]) -> tuple[Part | None, int] | None:
-    """Return the part that starts at the match, and its end; None without an end.
+    """Return the part that starts at the match, and the position of its end.
 
-    The part is None if it is plain text, such as a block that calls no tool.
+    Return None if it has no end. The part alone is None if it is plain text, such as a
+    block that calls no tool.
     """
     if tag := match["think"]:
         return _parse_thought(text, match.end(), f"</{tag}>")
@@ -125,7 +126,10 @@ def _parse_thought(text: str, start: int, end_tag: str) -> tuple[Part, int] | No
 
 
 def _parse_block(text: str, match: re.Match[str]) -> tuple[Part | None, int] | None:
-    """Parse a Markdown block, which may contain further blocks."""
+    """Return the call of a Markdown block, if it is one, and the block's end.
+
+    The block may contain further blocks. Return None if it has no end.
+    """
     depth, start = 1, match.end() + 1
     for line in _FENCE_LINE.finditer(text, min(start, len(text))):
         fence, tag = line[1], line[2].strip()
@@ -141,26 +145,30 @@ def _parse_block(text: str, match: re.Match[str]) -> tuple[Part | None, int] | N
 
 def _make_block_call(tag: str, body: str) -> Part | None:
     """Return the call of a block, or None if its tag names no tool."""
-    name, _, rest = tag.partition(" ")
+    name, _, argument = tag.partition(" ")
     tool = _ALIASES.get(name, name)
     if tool not in _TOOLS:
         return None
-    return Part(tool=tool, arguments=_make_arguments(tool, rest.strip(), body))
+    return Part(tool=tool, arguments=_make_arguments(tool, argument.strip(), body))
 
 
-def _make_arguments(tool: str, rest: str, body: str) -> dict[str, str]:
-    """Return the arguments of a call by name, as other agents name them."""
+def _make_arguments(tool: str, argument: str, body: str) -> dict[str, str]:
+    """Return the arguments of a call by name, as other agents name them.
+
+    `argument` is the text of a block's tag after the tool, or of an XML attribute.
+    """
     if tool == "patch" and (edit := _parse_edit(body)):
-        return {"path": rest, **edit}
-    content = _CONTENT_ARGUMENTS.get(tool, "input")
-    arguments = {"path" if tool in _FILE_TOOLS else "args": rest, content: body}
+        return {"path": argument, **edit}
+    body_name = _CONTENT_ARGUMENTS.get(tool, "input")
+    argument_name = "path" if tool in _FILE_TOOLS else "args"
+    arguments = {argument_name: argument, body_name: body}
     return {name: value for name, value in arguments.items() if value}
 
 
 def _parse_edit(body: str) -> dict[str, str]:
-    """Return both texts of a patch that replaces one text; empty for other patches."""
-    head, marker, rest = body.strip().partition("<<<<<<< ORIGINAL\n")
-    old, _, new = rest.partition("=======\n")
+    """Return the old and new text of a patch with one change; {} for other patches."""
+    head, marker, hunk = body.strip().partition("<<<<<<< ORIGINAL\n")
+    old, _, new = hunk.partition("=======\n")
     if head or not marker or "<<<<<<< ORIGINAL" in new:
         return {}
     new, end, _ = f"\n{new}".partition("\n>>>>>>> UPDATED")
@@ -174,8 +182,8 @@ def _parse_xml(text: str, start: int) -> tuple[Part, int] | None:
     if match is None:
         return None
     tool, attributes, body = match.groups()
-    rest = " ".join(_XML_VALUE.findall(attributes))
-    arguments = _make_arguments(tool, rest, body.strip())
+    argument = " ".join(_XML_VALUE.findall(attributes))
+    arguments = _make_arguments(tool, argument, body.strip())
     return Part(tool=tool, arguments=arguments), match.end()
 
 

@@ -18,6 +18,7 @@ from leslied.agents._entry import (
     as_folder,
     as_list,
     as_text,
+    get_side_file,
 )
 from leslied.agents._parsing import (
     parse_local_time,
@@ -44,7 +45,10 @@ _OPENED_BLOCK, _END_BLOCK, _USAGE_BLOCK = 900, 901, 902
 _ROLES = frozenset({"system", "user", "assistant"})
 _TIME = re.compile(r"[0-9T:.+-]{1,40}")
 _MAX_OPEN_CALLS = 5
-"""More calls in one answer have no results; the client usually runs the first."""
+"""Maximum number of an answer's calls that wait for results.
+
+Usually, only the first call is run.
+"""
 _TOKEN_NAMES = (
     "input_tokens",
     "output_tokens",
@@ -58,7 +62,7 @@ _DEFAULT_ROOTS = (
 )
 _WORKING_DIRECTORY = re.compile(r"^\*\*Working Directory:\*\* (/.*)$", re.MULTILINE)
 _AUTO_REPLY = re.compile(r"<system>(.*)</system>", re.DOTALL)
-"""A message that the client wrote for the user, to make the agent go on."""
+"""A message that the client wrote in the user's name, to make the agent go on."""
 _COMMAND = re.compile(r"/[^/\s]+(\s.*)?", re.DOTALL)
 _SUBAGENT_PREFIX = "subagent-"
 _INTERRUPT = "Interrupted by user"
@@ -73,20 +77,20 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     if entry.is_fragment and not (time and role):
         reject_entry("a fragment that is not a message")
     session_id = _get_session_id(entry)
-    last = as_text(state.get("last"))
+    last_id = as_text(state.get("last"))
     message = LogEntry(
         key=SessionKey(entry.source.agent, session_id),
-        native_id=_make_id(entry, time, role, last),
+        native_id=_make_id(entry, time, role, last_id),
         scope=session_id,
         created_at=parse_local_time(time),
-        parent_id=last,
+        parent_id=last_id,
         model=_parse_model(value),
     )
     cwd = _find_folder(value, state, entry.source.root)
     records = list(_decode_message(message, role, value, state)) or [
         message.make_unknown(entry.data, role=role)
     ]
-    if not last:
+    if not last_id:
         records.insert(0, message.make_event("opened", block=_OPENED_BLOCK, cwd=cwd))
     new_state = _update_state(message, role, records, state) | (
         {"cwd": cwd} if cwd else {}
@@ -123,36 +127,36 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 
 def _get_session_id(entry: RawEntry) -> str:
-    """Return the name of the conversation's directory."""
+    """Return the session id, which is the name of the conversation's directory."""
     return printable_name(entry.source.path.parent.name)
 
 
-def _make_id(entry: RawEntry, time: str, role: str, last: str) -> str:
+def _make_id(entry: RawEntry, time: str, role: str, last_id: str) -> str:
     """Return an id that stays the same when the client rewrites the file.
 
-    Times have microseconds. Should two messages have the same, they are numbered.
+    Times have microseconds. Consecutive messages with the same time are numbered.
     """
     if role in _ROLES and _TIME.fullmatch(time):
         id_ = f"{time}-{role}"
     else:
         id_ = hashlib.sha256(entry.data).hexdigest()[:32]
-    base, _, number = last.partition("#")
+    base, _, number = last_id.partition("#")
     return f"{id_}#{int(number or 1) + 1}" if base == id_ else id_
 
 
 def _find_folder(value: dict[str, Any], state: State, root: Path) -> str:
-    """Return the working directory; the settings name it, and so does the prompt."""
+    """Return the directory that the state, settings or system prompt names, or ""."""
     if cwd := as_text(state.get("cwd")):
         return cwd
-    line = _WORKSPACE.search(as_text(state.get("beside")))
-    if line and (cwd := _check_folder(_parse_line(line[0]), root)):
+    line = _WORKSPACE.search(get_side_file(state))
+    if line and (cwd := _check_folder(_parse_workspace(line[0]), root)):
         return cwd
     is_system = value.get("role") == "system"
-    named = _WORKING_DIRECTORY.search(as_text(value.get("content")))
-    return _check_folder(named[1], root) if is_system and named else ""
+    match = _WORKING_DIRECTORY.search(as_text(value.get("content")))
+    return _check_folder(match[1], root) if is_system and match else ""
 
 
-def _parse_line(line: str) -> object:
+def _parse_workspace(line: str) -> object:
     try:
         return tomllib.loads(line).get("workspace")
     except ValueError:
@@ -160,7 +164,7 @@ def _parse_line(line: str) -> object:
 
 
 def _check_folder(value: object, root: Path) -> str:
-    """Return a path; empty for others, such as `@log`, the conversation's directory.
+    """Return an absolute path; "" for other values, such as `@log`.
 
     The client writes `~` for the home directory.
     """
@@ -187,13 +191,16 @@ def _parse_model(value: dict[str, Any]) -> str:
 def _update_state(
     message: LogEntry, role: str, records: list[Record], state: State
 ) -> State:
+    """Return the state: the message's id, and the open calls.
+
+    Only calls to which the client gave no id are stored: results name all others.
+    """
     calls = as_list(state.get("calls"))
     if role == "assistant":
-        # Only calls without an id of their own are answered in order.
         calls = [
             [record.tool_name, record.tool_call_id]
             for record in records
-            if record.type == "tool_use" and _is_own_id(message, record.tool_call_id)
+            if record.type == "tool_use" and _is_made_id(message, record.tool_call_id)
         ][:_MAX_OPEN_CALLS]
     elif role == "user":
         calls = []
@@ -202,7 +209,8 @@ def _update_state(
     return {"last": message.native_id} | ({"calls": calls} if calls else {})
 
 
-def _is_own_id(message: LogEntry, call_id: str) -> bool:
+def _is_made_id(message: LogEntry, call_id: str) -> bool:
+    """Return whether `_decode_call` made the id, because the call has none."""
     return call_id.startswith(f"{message.native_id}:")
 
 
@@ -270,7 +278,7 @@ def _decode_usage(message: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
 def _decode_system(
     message: LogEntry, text: str, value: dict[str, Any], state: State
 ) -> Iterator[Record]:
-    """Decode a tool result, or something that the client says to the model."""
+    """Decode a tool result, or a message of the client to the model."""
     name, call_id = _find_call(text, value, state)
     is_interrupt = text.strip() == _INTERRUPT
     if call_id:
@@ -288,8 +296,8 @@ def _decode_system(
 def _find_call(text: str, value: dict[str, Any], state: State) -> tuple[str, str]:
     """Return tool and id of the call that a message answers; empty if it is no result.
 
-    Without an id, the next message answers the first call, unless the client hides it
-    or wrote it as an XML element, as its notices are.
+    Without an id, a message answers the first open call, unless the client hides the
+    message or wrote it as an XML element, as it writes its notices.
     """
     tool = as_text(as_dict(value.get("metadata")).get("tool"))
     if call_id := as_text(value.get("call_id")):

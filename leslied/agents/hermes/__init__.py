@@ -49,8 +49,8 @@ class Hermes(BaseAdapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return the directory of the database."""
-        moved = env.environ.get("HERMES_HOME", "").strip()
-        default = Path(moved) if moved else env.home / ".hermes"
+        hermes_home = env.environ.get("HERMES_HOME", "").strip()
+        default = Path(hermes_home) if hermes_home else env.home / ".hermes"
         for folder in list(configured) or [default]:
             yield Root(path=folder, patterns=(DATABASE,), watch=WatchDepth.FLAT)
 

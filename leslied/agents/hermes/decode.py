@@ -35,7 +35,7 @@ _FIRST_CALL_BLOCK = 10
 _JSON_PREFIX = "\0json:"
 """Prefix of a message that is a list of parts as JSON."""
 _COMPACTION_PREFIX = "[CONTEXT COMPACTION"
-"""How the summary begins that takes the place of earlier messages."""
+"""Start of the summary that replaces earlier messages."""
 _DELEGATE = "delegate_task"
 
 
@@ -69,7 +69,7 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _describe_session(agent: str, session: dict[str, Any]) -> LogEntry:
-    """Return what the records about the session itself have in common."""
+    """Return the fields that the records about the session itself share."""
     id_ = session["id"]
     root = as_text(session.get("root")) or id_
     source = MAIN if root == id_ else f"subagent:{id_}"
@@ -87,7 +87,7 @@ def _decode_session(
 ) -> Iterator[Record]:
     """Decode the folder, the title and the parent of a session.
 
-    An answer and a result have the same session as the prompt before them.
+    Answers and results only repeat the facts that came with the prompt before them.
     """
     is_prompt = value.get("role") == "user"
     if is_prompt:
@@ -126,7 +126,7 @@ def _link_subagent(log_entry: LogEntry, session: dict[str, Any]) -> Record:
 
 
 def _list_goals(function: dict[str, Any]) -> list[str]:
-    """Return the goals of a call: it starts one subagent, or one for each task."""
+    """Return the goals of the subagents that a call starts: one, or one per task."""
     if function.get("name") != _DELEGATE:
         return []
     arguments = _parse_json_text(as_text(function.get("arguments")))
@@ -196,8 +196,8 @@ def _decode_answer(
     if thought := as_text(value.get("reasoning")).strip():
         yield message.make_thinking(thought)
     calls = [as_dict(call) for call in as_list(value.get("tool_calls"))]
-    if damaged := as_text(value.get("tool_calls")):
-        yield message.make_unknown(damaged, block=2, note="tool_calls")
+    if damaged_calls := as_text(value.get("tool_calls")):
+        yield message.make_unknown(damaged_calls, block=2, note="tool_calls")
     is_cut = value.get("finish_reason") == "length"
     reason = "" if calls else "max_tokens" if is_cut else "end_turn"
     if content.strip():
@@ -210,7 +210,7 @@ def _decode_answer(
 
 
 def _decode_result(message: LogEntry, value: dict[str, Any], content: str) -> Record:
-    """Decode a result: the output of a command, or else the JSON that the tool gave."""
+    """Decode a result: the output of a command, or else the tool's text or JSON."""
     result = _parse_json_text(content)
     text = content
     metadata: dict[str, Any] = {}
@@ -227,7 +227,10 @@ def _decode_result(message: LogEntry, value: dict[str, Any], content: str) -> Re
 
 
 def _find_report(result: dict[str, Any]) -> str:
-    """Return what the subagents of a call reported, or ""."""
+    """Return the reports of the subagents in a call's result, or "".
+
+    Only results of subagents have a `task_index`.
+    """
     results = [as_dict(each) for each in as_list(result.get("results"))]
     summaries = [as_text(r.get("summary")) for r in results if "task_index" in r]
     return "\n\n".join(filter(None, summaries))
@@ -242,12 +245,12 @@ def _decode_usage(log_entry: LogEntry, value: dict[str, Any]) -> Iterator[Record
         as_count(value.get("cache_write")),
     )
     names = [as_text(value.get(n)) for n in ("model", "provider", "mode", "task")]
-    use = "usage " + to_json(names)
+    usage_id = "usage " + to_json(names)
     if usage:
-        record = log_entry.make_usage(usage, f"{log_entry.scope} {use}")
+        record = log_entry.make_usage(usage, f"{log_entry.scope} {usage_id}")
         yield replace(
             record,
-            native_id=use,
+            native_id=usage_id,
             model=names[0],
             created_at=parse_time(value.get("at")),
             metadata={"is_sum": True},
@@ -256,7 +259,6 @@ def _decode_usage(log_entry: LogEntry, value: dict[str, Any]) -> Iterator[Record
 
 def _decode_end(log_entry: LogEntry, session: dict[str, Any]) -> Record:
     """Decode the end of a session; a session that is resumed ends again."""
-    ended = session.get("ended")
     event = log_entry.make_event("ended", note=as_text(session.get("end_reason")))
-    at = parse_time(ended)
-    return replace(event, native_id=f"ended {at or ''}", created_at=at)
+    ended_at = parse_time(session.get("ended"))
+    return replace(event, native_id=f"ended {ended_at or ''}", created_at=ended_at)

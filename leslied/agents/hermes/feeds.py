@@ -2,26 +2,21 @@
 
 An entry is a message, the tokens of a model in a session, or the end of a session, each
 with the current state of its session. A subagent is a session that was delegated: its
-row names its parent. It does not name the call: the last call before the subagent's
-first message is read with it.
+row names its parent, but not the call that started it. So the calls in the parent's
+last delegating message before the subagent's first message are read with the row.
 """
 
 from __future__ import annotations
 
+from leslied.agents._feed_sql import MAX_DEPTH, json_sql
 from leslied.model.source import Feed
-
-_MAX_DEPTH = 20
-"""Two damaged sessions may be each other's parents."""
-
-
-def _json_sql(column: str) -> str:
-    """Return SQL for the column's JSON; invalid JSON becomes a JSON string."""
-    text = f"CAST({column} AS TEXT)"
-    return f"json(CASE WHEN json_valid({text}) THEN {text} ELSE json_quote({text}) END)"
 
 
 def _is_subagent_sql(session: str) -> str:
-    """Return SQL for whether a session was delegated; others continue their parent."""
+    """Return SQL for whether a session was delegated.
+
+    Other sessions with a parent continue it.
+    """
     return (
         f"({session}.parent_session_id <> '' AND ({session}.source = 'subagent' "
         f"OR instr({session}.model_config, '\"_delegate_from\"') > 0))"
@@ -34,19 +29,19 @@ _ROOT_SQL = f"""
         UNION ALL
         SELECT p.parent_session_id, depth + 1
         FROM above JOIN sessions p ON p.id = above.id
-        WHERE {_is_subagent_sql("p")} AND depth < {_MAX_DEPTH}
+        WHERE {_is_subagent_sql("p")} AND depth < {MAX_DEPTH}
     ) SELECT CAST(id AS TEXT) FROM above ORDER BY depth DESC LIMIT 1)
 """
-"""SQL for the id of the session at the top of `{session}`."""
+"""SQL for the id of the topmost ancestor of `{session}`; its own id if it has none."""
 _FOLDER_SQL = "(SELECT CAST(r.cwd AS TEXT) FROM sessions r WHERE r.id = {root})"
 _FIRST_SQL = "(SELECT min(f.id) FROM messages f WHERE f.session_id = {session})"
 _CALLS_SQL = f"""
-    (SELECT {_json_sql("c.tool_calls")} FROM messages c
+    (SELECT {json_sql("c.tool_calls")} FROM messages c
     WHERE c.session_id = {{parent}}
     AND c.id < {_FIRST_SQL.format(session="{session}")}
     AND instr(c.tool_calls, '"delegate_task"') > 0 ORDER BY c.id DESC LIMIT 1)
 """
-"""SQL for the calls of the last message of `{parent}` that delegated something."""
+"""SQL for the calls of `{parent}` in its last delegating message before `{session}`."""
 _TASK_SQL = f"""
     (SELECT CAST(t.content AS TEXT) FROM messages t
     WHERE t.id = {_FIRST_SQL.format(session="{session}")})
@@ -81,7 +76,7 @@ _MESSAGE_FEED = Feed(
     sql=f"""
         SELECT 0, m.id, m.session_id, json_object('kind', 'message', 'row', m.id,
             'role', CAST(m.role AS TEXT), 'content', CAST(m.content AS TEXT),
-            'tool_calls', {_json_sql("m.tool_calls")},
+            'tool_calls', {json_sql("m.tool_calls")},
             'tool_call_id', CAST(m.tool_call_id AS TEXT),
             'tool_name', CAST(m.tool_name AS TEXT),
             'finish_reason', CAST(m.finish_reason AS TEXT),

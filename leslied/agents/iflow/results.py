@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def simplify_results(entry: RawEntry) -> RawEntry:
-    """Return the entry with tool results that are text, as in Claude Code's lines."""
+    """Return the entry with each tool result as text, as in Claude Code's lines."""
     if b'"tool_result"' not in entry.data:
         return entry
     value = parse_object(entry.data)

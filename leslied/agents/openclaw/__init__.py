@@ -52,8 +52,8 @@ class OpenClaw(BaseAdapter):
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
         """Return `agents` in `OPENCLAW_STATE_DIR` or `~/.openclaw`."""
-        moved = env.environ.get("OPENCLAW_STATE_DIR", "").strip()
-        folder = Path(moved) if moved else env.home / ".openclaw"
+        state_dir = env.environ.get("OPENCLAW_STATE_DIR", "").strip()
+        folder = Path(state_dir) if state_dir else env.home / ".openclaw"
         for path in configured or [folder / "agents"]:
             yield Root(path=path, patterns=PATTERNS)
 

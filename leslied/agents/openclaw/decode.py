@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
     State = dict[str, Any]
-    """That of Pi's events, and `session`: the id of the session that it belongs to."""
+    """The state of Pi's events (see `_pi_events.py`), and `session`: the id of the
+    session whose events it is about."""
 
 _MAX_ID_LENGTH = 100
 """Longer ids are truncated in the decode state."""
@@ -64,7 +65,7 @@ def decode_row(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _make_key(agent: str, session_id: str, session: dict[str, Any]) -> SessionKey:
-    """Return the session, or the subagent of the session at the top."""
+    """Return the key of a session; a subagent belongs to the topmost session."""
     root, name = as_text(session.get("root")), _get_name(session.get("key"))
     if as_text(session.get("spawner")) and name and root not in ("", session_id):
         return SessionKey(agent, root, f"subagent:{name}")
@@ -96,7 +97,10 @@ def _finish_records(
     key: SessionKey,
     session: dict[str, Any],
 ) -> Iterator[Record]:
-    """Yield the records of an event, and links of subagents to calls and parents."""
+    """Yield the records of an event, and links of subagents to calls and parents.
+
+    A prompt in a subagent's session is the subagent's task.
+    """
     for record in records:
         is_task = key.source != MAIN and record.metadata.get("origin") == "prompt"
         metadata = {**record.metadata, "origin": "task"}
@@ -123,4 +127,4 @@ def _decode_title(key: SessionKey, session_id: str, title: str) -> Iterator[Reco
     """Decode the name that a person or a channel gave a session."""
     if title and key.source == MAIN:
         line = LogEntry(key=key, native_id=f"title:{title}", scope=session_id)
-        yield line.make_event("title", title, title_kind="custom", is_side=True)
+        yield line.make_side_title(title, "custom")

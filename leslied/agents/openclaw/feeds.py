@@ -11,7 +11,7 @@ from __future__ import annotations
 from leslied.model.source import Feed
 
 _MAX_DEPTH = 20
-"""Two damaged sessions may have spawned each other."""
+"""Maximum number of ancestors: two damaged sessions may have spawned each other."""
 _ROOT_SQL = f"""
     (WITH RECURSIVE above(key, depth) AS (
         SELECT {{node}}.session_key, 0
@@ -22,7 +22,10 @@ _ROOT_SQL = f"""
     ) SELECT r.current_session_id FROM above
     JOIN session_nodes r ON r.session_key = above.key ORDER BY depth DESC LIMIT 1)
 """
-"""SQL for the id of the session at the top of the one whose node is `{node}`."""
+"""SQL for the session id of the topmost ancestor of the node `{node}`.
+
+It is the id of the node itself if no other session spawned it.
+"""
 _FOLDER_SQL = """
     (SELECT CASE WHEN json_valid(h.event_json)
         THEN CAST(json_extract(h.event_json, '$.cwd') AS TEXT) END
@@ -30,7 +33,8 @@ _FOLDER_SQL = """
 """
 """SQL for the directory in a session's first event."""
 _TITLE_SQL = "coalesce(nullif({node}.label, ''), nullif({node}.display_name, ''))"
-# The name is that of the row's column, or that of `lacking` in a database without it.
+# In a database without the column `event_zstd`, this name is that of a column of
+# `no_column`, which is always NULL.
 _PACKED_SQL = "(SELECT event_zstd FROM transcript_events z WHERE z.rowid = e.rowid)"
 # Decompressed here, so that secrets in an event are masked before it is decoded.
 _TEXT_SQL = f"coalesce(e.event_json, CAST(decompress_zstd({_PACKED_SQL}) AS TEXT))"
@@ -61,7 +65,7 @@ def _row_sql(session: str) -> str:
     """
 
 
-_NO_COLUMN_SQL = "(SELECT NULL AS event_zstd) lacking"
+_NO_COLUMN_SQL = "(SELECT NULL AS event_zstd) no_column"
 _WITH_NODE_SQL = """
     LEFT JOIN session_windows w ON w.session_id = e.session_id
     LEFT JOIN session_nodes n ON n.session_key = w.session_key

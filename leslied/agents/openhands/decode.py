@@ -1,7 +1,7 @@
 """Decode an entry of OpenHands: an event, or the state of a conversation.
 
-This module decodes what one event cannot say alone: the folder, the tokens of requests,
-and which call started a subagent. `events.py` decodes the event itself.
+This module decodes facts that need more than one event: the folder, the tokens of
+requests, and which call started a subagent. `events.py` decodes the event itself.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 _OPENED_BLOCK, _LINK_BLOCK, _USAGE_BLOCK = 600, 601, 602
 """Block numbers of records about the session."""
 _MAX_PAIRS = 14
-"""Calls without a subagent, and subagents without a call, in the decode state."""
+"""Maximum number of calls without a subagent, and of subagents without a call, in the
+decode state."""
 _MAX_COUNTERS = 8
-"""Sessions whose number of requests the decode state keeps."""
+"""Maximum number of sessions whose number of requests is in the decode state."""
 _MAX_USE_LENGTH = 20
 _MAX_USES = 3
-"""Kinds of use of a session, such as `agent`, whose number of requests it keeps."""
+"""Maximum number of kinds of use, such as `agent`, in the counters of a session."""
 _MAX_ID_LENGTH = 48
 """Calls and subagents with a longer id are not linked, to keep the state small."""
 _MAX_MODEL_LENGTH = 100
@@ -54,14 +55,14 @@ _SUBAGENT_METRICS = ("task:", "delegate:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event(LogEntry):
-    """What the records of an event have in common, and where its session is."""
+    """The fields that the records of an event share, and the path to its session."""
 
     path: tuple[str, ...] = ()
     """The ids of the subagents from the conversation to this session."""
 
     @property
     def label(self) -> str:
-        """The session's name in the decode state."""
+        """The session's name in the decode state; empty for the main session."""
         return self.path[-1][:_MAX_ID_LENGTH] if self.path else ""
 
 
@@ -77,12 +78,12 @@ def decode_entry(entry: RawEntry, state: State) -> DecodeResult:
     noise = "" if "event" in value else "state"
     if "event" in value:
         kind = as_text(body.get("kind"))
-        decoded = [*decode_event(event, kind, body)]
-        noise = kind if not decoded and is_noise(kind, body) else ""
-        if not decoded and not noise:
-            decoded = [event.make_unknown(value["event"], event_type=kind)]
+        event_records = [*decode_event(event, kind, body)]
+        noise = kind if not event_records and is_noise(kind, body) else ""
+        if not event_records and not noise:
+            event_records = [event.make_unknown(value["event"], event_type=kind)]
         links, state = _link_subagents(event, body, state)
-        records += [*decoded, *links]
+        records += [*event_records, *links]
     usages, state = _decode_usages(event, conversation, body, state)
     records += usages
     return DecodeResult(
@@ -93,7 +94,9 @@ def decode_entry(entry: RawEntry, state: State) -> DecodeResult:
     )
 
 
-def _update_state(state: State, conversation: State, body: State) -> State:
+def _update_state(
+    state: State, conversation: dict[str, Any], body: dict[str, Any]
+) -> State:
     """Return the decode state with the folder, the model and the time of the entry."""
     workspace = as_dict(conversation.get("workspace"))
     llm = as_dict(as_dict(conversation.get("agent")).get("llm"))
@@ -105,7 +108,7 @@ def _update_state(state: State, conversation: State, body: State) -> State:
     return {**state, **{name: fact for name, fact in facts.items() if fact}}
 
 
-def _describe_event(entry: RawEntry, value: State, state: State) -> _Event:
+def _describe_event(entry: RawEntry, value: dict[str, Any], state: State) -> _Event:
     names = [as_text(name) for name in as_list(value.get("path"))]
     path = tuple(printable_name(name) for name in names if name)
     session_id = printable_name(entry.source.parts[0])
@@ -121,9 +124,12 @@ def _describe_event(entry: RawEntry, value: State, state: State) -> _Event:
 
 
 def _decode_opened(
-    event: _Event, conversation: State, state: State
+    event: _Event, conversation: dict[str, Any], state: State
 ) -> tuple[list[Record], State]:
-    """Decode the folder, at the first entry with the state of a session."""
+    """Decode a session's folder when the session's state comes for the first time.
+
+    From then on, the session has counters in the decode state.
+    """
     counters = as_dict(state.get("counters"))
     if not conversation or event.label in counters:
         return [], state
@@ -136,7 +142,7 @@ def _decode_opened(
 
 
 def _link_subagents(
-    event: _Event, body: State, state: State
+    event: _Event, body: dict[str, Any], state: State
 ) -> tuple[list[Record], State]:
     """Link a subagent to the call whose prompt is the subagent's first message.
 
@@ -154,17 +160,19 @@ def _link_subagents(
         text = join_texts(as_dict(body.get("llm_message")).get("content"))
         subagents.append([_hash_prompt(event.path[:-1], text), event.path[-1]])
     records = []
-    for pair in [*subagents]:
-        call = next((call for call in calls if call[0] == pair[0]), None)
+    for subagent in [*subagents]:
+        prompt_hash, subagent_id = subagent
+        call = next((call for call in calls if call[0] == prompt_hash), None)
         if call:
             calls.remove(call)
-            subagents.remove(pair)
-            records.append(_make_link(event, pair[1], call[1]))
+            subagents.remove(subagent)
+            records.append(_make_link(event, subagent_id, call[1]))
     pairs = {"calls": calls[-_MAX_PAIRS:], "subagents": subagents[-_MAX_PAIRS:]}
     return records, {**state, **pairs} if calls or subagents or records else state
 
 
 def _parse_pairs(value: object) -> list[list[str]]:
+    """Return pairs of the decode state: the hash of a prompt, and an id."""
     pairs = (as_list(pair) for pair in as_list(value))
     return [[as_text(pair[0]), as_text(pair[1])] for pair in pairs if len(pair) > 1]
 
@@ -182,7 +190,7 @@ def _make_link(event: _Event, subagent: str, call_id: str) -> Record:
     )
 
 
-def _list_prompts(action: State) -> list[str]:
+def _list_prompts(action: dict[str, Any]) -> list[str]:
     """List the prompts of the subagents that an action starts."""
     if action.get("kind") == "TaskAction" and not action.get("resume"):
         return [as_text(action.get("prompt"))]
@@ -197,12 +205,13 @@ def _hash_prompt(path: tuple[str, ...], prompt: str) -> str:
 
 
 def _decode_usages(
-    event: _Event, conversation: State, body: State, state: State
+    event: _Event, conversation: dict[str, Any], body: dict[str, Any], state: State
 ) -> tuple[list[Record], State]:
-    """Decode the tokens of requests up to the one that the event answers.
+    """Decode the tokens of requests up to the one that the event is a response to.
 
     The state of the session lists all requests; without an event, decode all that were
-    not decoded before. The decode state has their number, for each kind of use.
+    not decoded before. The decode state has the number of requests that were decoded,
+    for each kind of use.
     """
     stats = as_dict(as_dict(conversation.get("stats")).get("usage_to_metrics"))
     counters = as_dict(state.get("counters"))
@@ -215,7 +224,7 @@ def _decode_usages(
         start, end = as_count(counts.get(use)), len(requests)
         if body:
             response_id = as_text(body.get("llm_response_id"))
-            end = _find_request(requests, start, response_id)
+            end = _find_requests_end(requests, start, response_id)
         for number in range(start, end):
             records += _decode_usage(event, use, number, as_dict(requests[number]))
         if end > start:
@@ -225,26 +234,39 @@ def _decode_usages(
     return records, state
 
 
-def _find_request(requests: list[Any], start: int, response_id: str) -> int:
-    """Return the number of the request after the one with this id, or `start`."""
-    for number in range(start, len(requests) if response_id else 0):
+def _find_requests_end(requests: list[Any], start: int, response_id: str) -> int:
+    """Return the index after the request with this response; `start` if there is none.
+
+    Only requests from the index `start` on are searched.
+    """
+    if not response_id:
+        return start
+    for number in range(start, len(requests)):
         if as_dict(requests[number]).get("response_id") == response_id:
             return number + 1
     return start
 
 
 def _decode_usage(
-    event: _Event, use: str, number: int, request: State
+    event: _Event, use: str, number: int, request: dict[str, Any]
 ) -> Iterator[Record]:
+    """Decode the tokens of a request.
+
+    `use` says what the model was used for, such as `agent`; `number` counts the
+    requests of that kind.
+    """
     names = (
         "prompt_tokens",
         "completion_tokens",
         "cache_read_tokens",
         "cache_write_tokens",
     )
-    sent, received, read, written = (as_count(request.get(name)) for name in names)
-    # The prompt's tokens include those that the cache has or gets.
-    usage = Usage(max(sent - read - written, 0), received, read, written)
+    input_total, output, cache_read, cache_write = (
+        as_count(request.get(name)) for name in names
+    )
+    # The prompt's tokens include those that are read from or written to the cache.
+    input_tokens = max(input_total - cache_read - cache_write, 0)
+    usage = Usage(input_tokens, output, cache_read, cache_write)
     if not usage:
         return
     session = event.path[-1] if event.path else event.key.session_id

@@ -62,7 +62,7 @@ def decode_event(event: LogEntry, kind: str, body: Body) -> Iterator[Record]:
 
 
 def _decode_notice(event: LogEntry, kind: str, body: Body) -> Iterator[Record]:
-    """Decode what is neither a message nor a call."""
+    """Decode an event that is neither a message nor a call."""
     match kind:
         case "SystemPromptEvent":
             parts = [body.get("system_prompt"), body.get("dynamic_context")]
@@ -85,7 +85,7 @@ def _decode_message(event: LogEntry, body: Body) -> Iterator[Record]:
     if body.get("source") == "agent":
         yield from _decode_thoughts(event, message)
         answer = event.make_answer(text, block=_TEXT_BLOCK, stop_reason="end_turn")
-        yield _name_request(answer, body)
+        yield _with_request_id(answer, body)
     elif body.get("source") == "user":
         prompt = event.make_prompt(text)
         # The texts of skills that the prompt's words activated.
@@ -99,9 +99,9 @@ def _decode_message(event: LogEntry, body: Body) -> Iterator[Record]:
 
 def _decode_action(event: LogEntry, body: Body) -> Iterator[Record]:
     """Decode a call with the text before it; a final message is an answer."""
-    yield from (_name_request(each, body) for each in _decode_thoughts(event, body))
+    yield from (_with_request_id(each, body) for each in _decode_thoughts(event, body))
     if text := join_texts(body.get("thought")).strip():
-        yield _name_request(event.make_answer(text, block=_TEXT_BLOCK), body)
+        yield _with_request_id(event.make_answer(text, block=_TEXT_BLOCK), body)
     action = as_dict(body.get("action"))
     match action.get("kind"):
         case "FinishAction":
@@ -116,7 +116,7 @@ def _decode_action(event: LogEntry, body: Body) -> Iterator[Record]:
             call_id = as_text(body.get("tool_call_id"))
             arguments = as_text(call.get("arguments")) or action
             record = event.make_call(name, call_id, arguments, block=_CALL_BLOCK)
-    yield _name_request(record, body)
+    yield _with_request_id(record, body)
 
 
 def _decode_thoughts(event: LogEntry, body: Body) -> Iterator[Record]:
@@ -135,7 +135,7 @@ def _decode_thoughts(event: LogEntry, body: Body) -> Iterator[Record]:
 
 
 def _decode_observation(event: LogEntry, body: Body) -> Record:
-    """Decode the result of a call; a failed command begins with its exit code."""
+    """Decode a call's result; put a failed command's exit code before its output."""
     observation = as_dict(body.get("observation"))
     code = observation.get("exit_code")
     # The code of a command that still runs is -1.
@@ -167,7 +167,7 @@ def _decode_foreign_call(event: LogEntry, body: Body) -> Record:
 
 
 def _decode_hook(event: LogEntry, body: Body) -> Record:
-    """Decode a hook that ran, with what it adds to the conversation."""
+    """Decode a hook that ran, with the texts that it added to the conversation."""
     texts = _list_texts(body, "additional_context", "reason", "error", "stderr")
     text = "\n\n".join(texts) or as_text(body.get("hook_command"))
     note = f"hook {as_text(body.get('hook_event_type'))}".strip()
@@ -179,7 +179,7 @@ def _list_texts(body: Body, *names: str) -> list[str]:
     return [text for name in names if (text := as_text(body.get(name)))]
 
 
-def _name_request(record: Record, body: Body) -> Record:
+def _with_request_id(record: Record, body: Body) -> Record:
     """Return the record with the id of the request that it answers."""
     return structs.replace(record, message_id=as_text(body.get("llm_response_id")))
 

@@ -119,8 +119,9 @@ def _find_noise(line: QwenLine, kind: str, subtype: str) -> str:
     """Return the kind of noise that a line without records is, or ""."""
     if kind == "system" and subtype in NOISE:
         return subtype
-    is_round = kind == "assistant" and not line.parts and line.key.source != MAIN
-    return _ROUND_NOISE if is_round else ""
+    is_subagent = line.key.source != MAIN
+    has_only_tokens = kind == "assistant" and not line.parts and is_subagent
+    return _ROUND_NOISE if has_only_tokens else ""
 
 
 def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
@@ -324,8 +325,8 @@ def _decode_system(line: QwenLine, subtype: str) -> tuple[Record, ...]:
             event = line.make_event("context", note=subtype)
             return (replace(event, model=as_text(payload.get("modelId"))),)
         case "rewind":
-            # The line follows the last one that remains; without one, nothing remains.
-            is_root = line.value.get("parentUuid", "") is None or None
+            # The parent is the last line that remains; if it is null, none remains.
+            is_root = True if line.value.get("parentUuid", "") is None else None
             return (line.make_event("rewound", note=subtype, is_root=is_root),)
         case _ if subtype in _SYSTEM_EVENTS:
             names = ("displayText", "userText", "message", "text")

@@ -1,8 +1,9 @@
 """Decode an entry of Mistral Vibe: a record of the journal, or a part of a checkpoint.
 
 The journal has changes of the history and of the session's state. A checkpoint has the
-history itself and two states: `runtime`, with what the session is, and `projection`,
-with what the user sees. Both yield the same records, with the same ids.
+history itself and two states: `runtime`, with the session's identity and settings, and
+`projection`, with the view of the user. Journal and checkpoint yield the same records,
+with the same ids.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from leslied.model.source import RawEntry
 
     State = dict[str, Any]
+    """`root`: the id of a subagent's main session, empty for a main session; `cwd`;
+    `model`; `turn`: the id of the turn of the last history entry; `answered`: the time
+    of that entry if it is an answer, else 0; `ended`: the id of the last turn whose end
+    was decoded; `tokens`: the last sums; `title`: a hash of the last title."""
 
 _KINDS = ("runtime", "history", "projection", "journal")
 """The keys of entries, as the reader makes them."""
@@ -57,7 +62,7 @@ _NOISE = frozenset(
 )
 """Records of the journal from which the client restores a run."""
 _PROJECTIONS = ("projection_delta", "projection_advanced", "session_relocated")
-"""Records of the journal that change what the user sees."""
+"""Records of the journal that change the history or the session that users see."""
 _STOP_REASONS = {"limit": "max_turns", "length": "max_tokens"}
 
 
@@ -89,7 +94,7 @@ class _Decoder:
 
     @property
     def log_entry(self) -> LogEntry:
-        """What all records of the session have in common."""
+        """The fields that all records of the session share."""
         root = as_text(self.state.get("root"))
         source = f"subagent:{self.session_id}" if root else MAIN
         return LogEntry(
@@ -100,6 +105,7 @@ class _Decoder:
         )
 
     def decode(self, kind: str, value: Any) -> Iterator[Record]:
+        """Yield the records of an entry; set `noise` in case there are none."""
         self.noise = kind
         if not isinstance(value, dict):
             yield self.log_entry.make_unknown(value, entry_type=kind)
@@ -112,8 +118,8 @@ class _Decoder:
         else:
             yield from self._decode_journal(value)
 
-    def _decode_runtime(self, value: State) -> Iterator[Record]:
-        """Decode what the session is, where it runs, and who started it."""
+    def _decode_runtime(self, value: dict[str, Any]) -> Iterator[Record]:
+        """Decode the session's folder and model, and the link of a subagent."""
         identity = as_dict(value.get("identity"))
         metadata = as_dict(value.get("session_metadata"))
         spawn_key = as_text(metadata.get("subagent_spawn_key"))
@@ -127,7 +133,7 @@ class _Decoder:
                 "subagent_linked", tool_call_id=f"effect-{spawn_key}"
             )
 
-    def _decode_metadata(self, metadata: State) -> Iterator[Record]:
+    def _decode_metadata(self, metadata: dict[str, Any]) -> Iterator[Record]:
         """Decode the folder and the model; the folder again only if it has changed."""
         self._set_model(metadata.get("active_model"))
         folder = as_folder(metadata.get("cwd"))
@@ -141,7 +147,7 @@ class _Decoder:
         if model := as_text(value)[:_MAX_ID_LENGTH]:
             self.state["model"] = model
 
-    def _decode_journal(self, record: State) -> Iterator[Record]:
+    def _decode_journal(self, record: dict[str, Any]) -> Iterator[Record]:
         """Decode a record of the journal: changes of the history and the state."""
         type_, payload = as_text(record.get("type")), as_dict(record.get("payload"))
         self.noise = type_
@@ -156,7 +162,7 @@ class _Decoder:
         for change in map(as_dict, as_list(payload.get("delta"))):
             yield from self._decode_change(change)
 
-    def _decode_change(self, change: State) -> Iterator[Record]:
+    def _decode_change(self, change: dict[str, Any]) -> Iterator[Record]:
         match change.get("op"):
             case "append_entry" | "replace_entry":
                 yield from self._decode_item(as_dict(change.get("entry")))
@@ -171,7 +177,7 @@ class _Decoder:
             case _:
                 yield self.log_entry.make_unknown(change, entry_type="change")
 
-    def _decode_snapshot(self, snapshot: State) -> Iterator[Record]:
+    def _decode_snapshot(self, snapshot: dict[str, Any]) -> Iterator[Record]:
         """Decode the history, tokens, title and last turn of a session."""
         for item in as_list(as_dict(snapshot.get("history")).get("entries")):
             yield from self._decode_item(as_dict(item))
@@ -180,7 +186,7 @@ class _Decoder:
         yield from self._decode_title(session)
         yield from self._decode_turn(as_dict(snapshot.get("latestTurn")))
 
-    def _decode_item(self, item: State) -> Iterator[Record]:
+    def _decode_item(self, item: dict[str, Any]) -> Iterator[Record]:
         """Decode an entry of the history, after the end of the turn before it.
 
         A checkpoint says only how the last turn ended. An earlier turn has ended if the
@@ -200,12 +206,15 @@ class _Decoder:
             self._set_model(as_dict(item.get("details")).get("model"))
 
     def _end_turn(self) -> Iterator[Record]:
-        """Yield the end of the last turn, unless it is in the store already."""
+        """Yield the end of the previous turn, if its last entry was an answer.
+
+        Yield nothing if the end of that turn was decoded before.
+        """
         turn_id, time = as_text(self.state.get("turn")), self.state.get("answered")
         if turn_id and time and self.state.get("ended") != turn_id:
             yield self._make_turn_end(turn_id, time, stop_reason="end_turn")
 
-    def _decode_turn(self, turn: State) -> Iterator[Record]:
+    def _decode_turn(self, turn: dict[str, Any]) -> Iterator[Record]:
         turn_id, time = (
             as_text(turn.get("id"))[:_MAX_ID_LENGTH],
             turn.get("completedAt"),
@@ -232,13 +241,14 @@ class _Decoder:
     def _make_turn_end(
         self, turn_id: str, time: object, *, stop_reason: str = "", note: str = ""
     ) -> Record:
+        """Return the end of a turn, and store in the state that it was decoded."""
         self.state["ended"] = turn_id
         log_entry = replace(
             self.log_entry, native_id=f"end {turn_id}", created_at=parse_time(time)
         )
         return log_entry.make_event("turn_ended", stop_reason=stop_reason, note=note)
 
-    def _decode_usage(self, session: State) -> Iterator[Record]:
+    def _decode_usage(self, session: dict[str, Any]) -> Iterator[Record]:
         """Decode the tokens of the session: sums, which grow with every request."""
         tokens = as_dict(session.get("tokenUsage"))
         names = ("inputTokens", "outputTokens", "cachedInputTokens")
@@ -246,17 +256,17 @@ class _Decoder:
         if not any(counts) or counts == self.state.get("tokens"):
             return
         self.state["tokens"] = counts
-        sent, received, cached = counts
+        input_total, output, cached = counts
         log_entry = replace(
             self.log_entry,
             native_id="usage",
             created_at=parse_time(session.get("updatedAt")),
         )
-        usage = Usage(max(sent - cached, 0), received, cached)
+        usage = Usage(max(input_total - cached, 0), output, cached)
         record = log_entry.make_usage(usage, f"session:{self.session_id}")
         yield structs.replace(record, metadata={"is_sum": True})
 
-    def _decode_title(self, session: State) -> Iterator[Record]:
+    def _decode_title(self, session: dict[str, Any]) -> Iterator[Record]:
         title = as_text(session.get("title")).strip()
         digest = hashlib.sha256(title.encode(errors="replace")).hexdigest()[:12]
         if (

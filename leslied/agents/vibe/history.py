@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     Item = dict[str, Any]
 
-_SETTLED = frozenset({"completed", "failed", "skipped", "cancelled"})
-"""States of a tool call that has a result."""
+_FINAL_STATUSES = frozenset({"completed", "failed", "skipped", "cancelled"})
+"""Statuses of a tool call that has a result."""
 _RESULT_FIELDS = ("type", "content", "structured_content", "_meta")
 """Fields that every result has."""
 _TYPES = frozenset({"message", "reasoning", "effect", "notice", "checkpoint"})
@@ -44,10 +44,10 @@ def decode_item(log_entry: LogEntry, item: Item) -> Iterator[Record]:
     elif type_ == "effect":
         yield from _decode_effect(entry, item)
     elif item.get("generationStatus") != "in_progress":
-        yield from _decode_complete(entry, type_, item)
+        yield from _decode_complete_item(entry, type_, item)
 
 
-def _decode_complete(entry: LogEntry, type_: str, item: Item) -> Iterator[Record]:
+def _decode_complete_item(entry: LogEntry, type_: str, item: Item) -> Iterator[Record]:
     match type_:
         case "message":
             yield _decode_message(entry, item)
@@ -73,11 +73,11 @@ def _decode_message(entry: LogEntry, item: Item) -> Record:
     is_queued = item.get("source") == "turn_steer" and entry.key.source == MAIN
     prompt = entry.make_prompt(text, origin="queued" if is_queued else "")
     # The client may show something else than it sends, such as a command's name.
-    shown = join_texts(as_dict(item.get("userDisplayContent")).get("content"))
-    if not shown or shown == text:
+    displayed_text = join_texts(as_dict(item.get("userDisplayContent")).get("content"))
+    if not displayed_text or displayed_text == text:
         return prompt
     metadata = {**prompt.metadata, "attached": text}
-    return structs.replace(prompt, content=shown, metadata=metadata)
+    return structs.replace(prompt, content=displayed_text, metadata=metadata)
 
 
 def _mark_discarded(record: Record, item: Item) -> Record:
@@ -107,14 +107,14 @@ def _decode_effect(entry: LogEntry, item: Item) -> Iterator[Record]:
     detail, state = as_dict(item.get("detail")), as_dict(item.get("state"))
     name = as_text(detail.get("toolName")) or as_text(item.get("title"))
     yield entry.make_call(name, entry.native_id, detail.get("input"))
-    if as_text(state.get("status")) in _SETTLED:
+    if as_text(state.get("status")) in _FINAL_STATUSES:
         text, facts = _parse_result(state)
         log_entry = replace(entry, created_at=parse_time(item.get("updatedAt")))
         yield log_entry.make_result(name, entry.native_id, text, block=1, **facts)
 
 
-def _parse_result(state: Item) -> tuple[str, dict[str, Any]]:
-    """Return the text of a result, and whether the call failed."""
+def _parse_result(state: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the text of a result, and facts such as `is_error`."""
     error, output = as_dict(state.get("error")), as_dict(state.get("output"))
     structured = as_dict(output.get("structured_content"))
     if "returncode" in structured:
@@ -128,8 +128,9 @@ def _parse_result(state: Item) -> tuple[str, dict[str, Any]]:
         reason = as_text(state.get("reason")) or as_text(error.get("message"))
         return text or reason, {**facts, "is_error": True}
     if not text and "returncode" not in structured:
-        others = {k: output[k] for k in output if k not in _RESULT_FIELDS}
-        text = to_json(structured or others) if structured or others else ""
+        other_fields = {k: output[k] for k in output if k not in _RESULT_FIELDS}
+        fields = structured or other_fields
+        text = to_json(fields) if fields else ""
     return text, facts
 
 
@@ -141,7 +142,7 @@ def join_texts(content: object) -> str:
     return "\n\n".join(filter(None, map(_part_text, parts)))
 
 
-def _part_text(part: Item) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     match part.get("type"):
         case "image" | "audio":
             kind, media_type = as_text(part.get("type")), part.get("mimeType")

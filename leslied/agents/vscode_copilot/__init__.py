@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leslied.model.source import Environment, RawEntry
     from leslied.sessions.tools import ToolKind
 
-# A log of changes is read as a document, too: only all of them give the chat.
+# A log of changes is read as a document, too: only all changes together give the chat.
 WORKSPACES = tuple(
     Pattern(glob=glob, shape=Shape.DOCUMENT, side_file="../workspace.json")
     for glob in ("*/chatSessions/*.json", "*/chatSessions/*.jsonl")
@@ -65,7 +65,7 @@ class VSCodeCopilot(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one chat."""
-        from leslied.agents.vscode_copilot import decode  # noqa: PLC0415 - new entries
+        from leslied.agents.vscode_copilot import decode  # noqa: PLC0415 - to decode
 
         return decode.decode_chat(entry, state)
 

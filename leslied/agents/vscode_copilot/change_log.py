@@ -9,13 +9,14 @@ from leslied.agents._parsing import parse_object, parse_value
 from leslied.errors import DecodeError
 
 _WHOLE, _SET, _PUSH, _DELETE = 0, 1, 2, 3
-"""Kinds of changes: the whole object, a field, more items of a list, no field."""
+"""Kinds of changes: the whole chat, a field's value, items of a list, a deletion."""
 
 
 def restore_chat(data: bytes) -> Any:
     """Return the chat after all changes, or raise DecodeError.
 
-    A change that does not fit is skipped, as is a last line that is not complete yet.
+    A change that does not fit is skipped. So is a line that cannot be parsed, unless it
+    is the first; usually it is the last one, which is not complete yet.
     """
     chat: Any = None
     for line in data.split(b"\n"):
@@ -28,19 +29,19 @@ def restore_chat(data: bytes) -> Any:
                 raise
             continue
         if chat is None or change.get("kind") == _WHOLE:
-            chat = _get_whole(change)
+            chat = _get_chat(change)
         else:
-            _apply(chat, change)
+            _apply_change(chat, change)
     return chat
 
 
-def _get_whole(change: Any) -> Any:
-    """Return the object of the first line; an older file is the object itself."""
+def _get_chat(change: Any) -> Any:
+    """Return the chat in a change of kind `_WHOLE`; an older file is only the chat."""
     is_change = isinstance(change, dict) and change.get("kind") == _WHOLE
     return change.get("v") if is_change else change
 
 
-def _apply(chat: Any, change: dict[str, Any]) -> None:
+def _apply_change(chat: Any, change: dict[str, Any]) -> None:
     """Apply a change to the chat, which is modified."""
     path = as_list(change.get("k"))
     holder = chat

@@ -14,6 +14,8 @@ from leslied.agents._entry import (
     as_folder,
     as_list,
     as_text,
+    drop_side_file,
+    get_side_file,
 )
 from leslied.agents._parsing import (
     parse_file_uri,
@@ -50,7 +52,7 @@ def decode_chat(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         scope=id_,
         created_at=parse_time(chat.get("creationDate")),
     )
-    folder = _parse_workspace(as_text(state.get("beside")))
+    folder = _parse_workspace(get_side_file(state))
     records = [*_decode_header(log_entry, chat, folder)]
     ids: set[str] = set()
     for number, value in enumerate(chat["requests"]):
@@ -63,12 +65,14 @@ def decode_chat(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         if not isinstance(value, dict):
             records.append(line.make_unknown(value))
         records += _decode_request(line, request)
-    new_state = {name: fact for name, fact in state.items() if name != "beside"}
-    return DecodeResult(records=tuple(records), state=new_state, cwd=folder)
+    return DecodeResult(records=tuple(records), state=drop_side_file(state), cwd=folder)
 
 
 def _join_lines(entry: RawEntry) -> bytes:
-    """Return the data; a document of older versions may have several lines."""
+    """Return the data with one JSON value per line.
+
+    A log of changes has that form. A document of older versions is joined to one line.
+    """
     is_log = entry.source.path.suffix == ".jsonl"
     return (
         entry.data if is_log else entry.data.replace(b"\r", b" ").replace(b"\n", b" ")
@@ -76,7 +80,10 @@ def _join_lines(entry: RawEntry) -> bytes:
 
 
 def _parse_workspace(text: str) -> str:
-    """Return the folder of a workspace, or that of its list of folders."""
+    """Return a workspace's folder.
+
+    If it has several, a file lists them; return the folder of that file.
+    """
     try:
         workspace = parse_object(text.encode(errors="replace"))
     except DecodeError:
@@ -131,7 +138,7 @@ def _decode_request(line: LogEntry, request: dict[str, Any]) -> Iterator[Record]
 
 
 def _find_end(request: dict[str, Any]) -> str:
-    """Return how the response ended: a stop reason, `error`, or "" if it goes on."""
+    """Return `end_turn`, `cancelled` or `error`, or "" if the response goes on."""
     state = as_dict(request.get("modelState")).get("value")
     result = request.get("result")
     if state == _CANCELLED or request.get("isCanceled") is True:
@@ -154,5 +161,5 @@ def _decode_usage(line: LogEntry, result: dict[str, Any]) -> Iterator[Record]:
         as_count(metadata.get("promptTokens")), as_count(metadata.get("outputTokens"))
     )
     if usage:
-        request = f"{line.scope}:{line.native_id}"
-        yield line.make_usage(usage, request, block=_USAGE_BLOCK)
+        message_id = f"{line.scope}:{line.native_id}"
+        yield line.make_usage(usage, message_id, block=_USAGE_BLOCK)

@@ -64,11 +64,11 @@ class ResponseDecoder:
 
     def _decode_text(self, text: str) -> Iterator[Record]:
         if text.strip():
-            line, block = self._name("text")
+            line, block = self._next_entry("text")
             yield line.make_answer(text, block=block)
 
-    def _name(self, type_: str) -> tuple[LogEntry, int]:
-        """Return the entry and the block of the next record of this type."""
+    def _next_entry(self, type_: str) -> tuple[LogEntry, int]:
+        """Return the fields of the next record of this type, and its block number."""
         block = self._counts.get(type_, 0)
         self._counts[type_] = block + 1
         native_id = f"{self.line.native_id} {type_}"
@@ -79,23 +79,23 @@ class ResponseDecoder:
         match _get_kind(part):
             case "thinking":
                 if thought := _format_thought(fields.get("value")):
-                    line, block = self._name("thinking")
+                    line, block = self._next_entry("thinking")
                     yield line.make_thinking(thought, block=block)
             case "toolInvocationSerialized":
                 yield from self._decode_call(fields)
             case "textEditGroup":
                 yield from self._decode_edit(fields)
             case "warning":
-                line, block = self._name("warning")
+                line, block = self._next_entry("warning")
                 text = _format_message(fields.get("content"))
                 yield line.make_event("notice", text, block=block, note="warning")
             case _:
-                line, block = self._name("unknown")
+                line, block = self._next_entry("unknown")
                 yield line.make_unknown(part, block=block)
 
     def _decode_call(self, fields: dict[str, Any]) -> Iterator[Record]:
         """Decode a call, and its result if it is complete."""
-        line, block = self._name("call")
+        line, block = self._next_entry("call")
         name = as_text(fields.get("toolId"))
         call_id = as_text(fields.get("toolCallId")) or f"{line.native_id} {block}"
         arguments = _find_arguments(fields)
@@ -106,7 +106,7 @@ class ResponseDecoder:
 
     def _decode_edit(self, fields: dict[str, Any]) -> Iterator[Record]:
         """Decode the edits of a file as a call, which has a result when it is done."""
-        line, block = self._name("edit")
+        line, block = self._next_entry("edit")
         call_id = f"{line.native_id} {block}"
         groups = as_list(fields.get("edits"))
         edits = [as_dict(edit) for group in groups for edit in as_list(group)]
@@ -153,7 +153,7 @@ def _get_path(uri: Any) -> str:
 
 
 def _find_arguments(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return what is stored of a call's arguments, or how the window describes it."""
+    """Return a call's arguments; if they are not stored, its description."""
     data = as_dict(fields.get("toolSpecificData"))
     match data.get("kind"):
         case "terminal":
@@ -173,7 +173,7 @@ def _find_arguments(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_result(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return what is stored of a call's result, or how the window describes it."""
+    """Return a result's text and facts; if it is not stored, its description."""
     data = as_dict(fields.get("toolSpecificData"))
     if data.get("kind") == "terminal" and "terminalCommandOutput" in data:
         output = as_text(as_dict(data["terminalCommandOutput"]).get("text"))

@@ -72,7 +72,7 @@ def _lines(agents: list[AgentState], app: App) -> Iterator[str]:
     yield from format_table(
         _COLUMNS,
         rows,
-        flexible_column=0,
+        flexible="AGENT",
         right_aligned=("LOGS", "SESSIONS", "REJECTED"),
         droppable=("NEWEST READ", "NEWEST LOG", "REJECTED", "LAST SEEN"),
     )

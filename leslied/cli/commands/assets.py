@@ -56,8 +56,8 @@ def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) ->
     """Show the assets of a thread, or of every thread of the current project.
 
     An asset is a plan, progress, design, learnings, discuss or transcript file in the
-    thread's folder. BY names the tool call that changed it last. Outside a project,
-    the assets of all threads are shown.
+    thread's folder. The column BY shows the tool call that changed it last. Outside a
+    project, the assets of all threads are shown.
 
     `leslied assets lint` checks the names of assets and exits with 1 if it finds a
     problem.
@@ -103,7 +103,7 @@ def _lines(threads: Sequence[dict[str, Any]], *, is_single: bool) -> Iterator[st
         yield from format_table(
             _COLUMNS,
             list(_iter_rows(thread)),
-            flexible_column=2,
+            flexible="TITLE",
             right_aligned=("SIZE",),
             droppable=("SIZE", "BY", "CHANGED"),
         )
@@ -163,14 +163,14 @@ def _format_call(file: dict[str, Any]) -> str:
 
     Return `-` if the call is unknown.
     """
-    tools = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
+    tool_by_call = {call["call_id"]: call["tool"] for call in file.get("calls", [])}
     history = file.get("history", [])
-    last_calls = history[-1]["calls"] if history else list(tools)
-    call_ids = [call_id for call_id in last_calls if call_id in tools]
-    if not call_ids:
+    last_ids = history[-1]["calls"] if history else list(tool_by_call)
+    call_id = next((each for each in reversed(last_ids) if each in tool_by_call), "")
+    if not call_id:
         return "-"
-    suffix = f" (+{len(tools) - 1})" if len(tools) > 1 else ""
-    return f"{tools[call_ids[-1]]} {call_ids[-1]}{suffix}"
+    suffix = f" (+{len(tool_by_call) - 1})" if len(tool_by_call) > 1 else ""
+    return f"{tool_by_call[call_id]} {call_id}{suffix}"
 
 
 def _progress_lines(thread: dict[str, Any]) -> Iterator[str]:

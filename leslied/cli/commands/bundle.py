@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     "--format-sample",
     is_flag=True,
     help="Write only the structure of log entries, without any text: one entry of "
-    "each kind in the logs of a session or in a FILE, or of each kind that is unknown.",
+    "each kind in the logs of a session or in FILE; without either, of each unknown "
+    "kind.",
 )
 @json_option
 @click.pass_context
@@ -134,7 +135,7 @@ def _write_sample(app: App, log_or_session: str, target: Path) -> FormatSampleRe
         paths = format_sample.list_sample_paths(queries, log_or_session)
         sources = app.sample_logs(bar.track(paths), only_unknown=not log_or_session)
         files = format_sample.make_sample_files(queries, sources)
-        summary = format_sample.summarize(queries, sources)
+        summary = format_sample.summarize_sample(queries, sources)
     data = make_zip(files)
     write_file(target, data)
     return FormatSampleResult(
@@ -149,7 +150,8 @@ def _lines(bundle: BundleResult, home: str) -> Iterator[str]:
 
 
 def _sample_lines(sample: FormatSampleResult, home: str) -> Iterator[str]:
-    yield from list(_lines(sample, home))[:1]
+    # Only the first line, which names the file.
+    yield next(_lines(sample, home))
     agents = ", ".join(sample.agents) or "no known agent"
     entries = "1 entry" if sample.entries == 1 else f"{sample.entries} entries"
     yield sanitize(

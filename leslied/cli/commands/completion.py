@@ -168,10 +168,10 @@ def uninstall(
     installed_paths = [path for path in paths if _read_installed_script(path)]
     for path in installed_paths:
         path.unlink()
-    removed = RemovedFiles(removed=tuple(map(str, installed_paths)))
-    short_paths = [format_path(path, str(app.home)) for path in removed.removed]
+    result = RemovedFiles(removed=tuple(map(str, installed_paths)))
+    short_paths = [format_path(path, str(app.home)) for path in result.removed]
     emit(
-        removed.to_dict,
+        result.to_dict,
         lambda: (
             [sanitize(f"Removed {path}") for path in short_paths]
             or ["No completion script is installed."]

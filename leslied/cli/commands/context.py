@@ -41,7 +41,7 @@ from leslied.queries.threads.context import load_thread_context
 def command(
     ctx: click.Context, *, thread: str | None, refs: tuple[str, ...], as_json: bool
 ) -> None:
-    """Print the <thread_context> of a thread: its assets and those of its references.
+    """Print the <thread_context>: assets of a thread and of threads it refers to.
 
     The hooks give this text to an agent when it starts. Print it to check it, or to
     pass it to an agent without hooks.
@@ -50,10 +50,10 @@ def command(
     by `--ref` are included in this output only; the reference is not saved.
     """
     with get_app(ctx).open_queries() as queries:
-        located = load_thread_context(queries, thread or "", refs, Path.cwd())
+        answer = load_thread_context(queries, thread or "", refs, Path.cwd())
     emit(
-        located.to_dict,
-        lambda: map(sanitize, located.context.xml.split("\n")),
+        answer.to_dict,
+        lambda: map(sanitize, answer.context.xml.split("\n")),
         as_json=as_json,
-        warnings=located.context.warnings,
+        warnings=answer.context.warnings,
     )

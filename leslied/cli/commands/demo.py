@@ -112,12 +112,12 @@ def _wait_for_files(
 
     Raises LesliedError if that does not happen within a minute.
     """
-    previous: list[Path] = []
+    previous_files: list[Path] = []
     for _ in range(_MAX_CHECKS):
-        current = sorted(folder.glob(pattern)) if folder.is_dir() else []
-        if current and current == previous:
-            return current
-        previous = current
+        current_files = sorted(folder.glob(pattern)) if folder.is_dir() else []
+        if current_files and current_files == previous_files:
+            return current_files
+        previous_files = current_files
         clock.sleep(_CHECK_SECONDS)
     raise LesliedError(
         f"The demo's files did not appear in {folder}.", "Run: leslied doctor"

@@ -99,5 +99,5 @@ def _session_lines(
         for session in sessions
     ]
     yield from format_table(
-        headers, rows, flexible_column=3, right_aligned=("BYTES", "ARCHIVE")
+        headers, rows, flexible="TITLE", right_aligned=("BYTES", "ARCHIVE")
     )

@@ -62,7 +62,7 @@ def command(
     With --deep, every complete line or row of every log must be accounted for: as
     records with the same content, as noise (known to be of no use), as rejected, or as
     pruned or forgotten.
-    What is missing is listed with the reason, and so are kinds of entries that this
+    Missing entries are listed with the reason, and so are kinds of entries that this
     version does not know. Nothing is written, and the daemon may run.
     """
     if agent and not deep:
@@ -80,7 +80,7 @@ def command(
 
 
 def _prove(app: App, agent: str) -> ProofReport | None:
-    """Compare the logs with the store, if there is one, and show the progress."""
+    """Compare the logs with the store; return None if there is no store."""
     if not app.paths.store_file.exists():
         return None
     with ProgressBar(app.clock) as bar:
@@ -89,7 +89,7 @@ def _prove(app: App, agent: str) -> ProofReport | None:
 
 
 def _repair(app: App) -> Iterator[CheckResult]:
-    """Repair what can be repaired; yield what was done."""
+    """Repair permissions and the archive; yield a result for each kind of repair."""
     if count := repair.repair_modes(app):
         what = f"other users can no longer access {count} files and folders"
         yield CheckResult("ok", what)

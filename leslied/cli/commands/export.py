@@ -170,6 +170,7 @@ class _ExportRequest:
 
         Raises UserError if it is compressed or consists of several files.
         """
+        # Without --all, there is exactly one session.
         (artifacts,) = self._render()
         primary_artifacts = _list_primary_artifacts(artifacts)
         if len(primary_artifacts) != 1 or primary_artifacts[0].path.endswith(".gz"):
@@ -231,23 +232,24 @@ class _ExportRequest:
         is_utc = self.app.load_settings().output.timezone == "utc"
         selection = Selection(filters=self.filters)
         with self.app.open_queries(reveal=self.reveal) as queries:
-            sessions = resolve_sessions(queries, self.session_id, selection)
-            for resolved in self._with_progress(sessions):
+            resolved_ids = resolve_sessions(queries, self.session_id, selection)
+            for resolved_id in self._with_progress(resolved_ids):
                 self.rendered_sessions += 1
-                session = load_for_export(queries, resolved, is_utc=is_utc)
+                session = load_for_export(queries, resolved_id, is_utc=is_utc)
                 yield render_session(session, self.format_name)
 
-    def _with_progress(self, resolved: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
+    def _with_progress(self, ids: Sequence[ResolvedId]) -> Iterator[ResolvedId]:
+        """Yield the ids; with --all, show how many of them are done."""
         if not self.is_all:
-            yield from resolved
+            yield from ids
             return
         with ProgressBar(self.app.clock) as bar:
             bar.start("Writing sessions")
-            yield from bar.track(resolved)
+            yield from bar.track(ids)
 
 
 def _is_inside(target: Path, root: Root) -> bool:
-    """Return whether a path belongs to an agent; in a project, only its log does."""
+    """Return whether the target is in the root; in a project, whether it is a log."""
     folder = root.path.resolve()
     if root.is_project:
         return any(target == folder / pattern.glob for pattern in root.patterns)
@@ -267,6 +269,7 @@ def _check_target(target: Path, path_argument: str) -> None:
 
 
 def _list_primary_artifacts(artifacts: Sequence[Artifact]) -> list[Artifact]:
+    """Return the files of an export that do not only repeat other files."""
     return [artifact for artifact in artifacts if not artifact.is_derived]
 
 

@@ -87,15 +87,16 @@ def command(ctx: click.Context, /, *, path: str, as_json: bool, **options: Any) 
     themselves: the calls in the logs tell what changed.
     """
     app = get_app(ctx)
-    absolute = os.path.abspath(Path(path).expanduser()) if path else ""  # noqa: PTH100 - links stay
+    # Unlike `resolve`, `abspath` keeps symbolic links.
+    full_path = os.path.abspath(Path(path).expanduser()) if path else ""  # noqa: PTH100
     with app.open_queries() as queries:
-        if absolute and not Path(absolute).is_dir():
-            history = load_file_history(queries, absolute, limit=options["limit"])
+        if full_path and not Path(full_path).is_dir():
+            history = load_file_history(queries, full_path, limit=options["limit"])
             emit(history.to_dict, lambda: _history_lines(history, app), as_json=as_json)
             return
         if options["project"]:
             options["project"] = resolve_project(options["project"], app.home)
-        files = list_files(queries, FileSelection(folder=absolute, **options))
+        files = list_files(queries, FileSelection(folder=full_path, **options))
     emit(files.to_dict, lambda: _list_lines(files, app), as_json=as_json)
 
 
@@ -119,7 +120,7 @@ def _list_lines(answer: FileList, app: App) -> Iterator[str]:
     yield from format_table(
         ("FILE", "CHANGES", "FAILED", "SESSIONS", "LAST CHANGE", "AGENT"),
         rows,
-        flexible_column=0,
+        flexible="FILE",
         right_aligned=("CHANGES", "FAILED", "SESSIONS"),
         droppable=("AGENT", "SESSIONS", "FAILED"),
     )

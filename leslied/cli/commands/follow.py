@@ -36,7 +36,10 @@ _POLL_SECONDS = 0.3
     cls=LesliedCommand,
     examples=[
         ("leslied follow", "follow all sessions"),
-        ("leslied follow last --last 20", "follow it, after its last 20 entries"),
+        (
+            "leslied follow last --last 20",
+            "show 20 entries of the latest session, then follow",
+        ),
         ("leslied follow --project app", "follow sessions of the project app"),
         ("leslied follow --json | jq .type", "process records with jq"),
     ],
@@ -110,7 +113,7 @@ class _Printer:
         """Sessions and subagents of which an entry was printed."""
 
     def print(self, events: Iterable[PlacedRecord | SessionStop]) -> None:
-        """Print entries and, as text, stops."""
+        """Print entries; unless the output is JSON, also print when sessions stop."""
         for event in events:
             if isinstance(event, SessionStop):
                 if not self._as_json:

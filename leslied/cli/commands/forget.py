@@ -33,7 +33,7 @@ _REMAINDERS = {
     "own": "Still in these files; run the same command again",
     "path": "These paths contain the text; leslied keeps them, to know what it read",
 }
-"""What to say about each kind of file that is not changed."""
+"""Sentence about each kind of file that is not changed."""
 _ELSEWHERE = (
     "Not reached: exports and bundles that you wrote elsewhere, backups, and what the "
     "daemon printed to the system's journal."
@@ -67,11 +67,12 @@ def command(
 ) -> None:
     """Forget a session, or all entries that contain a text. A dry run without --yes.
 
-    They are deleted from the store, its index, the archive, transcripts, exports and
-    indexes of threads, and from the files of hooks. No file of leslied contains them
-    afterwards, and they are never read again: not from the log, a copy of it or a fork.
-    A session stays forgotten even if the agent continues it. With --text, only entries
-    that exist now are deleted; to hide the text in new ones, add it to `redact.rules`.
+    The entries are deleted from the store, its index, the archive, transcripts, exports
+    and indexes of threads, and from messages of `leslied inject` and stored hook
+    events. No file of leslied contains them afterwards, and they are never read again:
+    not from the log, a copy of it or a fork. A session stays forgotten even if the
+    agent continues it. With --text, only entries that exist now are deleted; to hide
+    the text in new ones, add it to `redact.rules`.
 
     This cannot be undone. The agents' own logs are never touched.
     """
@@ -120,7 +121,7 @@ def _forget(app: App, request: ForgetRequest) -> ForgetAnswer:
 
 def _format_lines(answer: ForgetAnswer, app: App) -> Iterator[str]:
     if answer.is_empty:
-        yield _format_nothing(answer)
+        yield _format_empty_answer(answer)
     else:
         if not answer.is_done:
             yield from _session_table(answer, app)
@@ -142,7 +143,11 @@ def _format_lines(answer: ForgetAnswer, app: App) -> Iterator[str]:
         )
 
 
-def _format_nothing(answer: ForgetAnswer) -> str:
+def _format_empty_answer(answer: ForgetAnswer) -> str:
+    """Format the message for an answer without entries.
+
+    A session has none if an earlier command to forget it was interrupted.
+    """
     if answer.is_done and not answer.request.text:
         return "An earlier, interrupted deletion was completed."
     return "No entry contains the text."
@@ -166,8 +171,8 @@ def _count_entries(number: int, adjective: str) -> str:
 
 
 def _session_table(answer: ForgetAnswer, app: App) -> Iterator[str]:
-    visible = answer.sessions[:_MAX_LISTED]
-    ids = [each.session.key.session_id for each in visible]
+    visible_sessions = answer.sessions[:_MAX_LISTED]
+    ids = [each.session.key.session_id for each in visible_sessions]
     with app.open_queries() as queries:
         short_ids = make_short_ids(queries, ids)
     rows = [
@@ -178,12 +183,10 @@ def _session_table(answer: ForgetAnswer, app: App) -> Iterator[str]:
             each.session.title or "-",
             "all" if each.is_whole else str(each.entries),
         )
-        for each in visible
+        for each in visible_sessions
     ]
     headers = ("ID", "AGENT", "PROJECT", "TITLE", "ENTRIES")
-    yield from format_table(
-        headers, rows, flexible_column=3, right_aligned=("ENTRIES",)
-    )
+    yield from format_table(headers, rows, flexible="TITLE", right_aligned=("ENTRIES",))
     if len(answer.sessions) > _MAX_LISTED:
         hidden_count = len(answer.sessions) - _MAX_LISTED
         yield f"… and {hidden_count} more (list all with --json)"

@@ -96,6 +96,7 @@ def install(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
 def uninstall(ctx: click.Context, *, scope: Scope, as_json: bool) -> None:
     """Remove the hooks from Claude Code's settings; keep the rest of the file."""
     app = get_app(ctx)
+    # If there is no file, its text is None, and stays None.
     result = _update(app, scope, lambda text: text and settings.uninstall(text))
     path = sanitize(format_path(result.path, str(app.home)))
     message = f"The hooks were removed from {path}."
@@ -126,7 +127,7 @@ def status(ctx: click.Context, *, as_json: bool) -> None:
 def _update(
     app: App, scope: Scope, edit: Callable[[str | None], str | None]
 ) -> SettingsFileChange:
-    """Edit the settings file of the scope, and keep its last version."""
+    """Edit the settings file of the scope; keep a backup of the previous version."""
     file = SettingsFile(_get_settings_file(app, scope), scope)
     change = file.update(edit, app.paths.data_dir / BACKUP_FOLDER)
     return SettingsFileChange(
@@ -204,7 +205,7 @@ def _lines(hooks: HooksStatus, app: App) -> Iterator[str]:
         for state in hooks.settings
     ]
     yield from format_table(
-        ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, flexible_column=3
+        ("SCOPE", "INSTALLED", "SETTINGS", "ERROR"), rows, flexible="ERROR"
     )
     if not hooks.is_installed:
         yield "Install the hooks with: leslied hooks install"

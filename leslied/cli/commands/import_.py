@@ -52,8 +52,8 @@ def command(ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool) -> No
     recognizes them by their contents.
 
     A copy of each session is kept in leslied's data folder, and read like the log of an
-    agent. Importing a file again changes nothing; importing a newer export adds what is
-    new. If the daemon is running, it reads the copies.
+    agent. Importing a file again changes nothing; importing a newer export adds its
+    new entries. If the daemon is running, it reads the copies.
     """
     app = get_app(ctx)
     with ProgressBar(app.clock) as bar:
@@ -71,11 +71,11 @@ def command(ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool) -> No
 def _lines(result: ImportResult) -> Iterator[str]:
     for agent, count in result.sources.items():
         yield f"{agent}: {format_count(count, 'file')}"
-    changed = format_count(result.sources_changed, "file")
+    files = format_count(result.sources_changed, "file")
     if not result.sources_changed:
         yield "Nothing is new: all of this was imported before."
     elif result.left_to_daemon:
-        yield f"{changed} new or changed. The daemon reads them within 30 seconds."
+        yield f"{files} new or changed. The daemon reads them within 30 seconds."
     else:
         records = format_count(result.records_added, "record")
-        yield f"{changed} new or changed, {records} added. List sessions: leslied list"
+        yield f"{files} new or changed, {records} added. List sessions: leslied list"

@@ -62,4 +62,4 @@ def _lines(messages: list[QueuedMessage], app: App) -> Iterable[str]:
         )
         for message in messages
     ]
-    return format_table(_COLUMNS, rows, flexible_column=4, droppable=("QUEUED", "ID"))
+    return format_table(_COLUMNS, rows, flexible="TEXT", droppable=("QUEUED", "ID"))

@@ -100,8 +100,8 @@ def command(
     )
     if diff:
         text = _format_diff(app, snapshot, plan)
-        planned = GuideDiff(**result.to_dict(), diff=text)
-        emit(planned.to_dict, lambda: _colored_lines(text), as_json=as_json)
+        guide_diff = GuideDiff(**result.to_dict(), diff=text)
+        emit(guide_diff.to_dict, lambda: _colored_lines(text), as_json=as_json)
         return
     needs_answer = plan.needs_consent and not yes
     if needs_answer and not _confirm(plan, short_path, as_json=as_json):
@@ -198,6 +198,7 @@ def _iter_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
 
 
 def _iter_claude_warnings(snapshot: FileSnapshot, plan: GuidePlan) -> Iterator[str]:
+    """Yield a warning if Claude Code does not read the project's AGENTS.md."""
     # Claude Code reads AGENTS.md only in a folder without CLAUDE.md.
     other_file = snapshot.folder / next(
         name for name in _FILE_NAMES if name != snapshot.name

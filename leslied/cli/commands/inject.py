@@ -56,10 +56,10 @@ def command(ctx: click.Context, *, recipient: str, text: str, as_json: bool) -> 
     now_ns = to_ns(app.clock.now())
     thread = session.thread_id
     message_id = inbox.enqueue(str(app.paths.data_dir), thread, text, now_ns)
-    sent = SentMessage(id=message_id, thread_id=thread)
+    message = SentMessage(id=message_id, thread_id=thread)
     warning = _find_warning(app, session)
     emit(
-        sent.to_dict,
+        message.to_dict,
         lambda: [f"Queued {message_id} for the next prompt of {thread}."],
         as_json=as_json,
         warnings=[warning] if warning else [],

@@ -17,7 +17,6 @@ from leslied.cli.filters import (
 )
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, format_time, json_option
-from leslied.cli.render.session import format_status
 from leslied.errors import UserError
 from leslied.model.query import Order, Selection
 from leslied.queries.annotations import select_marked
@@ -28,6 +27,7 @@ from leslied.rendering.humanize import (
     format_count,
     format_number,
     format_path,
+    format_status,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ _COLUMNS = (
     "--all",
     "show_all",
     is_flag=True,
-    help="Show all sessions, also those without a prompt or an answer.",
+    help="Show all sessions, also those with neither a prompt nor an answer.",
 )
 @click.option("--starred", is_flag=True, help="Limit to sessions with a star.")
 @click.option(
@@ -105,18 +105,19 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     Token counts include subagents. Messages that a fork copied from another session
     count for that other session only. A session is listed if it matches all filters.
-    Sessions without a prompt or an answer are hidden: only their number is shown, below
-    the table (`hidden_sessions` in JSON). --all lists them.
+    Sessions with neither a prompt nor an answer are hidden: only their number is shown,
+    below the table (`hidden_sessions` in JSON). --all lists them.
     """
     app = get_app(ctx)
     as_json = options["as_json"]
     selection = _make_selection(app, options)
     with app.open_queries() as queries:
-        only = select_marked(queries, is_starred=options["starred"], tag=options["tag"])
+        keys = select_marked(queries, is_starred=options["starred"], tag=options["tag"])
         if options["waiting"]:
-            waiting = select_waiting(queries)
-            only = waiting if only is None else tuple({*only} & {*waiting})
-        selection = replace(selection, only=only)
+            waiting_keys = select_waiting(queries)
+            # None selects all sessions.
+            keys = waiting_keys if keys is None else tuple({*keys} & {*waiting_keys})
+        selection = replace(selection, only=keys)
         answer = load_session_list(
             queries,
             selection,
@@ -159,24 +160,24 @@ def _lines(
     home, shows_cost = str(app.home), selection.order == "cost"
     rows = [
         (
-            short_ids[listed.id],
-            session.key.agent,
-            format_time(session.ended_at),
-            format_status(listed),
-            format_path(session.project, home).rpartition("/")[2] or "-",
-            _format_title(listed),
-            str(session.current_units),
-            str(session.tool_calls),
-            format_cost(session.cost) if shows_cost else _format_output_tokens(session),
+            short_ids[session.id],
+            summary.key.agent,
+            format_time(summary.ended_at),
+            format_status(session),
+            format_path(summary.project, home).rpartition("/")[2] or "-",
+            _format_title(session),
+            str(summary.current_units),
+            str(summary.tool_calls),
+            format_cost(summary.cost) if shows_cost else _format_output_tokens(summary),
         )
-        for listed in answer.sessions
-        for session in [listed.summary]
+        for session in answer.sessions
+        for summary in [session.summary]
     ]
     last_column = "COST" if shows_cost else "OUT"
     yield from format_table(
         (*_COLUMNS, last_column),
         rows,
-        flexible_column=5,
+        flexible="TITLE",
         right_aligned=("UNITS", "TOOLS", last_column),
         droppable=("OUT", "TOOLS", "UNITS", "AGENT", "STATUS", "PROJECT"),
     )
@@ -186,19 +187,19 @@ def _lines(
 
 
 def _hidden_lines(answer: SessionList) -> Iterator[str]:
-    """Yield how many sessions are left out because nobody said anything in them."""
+    """Yield how many sessions are hidden; they have neither a prompt nor an answer."""
     if answer.hidden:
         count = format_count(answer.hidden, "session")
         text = f"{count} without a prompt hidden. Show all with --all."
         yield click.style(text, dim=True)
 
 
-def _format_title(listed: ListedSession) -> str:
-    title = listed.summary.title or "-"
-    star = "★ " if listed.marks.starred else ""
-    tags = "".join(f" #{tag}" for tag in listed.marks.tags)
-    return f"↳ {title}" if listed.summary.is_subagent else f"{star}{title}{tags}"
+def _format_title(session: ListedSession) -> str:
+    title = session.summary.title or "-"
+    star = "★ " if session.marks.starred else ""
+    tags = "".join(f" #{tag}" for tag in session.marks.tags)
+    return f"↳ {title}" if session.summary.is_subagent else f"{star}{title}{tags}"
 
 
-def _format_output_tokens(session: SessionSummary) -> str:
-    return format_number(session.usage.output_tokens)
+def _format_output_tokens(summary: SessionSummary) -> str:
+    return format_number(summary.usage.output_tokens)

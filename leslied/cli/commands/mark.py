@@ -77,23 +77,24 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         note=options["note"],
         is_visited=options["read"],
     )
+    is_change = change != MarksChange()
     as_json, session = options["as_json"], options["session"]
     with get_app(ctx).open_queries() as queries:
         if session is None:
-            if change != MarksChange():
+            if is_change:
                 raise UserError("Which session?", "Give its id, or `last`.")
             counts = count_tags(queries)
             emit(counts.to_dict, lambda: _tag_lines(counts), as_json=as_json)
             return
-        if change == MarksChange():
-            marked = load_marks(queries, session)
+        if is_change:
+            marked_session = change_marks(queries, session, change)
         else:
-            marked = change_marks(queries, session, change)
-    emit(marked.to_dict, lambda: _lines(marked), as_json=as_json)
+            marked_session = load_marks(queries, session)
+    emit(marked_session.to_dict, lambda: _lines(marked_session), as_json=as_json)
 
 
-def _lines(marked: MarkedSession) -> Iterator[str]:
-    marks, summary = marked.marks, marked.summary
+def _lines(marked_session: MarkedSession) -> Iterator[str]:
+    marks, summary = marked_session.marks, marked_session.summary
     star = "★ " if marks.starred else ""
     yield f"{star}{sanitize(summary.title or summary.key.session_id)}"
     if marks.tags:
@@ -111,7 +112,7 @@ def _tag_lines(counts: TagCounts) -> Iterator[str]:
     if counts.tags:
         rows = [(name, str(sessions)) for name, sessions in counts.tags]
         yield from format_table(
-            ("TAG", "SESSIONS"), rows, flexible_column=0, right_aligned=("SESSIONS",)
+            ("TAG", "SESSIONS"), rows, flexible="TAG", right_aligned=("SESSIONS",)
         )
     else:
         yield click.style("No tags yet. Add one: leslied mark ID --tag bug", dim=True)

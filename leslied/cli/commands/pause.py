@@ -24,7 +24,7 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     """Pause the daemon until `leslied unpause`.
 
     A paused daemon reads and writes nothing, so the machine is free for other work.
-    Nothing is lost: what agents write in the meantime is read afterwards.
+    Nothing is lost: entries that agents write in the meantime are read afterwards.
     """
     state = pause(get_app(ctx))
     message = "Paused. Continue with: leslied unpause"

@@ -91,7 +91,7 @@ def link(ctx: click.Context, *, old: str, new: str, as_json: bool) -> None:
 def unlink(ctx: click.Context, *, old: str, as_json: bool) -> None:
     """Show the sessions of OLD as their own project again.
 
-    This also applies to a link that leslied made, and keeps it from making it again.
+    A link that leslied made itself is removed too, and is not made again.
     """
     app = get_app(ctx)
     result = jobs.unlink_project(app, old)
@@ -116,7 +116,7 @@ def _lines(projects: list[ProjectState], app: App) -> Iterator[str]:
     yield from format_table(
         ("PROJECT", "SESSIONS", "LAST ACTIVE", "WORKTREES", "NOTE"),
         rows,
-        flexible_column=0,
+        flexible="PROJECT",
         right_aligned=("SESSIONS", "WORKTREES"),
         droppable=("WORKTREES", "LAST ACTIVE"),
     )
@@ -125,7 +125,7 @@ def _lines(projects: list[ProjectState], app: App) -> Iterator[str]:
 
 
 def _link_lines(project: ProjectState, home: str) -> Iterator[str]:
-    """Yield the links of a project, and one that the user may want to add."""
+    """Yield a project's links; if its folder is gone, suggest links to similar ones."""
     path = format_path(project.path, home)
     for each in project.links:
         reason = "moved" if each.automatic else "linked by you"

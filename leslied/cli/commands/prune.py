@@ -84,7 +84,8 @@ _KEEP_REASONS = {
 @click.option(
     "--transcripts",
     is_flag=True,
-    help="Also delete what leslied wrote to their threads, except edited transcripts.",
+    help="Also delete the files that leslied wrote to their threads, except edited "
+    "transcripts.",
 )
 @click.option(
     "--yes", is_flag=True, help="Delete; without it, only show what would be deleted."
@@ -96,7 +97,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     --older-than, --keep and --max-size can be combined; a session is deleted if any of
     them selects it. --agent and --project limit this to one agent or project.
-    Active and idle sessions, and those with unread log entries, are never deleted.
+    Sessions that have not stopped, and those with unread log entries, are never
+    deleted.
     Failed sessions, whose last turn ended with an error, an interrupt or without an
     answer, need --failed.
 
@@ -202,7 +204,7 @@ def _dry_run_lines(
 ) -> Iterator[str]:
     if not data["count"]:
         yield "No sessions would be deleted."
-        yield from _kept_lines(data)
+        yield from _keep_reason_lines(data)
         return
     yield from _session_table(data["sessions"], app)
     yield ""
@@ -217,7 +219,7 @@ def _dry_run_lines(
             f"Older copies of the store ({size}) would be deleted too, because they "
             "contain the same sessions."
         )
-    yield from _kept_lines(data)
+    yield from _keep_reason_lines(data)
     yield f"Nothing was deleted. To delete: {data['command']}"
     yield f"To export first: {_format_export_command(options)} -f jsonl -o FOLDER"
 
@@ -237,10 +239,10 @@ def _report_lines(data: dict[str, Any]) -> Iterator[str]:
     if data["copies_removed"]:
         count = format_count(data["copies_removed"], "file")
         yield f"Deleted {count} of older copies of the store."
-    yield from _kept_lines(data)
+    yield from _keep_reason_lines(data)
 
 
-def _kept_lines(data: dict[str, Any]) -> Iterator[str]:
+def _keep_reason_lines(data: dict[str, Any]) -> Iterator[str]:
     for reason, count in data["staying"].items():
         yield f"Keeping {format_count(count, 'session')}: {_KEEP_REASONS[reason]}"
 
@@ -263,7 +265,7 @@ def _session_table(sessions: list[dict[str, Any]], app: App) -> Iterator[str]:
         )
         for each in visible_sessions
     ]
-    yield from format_table(headers, rows, flexible_column=4, right_aligned=("FREES",))
+    yield from format_table(headers, rows, flexible="TITLE", right_aligned=("FREES",))
     if len(sessions) > _MAX_LISTED_SESSIONS:
         hidden_count = len(sessions) - _MAX_LISTED_SESSIONS
         yield f"… and {hidden_count} more (list all with --json)"

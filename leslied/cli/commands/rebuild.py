@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ("leslied rebuild --accept-loss", "rebuild in any case"),
     ],
     exit_codes=[
-        (1, "the archive is damaged and the log of that part is gone"),
+        (1, "rebuilt, but a damaged part of the archive could not be repaired"),
         (2, "entries would be lost; nothing was changed"),
     ],
     see_also=["sync", "status", "doctor"],
@@ -43,7 +43,7 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     command fails unless you accept their loss. The daemon must not be running.
 
     Damaged files of the archive are first repaired from the logs. If a log is gone,
-    everything that is still readable is kept, and the rest is named.
+    everything that is still readable is kept, and what is lost is named.
 
     The old store is kept as store.db.before-rebuild. Transcripts keep their names.
     """

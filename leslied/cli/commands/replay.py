@@ -104,9 +104,9 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
             "--instant cannot be combined with --speed.", "Choose one of them."
         )
     with app.open_queries(reveal=options["reveal"]) as queries:
-        shown = show_session(queries, id_prefix, UnitSelection())
-        units = _skip_units(tuple(shown.iter_units()), options["first"], id_prefix)
-    _play(app.clock, shown.summary, units, options)
+        session = show_session(queries, id_prefix, UnitSelection())
+        units = _skip_units(tuple(session.iter_units()), options["first"], id_prefix)
+    _play(app.clock, session.summary, units, options)
 
 
 def _skip_units(
@@ -126,7 +126,7 @@ def _skip_units(
 
 def _play(
     clock: Clock,
-    session: SessionSummary,
+    summary: SessionSummary,
     units: Sequence[Unit],
     options: dict[str, Any],
 ) -> None:
@@ -134,7 +134,7 @@ def _play(
     default_speed = _DEFAULT_SPEED if is_terminal and not options["instant"] else 0.0
     speed = default_speed if options["speed"] is None else options["speed"]
     has_keys = is_terminal and sys.stdin.isatty() and speed > 0
-    for line in _header_lines(session, has_keys=has_keys):
+    for line in _header_lines(summary, has_keys=has_keys):
         click.echo(line)
     with _open_key_input(clock, has_keys=has_keys) as keys:
         player = Player(
@@ -158,10 +158,10 @@ def _open_key_input(
     return open_keyboard()
 
 
-def _header_lines(session: SessionSummary, *, has_keys: bool) -> Iterator[str]:
-    yield click.style(sanitize(session.title or session.key.session_id), bold=True)
-    started_at = format_time(session.started_at)
-    facts = [session.key.session_id, session.key.agent, started_at]
+def _header_lines(summary: SessionSummary, *, has_keys: bool) -> Iterator[str]:
+    yield click.style(sanitize(summary.title or summary.key.session_id), bold=True)
+    started_at = format_time(summary.started_at)
+    facts = [summary.key.session_id, summary.key.agent, started_at]
     yield click.style(sanitize(" · ".join(facts)), dim=True)
     if has_keys:
         yield click.style(_KEYS_HELP, dim=True)

@@ -42,8 +42,8 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
     Use it to continue the work of a thread with the same agent or another one. The
     briefing lists the thread's assets, the last prompt and answer, tool calls without a
     result, and open tasks, and ends with the command that resumes the session in its
-    original agent. Texts of the session are quoted, line by line. `last` is the thread
-    of the most recently active session.
+    original agent. In the briefing, each line quoted from the session begins with `> `.
+    `last` is the thread of the most recently active session.
     """
     with get_app(ctx).open_queries() as queries:
         briefing = load_briefing(queries, id_prefix)
@@ -53,8 +53,8 @@ def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
 def _lines(briefing: Briefing) -> Iterator[str]:
     """Yield the briefing as Markdown, usable as an agent's first prompt.
 
-    Whatever a log or a file has chosen is quoted, so that it cannot pass for a part of
-    the briefing.
+    Texts from logs and files are quoted, so that they cannot pass for instructions of
+    the briefing itself.
     """
     yield f"# Continue {format_one_line(briefing.session.thread_id)}"
     yield from ("", f"This is a briefing on an earlier session. {QUOTATION_NOTE}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _STOP_SECONDS = 1.2
-"""Seconds from the signal to stop until work that is not done is interrupted."""
+"""Seconds after a stop signal before unfinished work is interrupted."""
 
 
 @click.command(
@@ -73,10 +73,10 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             app.open_reader() as reader,
             closing(_make_page_starter(app, log)) as page,
         ):
-            make_flow = partial(
+            build_flow = partial(
                 app.make_flow, store, reader, is_daemon=True, on_progress=ping
             )
-            make_flow = partial(_apply_settings, app, page, make_flow)
+            make_flow = partial(_apply_settings, app, page, build_flow)
             flow = make_flow()
             signals.loop = Loop(
                 flow=flow,
@@ -93,13 +93,13 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
 
 
 def _run_first_sync(app: App, notifier: Notifier, stopping: threading.Event) -> None:
-    """Read the logs that exist in a child process, if nothing was read before."""
+    """Read the existing logs in a child process, if none was read before."""
     if PLATFORM == "linux" and app.is_first_run():
         run_initial_sync(partial(jobs.run_initial_scan, app), notifier, stopping)
 
 
 def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
-    """Return what starts `leslied web` when somebody connects."""
+    """Return the object that starts `leslied web` when a browser connects."""
     program = find_program(sys.argv[0], sys.executable, app.environ.get("PATH"))
     return PageStarter(
         open_socket=open_socket,
@@ -115,9 +115,9 @@ def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
     )
 
 
-def _apply_settings(app: App, page: PageStarter, make_flow: Callable[[], _T]) -> _T:
-    """Make a flow from the current settings, and listen for the page if they say so."""
-    flow = make_flow()
+def _apply_settings(app: App, page: PageStarter, build_flow: Callable[[], _T]) -> _T:
+    """Build a flow with the current settings, and apply those of the page to it."""
+    flow = build_flow()
     settings = app.load_settings().web
     page.apply(settings.port if settings.enabled else None)
     return flow
@@ -125,7 +125,7 @@ def _apply_settings(app: App, page: PageStarter, make_flow: Callable[[], _T]) ->
 
 @dataclass(slots=True)
 class _SignalState:
-    """What signals have requested; they may arrive before the loop exists."""
+    """Requests made by signals, which may arrive before the loop exists."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
     loop: Loop | None = None
@@ -136,6 +136,7 @@ class _SignalState:
         After SIGCONT, file events may be lost. A stop interrupts work that takes too
         long, which is as safe as a crash.
         """
+        # The timer that a stop starts has run out.
         if number == signal.SIGALRM:
             if self.loop and self.loop.has_ended:
                 return
@@ -148,7 +149,7 @@ class _SignalState:
 
 
 def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str], None]:
-    """Return a function that logs why the store is rebuilt."""
+    """Return a function that reports readiness and logs why the store is rebuilt."""
 
     def warn(reason: str) -> None:
         # A rebuild may take longer than a service manager waits for the start.

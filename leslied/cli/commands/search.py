@@ -32,6 +32,10 @@ class _SearchCommand(LesliedCommand):
     """A command that takes arguments such as `-word` as search terms."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; `-word` is a search term.
+
+        Raise UserError, with a hint, for a filter that is written as an option.
+        """
         try:
             return super().parse_args(ctx, [_escape_word(arg) for arg in args])
         except click.NoSuchOption as error:
@@ -77,7 +81,7 @@ def _escape_word(arg: str) -> str:
     "--all",
     "with_hidden",
     is_flag=True,
-    help="Search sessions without a prompt or an answer too.",
+    help="Search sessions with neither a prompt nor an answer, too.",
 )
 @click.option("--rank", is_flag=True, help="Show the best match first, not the newest.")
 @click.option(
@@ -93,7 +97,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    'two words'        a phrase: quoted words without an operator or filter
+    'two words'        a phrase, unless the quotes contain operators or filters
     begin*             words that start with this
     one OR other       either word; AND is the default
     '(a OR b) c'       a group; quotes for the shell, because of the parentheses

@@ -65,9 +65,9 @@ def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) ->
     """Show which entries contain secrets, by kind, the newest first.
 
     The secrets themselves are never shown. TRANSCRIPT is the name of the transcript of
-    the entry's unit; --json prints its path. Secrets of kinds that leslied knew when it
-    was written are markers there. The setting `redact.allow` lists values that are not
-    secret, `redact.rules` other kinds of secrets.
+    the entry's unit; --json prints its path. The transcript has markers instead of
+    secrets whose kinds leslied knew when it wrote the file. The setting `redact.allow`
+    lists values that are not secret, `redact.rules` other kinds of secrets.
     """
     # Imported late, because --help does not need them.
     from leslied.queries.secret_scan import scan_secrets  # noqa: PLC0415
@@ -103,9 +103,9 @@ def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
     """Replace secrets in files that leslied wrote before it knew their kind.
 
     These are transcripts, INDEX.md, indexes, relations and exports in projects and in
-    the central tree. Transcripts are rendered again from the store; where the session
-    is gone from it, and in all other files, the secrets are replaced in place. A dry
-    run unless --yes is given. The secrets themselves are never shown.
+    the central tree. Transcripts are rendered again if the store still has their
+    session; in all other files, the secrets are replaced in place. A dry run unless
+    --yes is given. The secrets themselves are never shown.
 
     Git may still have older versions of a file that was committed.
     """
@@ -172,5 +172,5 @@ def _table_lines(
         for secret in secrets
     ]
     yield from format_table(
-        _COLUMNS, rows, flexible_column=5, droppable=("WHEN", "FIELD")
+        _COLUMNS, rows, flexible="TRANSCRIPT", droppable=("WHEN", "FIELD")
     )

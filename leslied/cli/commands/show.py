@@ -126,16 +126,20 @@ def command(ctx: click.Context, /, id_prefix: str, **options: Any) -> None:
     app = get_app(ctx)
     with app.open_queries(reveal=show_options.reveal) as queries:
         zone = _get_zone(app, show_options.style)
-        shown = show_session(queries, id_prefix, show_options.selection, zone)
-    if show_options.as_json:
-        with_entries = not show_options.summary
-        emit(lambda: shown.to_dict(with_entries=with_entries), list, as_json=True)
-        return
-    if shown.is_entry:
-        # A single entry is always shown in full.
-        show_options = replace(show_options, full=True)
-    lines = _lines(shown, show_options, str(app.home))
-    show_lines(lines, app.environ, is_paged=not show_options.no_pager)
+        session = show_session(queries, id_prefix, show_options.selection, zone)
+        if show_options.as_json:
+            with_entries = not show_options.summary
+            emit(
+                lambda: session.to_dict(with_entries=with_entries),
+                lambda: (),
+                as_json=True,
+            )
+            return
+        if session.is_entry:
+            # A single entry is always shown in full.
+            show_options = replace(show_options, full=True)
+        lines = _lines(session, show_options, str(app.home))
+        show_lines(lines, app.environ, is_paged=not show_options.no_pager)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +176,7 @@ class _ShowOptions:
         if self.style == "leslie":
             unsupported_names.append("thinking")
         for name in unsupported_names:
+            # The value of --json is in `as_json`.
             if self._is_set("as_json" if name == "json" else name):
                 raise UserError(
                     f"--style {self.style} does not support {_format_option(name)}.",
@@ -215,45 +220,49 @@ def _format_option(name: str) -> str:
 
 
 def _get_zone(app: App, style: Style) -> tzinfo | None:
-    """Return the zone of times in sink output; a page converts to local time itself."""
+    """Return the zone in which to load times: UTC, or None for local time.
+
+    A page is loaded in UTC, because its renderer converts times to local time.
+    """
     is_utc = not STYLES[style] or app.load_settings().output.timezone == "utc"
     return UTC if is_utc else None
 
 
-def _lines(shown: ShownSession, options: _ShowOptions, home: str) -> Iterator[str]:
+def _lines(session: ShownSession, options: _ShowOptions, home: str) -> Iterator[str]:
     """Yield the text form in the selected style."""
-    render_options = options.render_options(shown.summary.cwd)
+    render_options = options.render_options(session.summary.cwd)
     if STYLES[options.style]:
-        yield from _sink_lines(shown, options.style)
+        yield from _sink_lines(session, options.style)
     elif options.assistant:
-        yield from render_answers(shown.iter_units(), render_options)
+        yield from render_answers(session.iter_units(), render_options)
     else:
-        yield from render_header(shown, home, render_options)
-        yield from render_marks(shown.marks, render_options)
-        yield from _page_lines(shown, options, render_options)
+        yield from render_header(session, home, render_options)
+        yield from render_marks(session.marks, render_options)
+        yield from _page_lines(session, options, render_options)
 
 
 def _page_lines(
-    shown: ShownSession, options: _ShowOptions, render_options: RenderOptions
+    session: ShownSession, options: _ShowOptions, render_options: RenderOptions
 ) -> Iterator[str]:
     if options.summary:
-        yield from render_unit_table(tuple(shown.iter_units()))
+        yield from render_unit_table(tuple(session.iter_units()))
         return
-    yield from render_units(shown.iter_units(), render_options)
-    if shown.resume_command:
-        line = sanitize(f"resume with: {shown.resume_command}")
+    yield from render_units(session.iter_units(), render_options)
+    if session.resume_command:
+        line = sanitize(f"resume with: {session.resume_command}")
         yield ""
         yield render_options.paint(line, dim=True)
 
 
-def _sink_lines(shown: ShownSession, style: Style) -> Iterator[str]:
+def _sink_lines(session: ShownSession, style: Style) -> Iterator[str]:
     from leslied.queries.export import render_session  # noqa: PLC0415 - not for a page
 
-    # A log is derived from the sink's other file, which is JSON.
+    # The sink of the style `log` makes a JSON file and, derived from it, the log.
     is_derived = style == "log"
-    artifacts = render_session(shown.load_session(), STYLES[style])
+    artifacts = render_session(session.load_session(), STYLES[style])
     for number, artifact in enumerate(artifacts):
         if artifact.is_derived == is_derived:
+            # A blank line between the transcripts of two units.
             if number and style == "leslie":
                 yield ""
             text = artifact.body.decode(errors="replace")

@@ -110,8 +110,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         if as_csv:
             print_csv(result.columns, islice(json_rows, stop))
             return
-        shown_rows = json_rows if as_json else map(_cut_cells, json_rows)
-        rows = list(islice(_limit_size(shown_rows), stop))
+        output_rows = json_rows if as_json else map(_cut_cells, json_rows)
+        rows = list(islice(_limit_size(output_rows), stop))
         table = SqlTable(result.columns, rows)
         has_more_rows = limit is not None and next(json_rows, None) is not None
     warnings = []
@@ -156,7 +156,7 @@ def _lines(names: tuple[str, ...], rows: list[list[Any]]) -> Iterable[str]:
         for index, name in enumerate(names)
         if all(isinstance(row[index], (int, float, type(None))) for row in rows)
     ]
-    return format_table(names, cells, flexible_column=None, right_aligned=numeric_names)
+    return format_table(names, cells, flexible=None, right_aligned=numeric_names)
 
 
 def _is_wide(names: tuple[str, ...], cells: list[list[str]]) -> bool:

@@ -19,7 +19,7 @@ from leslied.cli.render.output import (
     sanitize,
 )
 from leslied.hooks import learned_roots
-from leslied.queries.operations.status import describe_behind, load_status
+from leslied.queries.operations.status import describe_agents_behind, load_status
 from leslied.rendering.humanize import (
     format_ago,
     format_bytes,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
 
 _MAX_KINDS = 3
-"""Unknown kinds that are named for each version of an agent."""
+"""Maximum number of unknown kinds that are named for each version of an agent."""
 _STATES: dict[ReadState | None, str] = {
     "up-to-date": "up to date",
     "reading": "reading",
@@ -70,8 +70,8 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
 
     STATE says whether all changes of an agent's logs were read: `up to date`;
     `reading`, if the daemon is about to read the rest; or `behind`, with a warning. The
-    exit code is 0 in each case. The 2,000 logs that changed last are checked, and new
-    ones; the daemon's scans check all of them.
+    exit code is 0 in each case. This command checks the 2,000 most recently
+    changed logs and those that were never read; the daemon's scans check all logs.
     Agents that were never used on this machine are left out; see `leslied agents`.
     SESSIONS counts the sessions that `leslied list` shows.
     """
@@ -95,7 +95,7 @@ def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
 
 
 def _list_watch_warnings(daemon: DaemonState) -> Iterator[str]:
-    """Yield a sentence if file events are missing, with what to do about it."""
+    """Yield a warning, with a remedy, if the daemon lacks file events."""
     if daemon.watch_problem:
         yield f"{daemon.watch_problem}. {daemon.watch_hint}"
 
@@ -107,7 +107,7 @@ def _list_behind_warnings(status: StatusReport) -> Iterator[str]:
         hint = "Run: leslied sync"
     if status.daemon.paused:
         hint = "leslied is paused. Run: leslied unpause"
-    for reason in describe_behind(status.agents, status.daemon, status.now):
+    for reason in describe_agents_behind(status.agents, status.daemon, status.now):
         yield f"{reason}. {hint}"
 
 
@@ -223,7 +223,7 @@ def _agent_lines(status: StatusReport) -> Iterable[str]:
     return format_table(
         headers,
         rows,
-        flexible_column=0,
+        flexible="AGENT",
         right_aligned=("LOGS", "SESSIONS", "REJECTED"),
         droppable=("NEWEST READ", "LOGS", "NEWEST LOG"),
     )

@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     """Read new log entries once, without the daemon.
 
-    Do the daemon's work once, for scripts and cron jobs. Only with --stop-all, which
-    treats every session as stopped, it also archives logs and writes the transcripts of
-    sessions that ended before the first sync. The command fails if the daemon is
-    running.
+    Do the daemon's work once, for scripts and cron jobs. The command fails if the
+    daemon is running.
+
+    --stop-all treats every session as stopped. Only then are logs archived, and
+    transcripts written of sessions that ended before the first sync.
 
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.

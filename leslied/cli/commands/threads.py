@@ -96,8 +96,8 @@ def list_(ctx: click.Context, *, project: Path | None, as_json: bool) -> None:
 def _tree_lines(trees: list[ProjectThreads], app: App) -> Iterator[str]:
     if not trees:
         yield _NO_THREADS
-    for base, roots in trees:
-        yield click.style(sanitize(format_path(str(base), str(app.home))), bold=True)
+    for folder, roots in trees:
+        yield click.style(sanitize(format_path(str(folder), str(app.home))), bold=True)
         for root in roots:
             yield from _branch_lines(root, "", "")
 
@@ -105,7 +105,10 @@ def _tree_lines(trees: list[ProjectThreads], app: App) -> Iterator[str]:
 def _branch_lines(
     node: ThreadNode, node_prefix: str, fork_prefix: str
 ) -> Iterator[str]:
-    """Yield the line of the thread, then those of its forks, each after its prefix."""
+    """Yield the line of the thread, then those of its forks.
+
+    The thread's line starts with `node_prefix`, the others with `fork_prefix`.
+    """
     parts = [_MARKS.get(node.status, "◌"), node.id, node.title.replace("\n", " ")]
     if node.status not in _MARKS:
         parts.append(f"({node.status})")
@@ -131,14 +134,14 @@ def _list_lines(projects: list[ProjectThreads], app: App) -> Iterable[str]:
             node.id,
             node.status,
             node.updated_at[:16].replace("T", " "),
-            format_path(str(base), str(app.home)).rpartition("/")[2],
+            format_path(str(folder), str(app.home)).rpartition("/")[2],
             node.title,
             str(len(node.children)),
             str(len(node.references_to)),
             str(node.subagents),
         )
-        for base, node in sorted(
-            ((base, node) for base, nodes in projects for node in nodes),
+        for folder, node in sorted(
+            ((folder, node) for folder, nodes in projects for node in nodes),
             key=lambda pair: (pair[1].updated_at, pair[1].id),
             reverse=True,
         )
@@ -148,7 +151,7 @@ def _list_lines(projects: list[ProjectThreads], app: App) -> Iterable[str]:
     return format_table(
         (*text_headers, *count_headers),
         rows,
-        flexible_column=text_headers.index("TITLE"),
+        flexible="TITLE",
         right_aligned=count_headers,
         droppable=("REFS", "SUBAGENTS", "FORKS", "PROJECT", "STATUS", "CHANGED"),
     )

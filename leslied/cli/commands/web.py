@@ -35,7 +35,9 @@ _IDLE_SECONDS = 600.0
     type=click.IntRange(0, 65535),
     help="Listen on this port; 0 chooses a free one.  [default: 7373, or web.port]",
 )
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option(
+    "--open", "opens_browser", is_flag=True, help="Open the page in the browser."
+)
 @click.option("--logout", is_flag=True, help="End the logins of all browsers.")
 @click.option("--socket", "descriptor", type=click.IntRange(3), hidden=True)
 @click.pass_context
@@ -44,7 +46,7 @@ def command(
     port: int | None,
     descriptor: int | None,
     *,
-    opens: bool,
+    opens_browser: bool,
     logout: bool,
 ) -> None:
     """Serve a page to browse sessions, on this machine only.
@@ -63,15 +65,15 @@ def command(
     elif descriptor is not None:
         _serve_for_daemon(app, access, descriptor)
     else:
-        _serve(app, access, port, opens=opens)
+        _serve(app, access, port, opens_browser=opens_browser)
 
 
-def _serve(app: App, access: Access, port: int | None, *, opens: bool) -> None:
+def _serve(app: App, access: Access, port: int | None, *, opens_browser: bool) -> None:
     """Serve the page, or print a link to the server that already does."""
     if port is None:
         running_port = find_running_port(access, app.paths.web_port_file)
         if running_port is not None:
-            _print_link(access, running_port, opens=opens)
+            _print_link(access, running_port, opens_browser=opens_browser)
             return
         port = app.load_settings().web.port
     try:
@@ -79,18 +81,20 @@ def _serve(app: App, access: Access, port: int | None, *, opens: bool) -> None:
     except PortInUse:
         if not is_running(access, port):
             raise
-        _print_link(access, port, opens=opens)
+        _print_link(access, port, opens_browser=opens_browser)
         return
     with listener:
-        _serve_socket(app, access, listener, opens=opens)
+        _serve_socket(app, access, listener, opens_browser=opens_browser)
 
 
-def _serve_socket(app: App, access: Access, listener: Listener, *, opens: bool) -> None:
+def _serve_socket(
+    app: App, access: Access, listener: Listener, *, opens_browser: bool
+) -> None:
     # The import takes 100 ms, and a link needs no server.
     from leslied.web.server import serve  # noqa: PLC0415
 
     def announce() -> None:
-        _print_link(access, listener.getsockname()[1], opens=opens)
+        _print_link(access, listener.getsockname()[1], opens_browser=opens_browser)
         click.echo(click.style("Press Ctrl-C to stop.", dim=True))
 
     serve(app, access, listener, announce)
@@ -100,15 +104,17 @@ def _serve_for_daemon(app: App, access: Access, descriptor: int) -> None:
     """Serve the page on the daemon's socket while somebody uses it."""
     from leslied.web.server import Lifetime, serve  # noqa: PLC0415
 
+    # The daemon holds the other end of standard input open while it runs.
     lifetime = Lifetime(
         idle_seconds=_IDLE_SECONDS, parent_descriptor=sys.stdin.fileno()
     )
     with adopt_socket(descriptor) as listener:
+        # The daemon needs no announcement that the server listens.
         serve(app, access, listener, lambda: None, lifetime)
 
 
-def _print_link(access: Access, port: int, *, opens: bool) -> None:
+def _print_link(access: Access, port: int, *, opens_browser: bool) -> None:
     link = make_link(port, access.make_code())
     click.echo(f"Open this link in your browser; it works once:\n\n  {link}\n")
-    if opens:
+    if opens_browser:
         click.launch(link)

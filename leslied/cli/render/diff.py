@@ -81,6 +81,7 @@ def render_diff(
 
 
 def _metadata_lines(metadata: Sequence[FieldDifference], home: str) -> Iterator[str]:
+    """Yield a table of the metadata of A and B; lines with equal values are dim."""
     rows = [
         (
             _FIELD_LABELS.get(field.field, field.field),
@@ -90,7 +91,7 @@ def _metadata_lines(metadata: Sequence[FieldDifference], home: str) -> Iterator[
         for field in metadata
         if (field.a, field.b) != (None, None)
     ]
-    header, *lines = format_table(("", "A", "B"), rows, flexible_column=1)
+    header, *lines = format_table(("", "A", "B"), rows, flexible="A")
     yield header
     for line, (_, text_a, text_b) in zip(lines, rows, strict=True):
         yield click.style(line, dim=True) if text_a == text_b else line
@@ -256,6 +257,7 @@ def _format_entry_header(entry: EntryDifference) -> str:
     parts = [f"{_TYPE_LABELS.get(record.type, record.type)} {record.tool_name}".strip()]
     if entry.a is None or entry.b is None:
         parts.append(_STATUS_LABELS[entry.status])
+    # The only field in which two entries can differ is `is_error`.
     parts += [f"failed in {'A' if field.a else 'B'} only" for field in entry.fields]
     return f"@@ {' '.join(', '.join(parts).split())} @@"
 

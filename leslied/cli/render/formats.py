@@ -1,4 +1,4 @@
-"""Lines about formats that moved: kinds of entries that no decoder knows."""
+"""Lines about log formats that changed: kinds of entries that no decoder knows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ def format_unknown_kinds(kinds: Iterable[UnknownKind], limit: int) -> Iterator[s
 
     A line names at most `limit` kinds.
     """
-    by_version = sorted(kinds, key=lambda k: (k.agent, k.version, -k.entries, k.kind))
+    sorted_kinds = sorted(kinds, key=lambda k: (k.agent, k.version, -k.entries, k.kind))
     for (agent, version), group in groupby(
-        by_version, key=lambda kind: (kind.agent, kind.version)
+        sorted_kinds, key=lambda kind: (kind.agent, kind.version)
     ):
-        listed = list(group)
-        count = sum(kind.entries for kind in listed)
-        entries = "1 entry" if count == 1 else f"{count} entries"
-        names = ", ".join(kind.kind for kind in listed[:limit])
-        more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
+        version_kinds = list(group)
+        kind_count = len(version_kinds)
+        entry_count = sum(kind.entries for kind in version_kinds)
+        entries = "1 entry" if entry_count == 1 else f"{entry_count} entries"
+        names = ", ".join(kind.kind for kind in version_kinds[:limit])
+        more = f" and {kind_count - limit} more" if kind_count > limit else ""
         name = f"{agent} {version}".rstrip()
         yield sanitize(
-            f"{name}: {entries} of {format_count(len(listed), 'unknown kind')}, "
+            f"{name}: {entries} of {format_count(kind_count, 'unknown kind')}, "
             f"kept as written: {names}{more}"
         )

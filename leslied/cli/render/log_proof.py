@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leslied.queries.operations.health import Verdict as CheckVerdict
 
 _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
-_WORDS: dict[Verdict, str] = {
+_VERDICT_LABELS: dict[Verdict, str] = {
     "record": "as records",
     "noise": "noise",
     "rejected": "rejected",
@@ -38,14 +38,14 @@ _WORDS: dict[Verdict, str] = {
     "missing": "missing",
 }
 _MAX_SOURCES = 10
-"""Logs of one agent that are named."""
+"""Maximum number of incomplete logs that are named for each agent."""
 _MAX_EXAMPLES = 5
-"""Missing entries of one log that are named."""
+"""Maximum number of missing entries that are listed for each log."""
 _MAX_KINDS = 20
 
 
 def format_mark(verdict: CheckVerdict) -> str:
-    """Return the coloured mark of a result."""
+    """Return the coloured mark of a verdict."""
     mark, color = _MARKS[verdict]
     return click.style(mark, fg=color)
 
@@ -62,26 +62,28 @@ def format_proof(proof: ProofReport, home: str) -> Iterator[str]:
 
 def _format_agent(agent: AgentProof, home: str) -> Iterator[str]:
     counts = [
-        f"{format_number(number)} {word}"
-        for verdict, word in _WORDS.items()
+        f"{format_number(number)} {label}"
+        for verdict, label in _VERDICT_LABELS.items()
         if (number := agent.count(verdict))
     ]
     logs = format_count(len(agent.sources), "log")
     entries = "1 entry" if agent.entries == 1 else f"{agent.entries:,} entries"
-    gone = f"; {format_count(agent.gone, 'deleted log')} not compared"
+    deleted_logs = format_count(agent.deleted_logs, "deleted log")
+    suffix = f"; {deleted_logs} not compared" if agent.deleted_logs else ""
     yield (
         f"{format_mark('fail' if agent.is_failed else 'ok')} {sanitize(agent.name)}: "
         f"{logs}, {format_bytes(agent.bytes)}, {entries}: "
-        f"{', '.join(counts) or 'nothing to read'}{gone if agent.gone else ''}"
+        f"{', '.join(counts) or 'nothing to read'}{suffix}"
     )
-    incomplete = [source for source in agent.sources if source.is_failed]
-    for source in incomplete[:_MAX_SOURCES]:
+    failed_sources = [source for source in agent.sources if source.is_failed]
+    for source in failed_sources[:_MAX_SOURCES]:
         yield from _format_source(source, home)
-    if len(incomplete) > _MAX_SOURCES:
-        yield f"  {len(incomplete) - _MAX_SOURCES} more logs are incomplete; see --json"
-    if any(source.counts.get("unread") for source in incomplete):
+    hidden_count = len(failed_sources) - _MAX_SOURCES
+    if hidden_count > 0:
+        yield f"  {hidden_count} more logs are incomplete; see --json"
+    if any(source.counts.get("unread") for source in failed_sources):
         yield "  Read them now: leslied sync"
-    if any(source.counts.get("missing") for source in incomplete):
+    if any(source.counts.get("missing") for source in failed_sources):
         yield "  Read everything again: leslied rebuild"
 
 
@@ -91,8 +93,8 @@ def _format_source(source: SourceProof, home: str) -> Iterator[str]:
     if source.problem:
         yield sanitize(f"  {path}: {source.problem}")
     if source.missing:
-        missing = f"{source.missing:,} of {source.entries:,} entries are missing"
-        yield sanitize(f"  {path}: {missing}")
+        summary = f"{source.missing:,} of {source.entries:,} entries are missing"
+        yield sanitize(f"  {path}: {summary}")
     for example in source.examples[:_MAX_EXAMPLES]:
         position = f"at {example.offset}, {format_bytes(example.length)}"
         yield sanitize(f"    {position}: {example.reason}")

@@ -1,7 +1,7 @@
 """Rendering of Markdown for a terminal.
 
-Everything in the text stays visible, also what a web page would hide: raw HTML, the
-URLs of links and images, link definitions and every line break. Only the terminal's
+Everything in the text stays visible, also parts that a web page would hide: raw HTML,
+the URLs of links and images, link definitions and every line break. Only the terminal's
 sixteen colours are used, without backgrounds, so the output is readable on light and
 dark terminals. No escape sequences other than colours are written.
 """
@@ -90,10 +90,10 @@ def render_markdown(text: str, width: int) -> Iterator[str] | None:
     if tokens is None:
         return None
     options = _get_console().options.update(width=width)
-    rendered = _get_console().render_lines(
+    rendered_lines = _get_console().render_lines(
         _TerminalMarkdown(tokens), options, pad=False
     )
-    lines = [_trim_line(line) for line in rendered]
+    lines = [_trim_line(line) for line in rendered_lines]
     while lines and not lines[0]:
         lines.pop(0)
     while lines and not lines[-1]:
@@ -129,6 +129,7 @@ class _IndentedCodeBlock(CodeBlock):
     ) -> RenderResult:
         del console, options
         language, _, attributes = self.lexer_name.lower().partition(" ")
+        # Show the words after the fence, unless they only name a known language.
         if attributes or (language and language not in _LANGUAGES):
             yield Text(f"  {self.lexer_name}", style="dim")
         yield Syntax(

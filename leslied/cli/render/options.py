@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from msgspec import Struct
 
 from leslied.cli.render.widths import measure_width, truncate_to_width
 from leslied.graphemes import ellipsize, take_characters
@@ -32,8 +32,7 @@ class Gap(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderOptions:
+class RenderOptions(Struct, frozen=True, kw_only=True):
     """Options for rendering records; by default, short plain text as for a pipe."""
 
     width: int = 0

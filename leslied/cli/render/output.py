@@ -94,13 +94,13 @@ def format_source_errors(problems: Iterable[SourceProblem]) -> list[str]:
     them; `leslied bundle` lists the path of each.
     """
     lines: list[str] = []
-    waiting: dict[str, list[str]] = {}
+    paths_by_reason: dict[str, list[str]] = {}
     for problem in problems:
         if problem.is_waiting:
-            waiting.setdefault(problem.reason, []).append(problem.path)
+            paths_by_reason.setdefault(problem.reason, []).append(problem.path)
         else:
             lines.append(f"{problem.path}: {problem.reason}")
-    for reason, (first, *others) in waiting.items():
+    for reason, (first, *others) in paths_by_reason.items():
         suffix = f" and {format_count(len(others), 'other log')}" if others else ""
         lines.append(f"{first}{suffix}: {reason}")
     return lines
@@ -130,7 +130,8 @@ def _print_envelope(
         "error": error,
     }
     text = _encode_json(envelope).decode("utf-8", "replace")
-    # Escape what a terminal would interpret; the JSON value stays the same.
+    # Escape characters that a terminal would interpret; the JSON value stays the
+    # same.
     safe = escape_control_characters(text)
     sys.stdout.buffer.write(safe.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
@@ -161,16 +162,16 @@ def format_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    flexible_column: int | None,
+    flexible: str | None,
     right_aligned: Collection[str] = (),
     droppable: Sequence[str] = (),
 ) -> Iterable[str]:
     """Yield the lines of a table that fits the terminal.
 
-    `flexible_column` is the index of the column that is cut first if the terminal is
-    too narrow; then `droppable` columns are left out, in this order. Without a flexible
-    column, the widest columns are cut. `right_aligned` and `droppable` hold headers.
-    Without a terminal, no column is left out.
+    Columns are named by their headers. If the terminal is too narrow, the `flexible`
+    column is cut first, then `droppable` columns are left out, in this order. Without a
+    flexible column, the widest columns are cut. Without a terminal, no column is left
+    out.
     """
     cells = [
         [_flatten_cell(cell[:_MAX_CELL_CHARS]) for cell in row]
@@ -181,11 +182,11 @@ def format_table(
     ]
     right_indexes = {i for i, name in enumerate(headers) if name in right_aligned}
     droppable_indexes = [headers.index(name) for name in droppable if name in headers]
-    if flexible_column is None:
+    if flexible is None:
         visible_indexes, widths = list(range(len(headers))), _shrink_columns(widths)
     else:
         visible_indexes = _fit_columns(
-            widths, flexible_column, droppable_indexes, right_indexes
+            widths, headers.index(flexible), droppable_indexes, right_indexes
         )
     for number, row in enumerate(cells):
         fitted_cells = [
@@ -203,7 +204,7 @@ def _flatten_cell(text: str) -> str:
 
 def _fit_columns(
     widths: list[int],
-    flexible_column: int,
+    flexible_index: int,
     droppable_indexes: Sequence[int],
     right_indexes: set[int],
 ) -> list[int]:
@@ -211,23 +212,23 @@ def _fit_columns(
     visible_indexes = list(range(len(widths)))
     screen_width = find_screen_width()
     line_width = screen_width or _DEFAULT_WIDTH
-    full_width = widths[flexible_column]
+    full_width = widths[flexible_index]
 
     def width_left() -> int:
         """Return the width that the other columns leave for the flexible column."""
-        other_widths = (widths[i] + 2 for i in visible_indexes if i != flexible_column)
+        other_widths = (widths[i] + 2 for i in visible_indexes if i != flexible_index)
         return line_width - sum(other_widths)
 
     for index in droppable_indexes if screen_width else ():
         if width_left() >= min(full_width, _MIN_STRETCH_WIDTH):
             break
         visible_indexes.remove(index)
-    widths[flexible_column] = min(full_width, max(width_left(), _MIN_COLUMN_WIDTH))
+    widths[flexible_index] = min(full_width, max(width_left(), _MIN_COLUMN_WIDTH))
     if not screen_width:
         return visible_indexes
     # Text may be cut, but not numbers, nor the first column: people type its ids.
     text_indexes = [i for i in visible_indexes[1:] if i not in right_indexes]
-    while text_indexes and width_left() < widths[flexible_column]:
+    while text_indexes and width_left() < widths[flexible_index]:
         widest = max(text_indexes, key=widths.__getitem__)
         if widths[widest] <= _MIN_COLUMN_WIDTH:
             break

@@ -176,6 +176,8 @@ class RecordRenderer:
         options = self._options
         is_error = bool(record.metadata.get("is_error"))
         is_whole = options.tool_output == "whole"
+        # The result of a call that was shown as a diff is shown only if it failed,
+        # or if results are shown whole.
         if record.tool_call_id in self._diffed_call_ids:
             self._diffed_call_ids.discard(record.tool_call_id)
             if not (is_error or is_whole):
@@ -188,7 +190,10 @@ class RecordRenderer:
     def _excerpt_lines(
         self, text: str, indent: str, prefix: str, style: dict[str, Any]
     ) -> Iterator[str]:
-        """Yield the first lines of the text, or all of them; the first has a prefix."""
+        """Yield the first lines of the text; all of them if results are shown whole.
+
+        The first line starts with the prefix, the others are indented.
+        """
         options = self._options
         is_whole = options.tool_output == "whole"
         lines = text.strip("\n").split("\n")
@@ -203,7 +208,7 @@ class RecordRenderer:
             )
 
     def _program_lines(self, record: Record, indent: str) -> Iterator[str]:
-        """Yield what a person's command printed, or a message that was injected."""
+        """Yield the output of a command that a person ran, or an injected message."""
         if record.tool_name == SHELL:
             yield from self._result_lines(record, indent)
             return

@@ -53,6 +53,7 @@ class _HeaderTracker:
 
     def __init__(self) -> None:
         self._chat_id_by_depth: dict[int, str] = {}
+        """The unit of the last entry at each depth; subagents are deeper."""
         self._calls: dict[str, Record] = {}
         self._last_record: Record | None = None
 
@@ -85,7 +86,7 @@ def _format_unit_header(entry: TimedEntry) -> str:
 
 
 def _format_call(call: Record) -> str:
-    """Format the call on one line, with `○` because it was shown before."""
+    """Format a call that was shown before on one line, with `○` instead of `●`."""
     line = next(render_record(call, "", is_full=False))
     return click.unstyle(line).replace("●", "○", 1)
 

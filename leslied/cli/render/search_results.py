@@ -29,7 +29,7 @@ _NOTHING_FOUND = "Nothing found. Terms match whole words; try 'part*' or --subst
 
 
 def format_notes(notes: Iterable[str]) -> list[str]:
-    """Return the notes of a search, with the option that they suggest."""
+    """Return the notes of a search; name --substring where they advise it."""
     from leslied.queries.search import SUBSTRING_ADVICE  # noqa: PLC0415 - not for --help
 
     option = f"{SUBSTRING_ADVICE} with --substring"
@@ -53,7 +53,7 @@ def format_hits(result: SearchResult, short_ids: Mapping[str, str]) -> Iterator[
 def format_groups(
     result: GroupedSearch, short_ids: Mapping[str, str], command: str
 ) -> Iterator[str]:
-    """Yield the lines of hits by session; `command` is the one that searched."""
+    """Yield the lines of hits by session; `command` is the search's command line."""
     if not result.groups:
         yield _NOTHING_FOUND
     for index, group in enumerate(result.groups):

@@ -13,13 +13,13 @@ from leslied.cli.render.options import (
 from leslied.cli.render.output import format_time, sanitize
 from leslied.cli.render.record import RecordRenderer
 from leslied.cli.render.widths import measure_width
-from leslied.model.session import find_waiting_for
 from leslied.rendering.entry_order import iter_in_reading_order
 from leslied.rendering.humanize import (
     format_cost,
     format_count,
     format_number,
     format_path,
+    format_status,
 )
 
 if TYPE_CHECKING:
@@ -39,35 +39,27 @@ _CONVERSATION_TYPES = {
 }
 
 
-def format_status(session: SummarizedSession) -> str:
-    """Return the status, or what an agent in the middle of its work waits for."""
-    waiting_for = find_waiting_for(session)
-    if waiting_for in (None, "prompt"):
-        return session.status
-    return f"waits: {waiting_for}"
-
-
 def render_header(
-    shown: SummarizedSession, home: str, options: RenderOptions
+    session: SummarizedSession, home: str, options: RenderOptions
 ) -> Iterator[str]:
     """Yield the title and a summary of the session."""
-    session = shown.summary
-    title = sanitize(" ".join((session.title or session.key.session_id).split()))
+    summary = session.summary
+    title = sanitize(" ".join((summary.title or summary.key.session_id).split()))
     yield from (
         options.paint(piece, bold=True) for piece in options.wrap(title, options.width)
     )
     facts = [
-        session.key.session_id,
-        session.key.agent,
-        format_path(session.cwd, home),
-        session.model,
-        f"{format_time(session.started_at)} to {format_time(session.ended_at)}",
-        format_status(shown),
-        format_count(session.current_units, "unit"),
-        _format_rewound(session),
-        format_count(session.tool_calls, "tool call"),
-        f"{format_number(session.usage.output_tokens)} tokens out",
-        format_cost(session.cost) if session.cost.priced else "",
+        summary.key.session_id,
+        summary.key.agent,
+        format_path(summary.cwd, home),
+        summary.model,
+        f"{format_time(summary.started_at)} to {format_time(summary.ended_at)}",
+        format_status(session),
+        format_count(summary.current_units, "unit"),
+        _format_rewound(summary),
+        format_count(summary.tool_calls, "tool call"),
+        f"{format_number(summary.usage.output_tokens)} tokens out",
+        format_cost(summary.cost) if summary.cost.priced else "",
     ]
     text = sanitize(" · ".join(fact for fact in facts if fact))
     yield from (
@@ -84,7 +76,10 @@ def render_marks(marks: Marks, options: RenderOptions) -> Iterator[str]:
 
 
 def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
-    """Yield the lines of the units, consuming the units lazily."""
+    """Yield the lines of the units, consuming the units lazily.
+
+    Unit 0 is left out if it has no conversation, unless everything is shown.
+    """
     lines = (
         line
         for unit in units
@@ -95,15 +90,15 @@ def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]
 
 
 def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
-    """Yield only the agent's answers, separated by empty lines."""
+    """Yield the answers, separated by empty lines; the units contain nothing else."""
     renderer = RecordRenderer(options)
-    is_first = True
+    has_answer = False
     for unit in units:
         for placed in unit.entries:
             lines = list(renderer.render(placed.record, ""))
-            if lines and not is_first:
+            if lines and has_answer:
                 yield ""
-            is_first = is_first and not lines
+            has_answer = has_answer or bool(lines)
             # On a terminal, an answer starts and ends with a gap.
             yield from lines[1:-1] if options.is_rich else lines
 
@@ -146,9 +141,9 @@ def _render_unit(
         yield from _render_unit(subagent, inner_indent, renderer, options)
 
 
-def _format_rewound(session: SessionSummary) -> str:
+def _format_rewound(summary: SessionSummary) -> str:
     """Return how many units the user took back; empty if none."""
-    count = session.units - session.current_units
+    count = summary.units - summary.current_units
     return f"{count} rewound" if count else ""
 
 

@@ -25,7 +25,7 @@ from leslied.rendering.humanize import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from leslied.queries.usage.stats import Stats
 
@@ -41,6 +41,7 @@ _MIN_WIDTH_FOR_BARS = 100
 
 def print_rows_csv(by: str, rows: list[Row]) -> None:
     """Print the rows as CSV."""
+    # `slowest`, the slowest call of a tool, is an object and not a cell.
     names = [name for name in rows[0] if name != "slowest"] if rows else ["key", by]
     print_csv(names, ([row[name] for name in names] for row in rows))
 
@@ -66,12 +67,12 @@ def _render_sums(
     if not rows:
         yield "There is no usage yet. Run `leslied sync`, or drop filters."
         return
-    headers, flexible_column, cells = _make_table(by, rows, totals, home)
+    headers, cells = _make_table(by, rows, totals, home)
     lines = list(
         format_table(
             headers,
             cells,
-            flexible_column=flexible_column,
+            flexible=_list_key_headers(by)[-1],
             right_aligned=_RIGHT_ALIGNED,
             droppable=_DROPPABLE,
         )
@@ -130,8 +131,8 @@ def _lines_with_total(lines: list[str], hidden_count: int) -> Iterator[str]:
 
 def _make_table(
     by: str, rows: list[Row], totals: Row, home: str
-) -> tuple[list[str], int, list[list[str]]]:
-    """Return the headers, the index of the flexible column, and the cells."""
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headers and the cells."""
     maximum = 0  # no bars
     if has_room(_MIN_WIDTH_FOR_BARS):
         maximum = max((row["cost_usd"] or 0 for row in rows), default=0)
@@ -143,14 +144,19 @@ def _make_table(
         ]
         for row in rows
     ]
-    key_headers = _KEY_HEADERS.get(by, [by.upper()])
-    flexible_column = len(key_headers) - 1
-    cells.append(["total", *[""] * flexible_column, *_number_cells(totals), ""])
+    key_headers = _list_key_headers(by)
+    blank_cells = [""] * (len(key_headers) - 1)
+    cells.append(["total", *blank_cells, *_number_cells(totals), ""])
     headers = [*key_headers, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE"]
     headers += ["COST", ""]
     if by == "session":
         headers, cells = _drop_column("SESSIONS", headers, cells)
-    return headers, flexible_column, cells
+    return headers, cells
+
+
+def _list_key_headers(by: str) -> Sequence[str]:
+    """Return the headers of the columns that name a row."""
+    return _KEY_HEADERS.get(by, [by.upper()])
 
 
 def _drop_column(
@@ -215,7 +221,7 @@ def _format_bar(value: float | None, maximum: float) -> str:
 def _spark_lines(rows: list[Row]) -> Iterator[str]:
     """Yield sparklines with one character per day, limited to the latest days."""
     by_day = {row["key"]: row for row in rows if row["key"]}
-    days = _list_days(min(by_day), max(by_day))[-_MAX_SPARK_DAYS:]
+    days = _list_days(min(by_day), max(by_day))
     for name, label in (("cost_usd", "cost  "), ("total_tokens", "tokens")):
         values = [by_day[day][name] or 0 if day in by_day else 0 for day in days]
         yield f"{label} {_format_sparkline(values)}  {days[0]} to {days[-1]}"
@@ -223,6 +229,7 @@ def _spark_lines(rows: list[Row]) -> Iterator[str]:
 
 
 def _list_days(first: str, last: str) -> list[str]:
+    """Return the days from the first to the last; only the latest if they are many."""
     start, end = date.fromisoformat(first), date.fromisoformat(last)
     count = min((end - start).days + 1, _MAX_SPARK_DAYS)
     return [(end - timedelta(days=n)).isoformat() for n in reversed(range(count))]
@@ -257,7 +264,7 @@ def _render_tools(stats: Stats) -> Iterator[str]:
         format_table(
             headers,
             cells,
-            flexible_column=0,
+            flexible=headers[0],
             right_aligned=_RIGHT_ALIGNED,
             droppable=_DROPPABLE,
         )

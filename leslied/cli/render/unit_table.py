@@ -41,7 +41,7 @@ def render_unit_table(units: Sequence[Unit]) -> Iterator[str]:
     yield from format_table(
         _COLUMNS,
         rows,
-        flexible_column=len(_COLUMNS) - 1,
+        flexible="PROMPT",
         right_aligned=("N", "TOOLS", "TOOK"),
     )
 

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 
 import click
 
-from leslied.graphemes import iter_graphemes
+from leslied.graphemes import has_single_characters, iter_graphemes
 
 
 def measure_width(text: str) -> int:
     """Return the columns that the text takes, ignoring colours."""
-    text = click.unstyle(text)
+    if "\x1b" in text:
+        text = click.unstyle(text)
     if text.isascii():
         return len(text)
+    if has_single_characters(text):
+        return sum(map(_measure_character, text))
     from rich.cells import cell_len  # noqa: PLC0415 - slow to load
 
     return cell_len(text)
 
 
 def measure_max_width(text: str) -> int:
-    """Return the columns that the text takes in any terminal.
+    """Return the most columns that the text takes in any terminal.
 
     Some terminals show the parts of a cluster side by side, such as an emoji and its
     skin tone. A line that may become too long there would wrap.
     """
     if text.isascii():
         return len(text)
+    if has_single_characters(text):
+        return sum(map(_measure_character, text))
     return sum(
         max(measure_width(cluster), sum(map(_measure_character, cluster)))
         for cluster in iter_graphemes(text)
     )
 
 
+@cache
 def _measure_character(character: str) -> int:
     """Return the columns of a character that is shown on its own."""
     if unicodedata.east_asian_width(character) in "WF":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _PAGER = "less"
+_MAX_PRINTED_CHARACTERS = 1024 * 1024
+"""Longer lines without colours are printed in parts of this length."""
 _LESS_FLAGS = "FRX"
 """Quit if one screen is enough, pass colours through, keep the text on exit."""
 
@@ -76,4 +78,13 @@ def _write_to_pager(pager: subprocess.Popen[bytes], lines: Iterable[str]) -> Non
 
 def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(line)
+        _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    # Click copies each text that it prints, and a line may be a whole file.
+    if len(line) > _MAX_PRINTED_CHARACTERS and "\x1b" not in line:
+        for start in range(0, len(line), _MAX_PRINTED_CHARACTERS):
+            click.echo(line[start : start + _MAX_PRINTED_CHARACTERS], nl=False)
+        line = ""
+    click.echo(line)

@@ -86,6 +86,7 @@ class Player:
     def _show(self, event: ReplayEvent) -> None:
         pieces = _split_text(event) if self.is_terminal and self.speed else [event.text]
         for number, piece in enumerate(pieces):
+            # All pauses within the event together last at most `max_pause`.
             if number:
                 self._wait(
                     _SECONDS_PER_PIECE[event.pacing], self.max_pause / len(pieces)

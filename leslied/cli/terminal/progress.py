@@ -36,6 +36,7 @@ class ProgressBar:
             self._stream.isatty() and read_environ().get("TERM", "dumb") != "dumb"
         )
         self._is_drawn = False
+        # This sets the other attributes; nothing is drawn before `update`.
         self.start("")
 
     def __enter__(self) -> Self:

@@ -7,8 +7,9 @@ much of other sources is still to be read.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from leslied.model.source import Shape
 
@@ -21,18 +22,17 @@ if TYPE_CHECKING:
     SourcePosition = tuple[SourceRef, Cursor]
 
 T = TypeVar("T")
-_MIN_DEADLY_BYTES = 1024 * 1024
+_MIN_RISKY_BYTES = 1024 * 1024
 """Bytes that may take too much memory when they are decoded. With fewer, it is a
 coincidence if leslied is killed while it reads them."""
 _MAX_GROUP_SOURCES = 100
 """Sources with little to read that are read together."""
 
 
-@dataclass(slots=True)
-class Backlog:
+class Backlog(Struct):
     """The paths of sources of which the next run reads more, in their order.
 
-    Who was read goes to the end, so that no source keeps the others waiting.
+    A source that was read goes to the end, so that none keeps the others waiting.
     """
 
     paths: dict[Path, None] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Backlog:
         load: Callable[[Path], SourcePosition | None],
         is_live: Callable[[SourceRef, Cursor], bool],
     ) -> Iterator[list[SourcePosition]]:
-        """Yield what to read in one go: some live sources, or one other source.
+        """Yield groups of sources to read together: live ones, or one that is not live.
 
         Remove paths for which `load` returns None, because they cannot be read now.
         """
@@ -82,18 +82,18 @@ def count_new_bytes(source: SourceRef, cursor: Cursor) -> int:
     return 0
 
 
-def may_be_deadly(source: SourceRef, cursor: Cursor) -> bool:
+def may_exhaust_memory(source: SourceRef, cursor: Cursor) -> bool:
     """Return whether a source may need so much memory that leslied is killed."""
     size = count_new_bytes(source, cursor) or source.stamp.size
-    return size >= _MIN_DEADLY_BYTES
+    return size >= _MIN_RISKY_BYTES
 
 
 def take_newest(
     items: list[T], get_time: Callable[[T], float], max_items: int | None
 ) -> tuple[list[T], list[T]]:
-    """Return the items that a run reads, and the rest, each in the same order.
+    """Return the items that changed last, at most `max_items`, and the others.
 
-    The items that changed last come first, however many others there are.
+    Both lists keep the order of `items`.
     """
     if max_items is None or len(items) <= max_items:
         return items, []

@@ -35,7 +35,7 @@ class Decoder:
         state: dict[str, Any],
         mask: Mask | None = None,
     ) -> None:
-        """Start at this state; `mask` replaces the secrets in what is decoded."""
+        """Start at this state; `mask` replaces the secrets in entries and spills."""
         self._adapter = adapter
         self._limits = limits
         self._mask = mask
@@ -73,9 +73,10 @@ class Decoder:
             self._reject(entry.offset + position, data, f"torn: {reason}")
 
     def add_rejected(self, rejected: Iterable[Rejection]) -> None:
-        """Add what was rejected before decoding, without its text if that is masked.
+        """Add entries that were rejected before decoding.
 
-        Only the start of the text is there, which may end inside a secret.
+        Drop their text if secrets are masked: only its start was read, and may end
+        inside a secret, which the mask would not recognise.
         """
         self.rejected += (
             structs.replace(each, head=b"") if self._mask else each for each in rejected
@@ -108,7 +109,7 @@ class Decoder:
                 self.entries.append(entry)
 
     def _forget_rejected_text(self) -> None:
-        """Delete the text of rejected entries, also what their reasons may quote of it.
+        """Delete the text of rejected entries, and quotations of it in their reasons.
 
         A reason quotes text only after a colon.
         """

@@ -35,3 +35,12 @@ def parse_state(text: str) -> dict[str, Any]:
     """Parse the decoder state saved with a cursor; return {} if there is none."""
     state = msgspec.json.decode(text) if text else {}
     return state if isinstance(state, dict) else {}
+
+
+def list_session_folders(state: str) -> set[str]:
+    """Return the folders in which a session began and is now, from its decoder state.
+
+    The set is empty if they are not known.
+    """
+    values = parse_state(state)
+    return {str(values[name]) for name in (FIRST_CWD, "cwd") if values.get(name)}

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 _PERSISTENT_STATE_KEYS = ("cwd", "beside")
-"""State keys that survive a new generation of a source."""
+"""State keys that survive a new generation: working directory, text of a side file."""
 _MAX_HELD_BYTES = 1024 * 1024
 """Longest entry whose bytes stay in memory until it is committed."""
 _HELD_AT = "held_at"
-"""State key of a held-back source: its fingerprint when no folder was found in it."""
+"""State key with the fingerprint of a source when no folder was found in it."""
 _NO_FOLDER = "names no project folder yet, and projects.exclude is set"
 _NO_OWN_FOLDER = f"{WAITING}the log {_NO_FOLDER}"
 _NO_MAIN_FOLDER = f"{WAITING}the main session's log is missing or {_NO_FOLDER}"
@@ -88,8 +88,8 @@ class SourceReader:
     ) -> tuple[DecodedChunk, dict[str, Any]]:
         """Return the decoded chunk, and the decoder state for the next chunk.
 
-        Add its counts to the report of the next batch. `folder` is where the session
-        began, if anything is excluded.
+        Add its counts to the report of the next batch. `folder` is the directory in
+        which the session began; it is needed only if the settings exclude folders.
         """
         decoder = Decoder(self.adapter, self.limits, state, self.mask)
         for entry in chunk.entries:
@@ -192,7 +192,7 @@ class SourceReader:
             yield chunk
 
     def _drop_excluded(self, source: SourceRef, decoder: Decoder, folder: str) -> None:
-        """Drop the content of excluded sessions from what the decoder returned."""
+        """Drop the content of excluded sessions from the decoder."""
         if self.is_excluded is None:
             return
         is_shared = source.shape is Shape.SQLITE
@@ -261,10 +261,10 @@ class SourceReader:
         return ""
 
     def _hold_back(self, source: SourceRef, cursor: Cursor) -> Iterator[DecodedChunk]:
-        """Report that the source waits for its folder, and leave its cursor in place.
+        """Report that the log does not name a working directory yet; keep its cursor.
 
-        Every scan checks the source again. Its fingerprint is saved, so that it is not
-        searched again until it changes.
+        Every scan tries again, but searches the log only if its fingerprint, which is
+        saved, has changed.
         """
         has_main_log = self.adapter.find_main_log(source) is not None
         self._batch.report.waiting[source.path] = (

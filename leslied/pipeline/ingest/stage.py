@@ -15,7 +15,7 @@ from leslied.pipeline.ingest.backlog import (
     Backlog,
     count_new_bytes,
     get_mtime,
-    may_be_deadly,
+    may_exhaust_memory,
     take_newest,
 )
 from leslied.pipeline.ingest.batch import (
@@ -93,7 +93,7 @@ class Ingest(Stage):
 
     @property
     def name(self) -> str:
-        """Return a name with that of the agent."""
+        """Return the name of the stage, which includes the agent's."""
         return f"ingest {self.adapter.name}"
 
     @property
@@ -118,19 +118,20 @@ class Ingest(Stage):
         return self.ingest_files(budget.changed_paths, budget)
 
     def adopt(self, previous: Ingest) -> None:
-        """Take over which sources the next run continues."""
+        """Take over the backlog: the sources that the next run continues."""
         self._backlog.add(previous._backlog.paths)
 
     def scan(self, budget: Budget = FULL_BUDGET) -> IngestReport:
         """Ingest all new entries below the roots, each exactly once."""
-        with self.store.track_scan(self.adapter.name) as left_out:
-            return self._scan(budget, left_out)
+        with self.store.track_scan(self.adapter.name) as skipped_sources:
+            return self._scan(budget, skipped_sources)
 
-    def _scan(self, budget: Budget, left_out: list[object]) -> IngestReport:
+    def _scan(self, budget: Budget, skipped_sources: list[object]) -> IngestReport:
+        """Do what `scan` promises, and add what was skipped to `skipped_sources`."""
         agent = self.adapter.name
         is_first = self.store.is_new_agent(agent)
         stamps = self.store.load_stamps(agent, is_final=self.is_final)
-        were_gone = {path for path in self.store.list_gone(agent) if path in stamps}
+        gone_before = {path for path in self.store.list_gone(agent) if path in stamps}
         discovery = tail.discover(agent, self.roots, stamps)
         with self.store.bulk_load(
             is_enabled=is_first and bool(discovery.sources),
@@ -140,15 +141,15 @@ class Ingest(Stage):
                 discovery.sources, lambda s: s.stamp.mtime_ns, self._max_sources
             )
             sources = sorted(newest, key=_is_side_file)
-            other_paths = [source.path for source in others]
-            report = self._ingest(sources, other_paths, budget, is_first=is_first)
-        if back := were_gone.difference(discovery.gone_paths):
-            self.store.mark_present(agent, back)
+            later_paths = [source.path for source in others]
+            report = self._ingest(sources, later_paths, budget, is_first=is_first)
+        if found_again := gone_before.difference(discovery.gone_paths):
+            self.store.mark_present(agent, found_again)
         self._mark_gone(discovery)
         report.is_scan, report.sources = True, discovery.count
         report.unreadable |= discovery.unreadable
         report.missing_roots += discovery.missing_roots
-        left_out += [*report.unfinished, *self.failures.list_names("source")]
+        skipped_sources += [*report.unfinished, *self.failures.list_names("source")]
         return report
 
     def ingest_files(
@@ -156,17 +157,16 @@ class Ingest(Stage):
     ) -> IngestReport:
         """Ingest new entries from these files; ignore files that are not sources.
 
-        Several files may be parts of one source. Then read more of the sources in the
-        backlog, until the budget yields.
+        Afterwards, read sources of the backlog until the budget yields.
         """
         paths, others = take_newest(list(paths), get_mtime, self._max_sources)
-        by_path = {s.path: s for path in paths if (s := self._find_source(path))}
-        return self._ingest(sorted(by_path.values(), key=_is_side_file), others, budget)
+        sources = tail.find_sources(self.adapter.name, self.roots, paths)
+        return self._ingest(sorted(sources, key=_is_side_file), others, budget)
 
     def _ingest(
         self,
         sources: list[SourceRef],
-        others: Iterable[Path],
+        later_paths: Iterable[Path],
         budget: Budget,
         *,
         is_first: bool = False,
@@ -174,8 +174,8 @@ class Ingest(Stage):
         """Ingest a slice of each source, and of each one in the backlog.
 
         Live sources come first. The backlog is read until the budget yields, but at
-        least one group of it; `others` only join it. `is_first` promises that no source
-        was read before.
+        least one group of it; `later_paths` are only added to it. `is_first` promises
+        that no source was read before.
         """
         backlog = self._backlog
         sources = [source for source in sources if source.path not in backlog.paths]
@@ -194,7 +194,7 @@ class Ingest(Stage):
             report += added
             if budget.should_yield():
                 break
-        backlog.add(others)
+        backlog.add(later_paths)
         report.unfinished.update(backlog.paths)
         report.has_more = bool(backlog.paths)
         self._clear_failures(sources, report)
@@ -203,7 +203,7 @@ class Ingest(Stage):
     def _take_live(
         self, sources: Iterable[SourceRef], *, is_first: bool
     ) -> Iterable[SourcePosition]:
-        """Return the sources that are read at once; add the others to the backlog."""
+        """Return the live sources, which are read first; add others to the backlog."""
         if is_first:
             positions = ((source, Cursor()) for source in sources)
         else:
@@ -254,7 +254,7 @@ class Ingest(Stage):
                 self.store.record_source_error(self.adapter.name, path, reason)
             for path, reason in batch.report.failures.items():
                 self.failures.record("source", str(path), reason)
-            self.failures.end()
+            self.failures.end_work()
         return report
 
     def _commit_chunks(
@@ -330,7 +330,7 @@ class Ingest(Stage):
     ) -> Iterator[Batch]:
         """Read each source after its cursor, in a second process if that is worth it.
 
-        `first_sources` are those that were not read before.
+        `first_sources` are all of the agent's sources in its first scan; else empty.
         """
         if not first_sources:
             return self.make_source_reader(self._load_saved_state).read(positions)
@@ -341,8 +341,8 @@ class Ingest(Stage):
 
     def _mark_begin(self, source: SourceRef, cursor: Cursor) -> None:
         """Record that the source is being read, if it may need too much memory."""
-        if may_be_deadly(source, cursor):
-            self.failures.begin("source", str(source.path))
+        if may_exhaust_memory(source, cursor):
+            self.failures.begin_work("source", str(source.path))
 
     def _find_source(self, path: Path) -> SourceRef | None:
         return tail.find_source(self.adapter.name, self.roots, path)

@@ -1,3 +1,6 @@
-"""Work that runs only on request: prune and rebuild."""
+"""Work that users request: forget, prune, rebuild, import, proof and format samples.
+
+The stages use `archive_repair` and `archive_replay`, too.
+"""
 
 from __future__ import annotations

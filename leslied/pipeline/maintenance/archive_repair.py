@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from leslied.pipeline.ingest.decode import Mask
     from leslied.store.forgotten import Forgotten
 
-    Complete = Callable[[ArchiveRepair], bool]
-    """Adds what the new file still lacks; returns whether the regions that were left
-    out contained nothing else."""
+    AddMissing = Callable[[ArchiveRepair], bool]
+    """Adds the bytes that the new file still lacks. Returns whether the file then has
+    everything that was in the damaged regions which were left out."""
 
 
 class RepairResult(NamedTuple):
@@ -65,10 +65,11 @@ class ArchivedOriginal:
     limits: ReadLimits = field(default_factory=ReadLimits)
 
     def read(self, start: int, end: int, *, is_erased: bool) -> Iterator[bytes]:
-        """Yield bytes of the log, with spaces instead of forgotten lines if asked.
+        """Yield bytes of the log, as the archive has them.
 
-        Raise SourceError if the log is gone, or if it has forgotten lines and these may
-        not be erased, because the archive file was written before.
+        With `is_erased`, forgotten lines are replaced by spaces, and secrets are
+        masked. Raise SourceError if the log is gone. Without `is_erased`, the archive
+        file is older than what was forgotten: then also raise it for a forgotten line.
         """
         if self.log is None:
             raise SourceError("the log is gone")
@@ -84,6 +85,11 @@ class ArchivedOriginal:
                 yield self._filter_line(line.data, is_erased=is_erased)
 
     def _filter_line(self, line: bytes, *, is_erased: bool) -> bytes:
+        """Return a line of the log as the archive file has it.
+
+        If the file `is_erased`, a forgotten line is blank, and secrets are masked. Else
+        raise SourceError for a forgotten line.
+        """
         text = line.removesuffix(b"\n")
         is_forgotten = self.forgotten.has_line(line)
         if is_forgotten and not is_erased:
@@ -102,17 +108,17 @@ class ArchivedOriginal:
 
 
 def repair_file(
-    path: Path, original: ArchivedOriginal, complete: Complete | None = None
+    path: Path, original: ArchivedOriginal, add_missing: AddMissing | None = None
 ) -> RepairResult:
     """Replace an archive file by one in which damaged parts are restored.
 
-    Without `complete`, regions without a valid header stay in the file, because they
+    Without `add_missing`, regions without a valid header stay in the file, because they
     may contain more than the log shows. The file is not changed if nothing could be
     restored. Raise ArchiveError if the new file cannot be written or verified.
     """
     new_path = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
-        repair = _write_copy(path, new_path, original, complete)
+        repair = _write_copy(path, new_path, original, add_missing)
         if not repair.restored:
             return RepairResult(0, repair.remaining)
         _verify_copy(new_path, repair)
@@ -125,42 +131,54 @@ def repair_file(
 
 
 def _write_copy(
-    path: Path, new_path: Path, original: ArchivedOriginal, complete: Complete | None
+    path: Path,
+    new_path: Path,
+    original: ArchivedOriginal,
+    add_missing: AddMissing | None,
 ) -> ArchiveRepair:
-    """Write the new file; leave regions out only if the rest explains them."""
-    if complete:
-        repair, is_explained = _write_once(
-            path, new_path, original, complete, drops_regions=True
+    """Write the new file.
+
+    Leave out regions without a valid header if `add_missing` returns that the file has
+    their content without them. Otherwise write the file again with the regions.
+    """
+    if add_missing:
+        repair, has_all_content = _write_once(
+            path, new_path, original, add_missing, drops_regions=True
         )
-        if is_explained:
+        if has_all_content:
             return repair
-    add_rest = complete or (lambda _: True)
-    repair, _ = _write_once(path, new_path, original, add_rest, drops_regions=False)
+    else:
+        add_missing = _add_nothing
+    repair, _ = _write_once(path, new_path, original, add_missing, drops_regions=False)
     return repair
+
+
+def _add_nothing(_: ArchiveRepair) -> bool:
+    return True
 
 
 def _write_once(
     path: Path,
     new_path: Path,
     original: ArchivedOriginal,
-    complete: Complete,
+    add_missing: AddMissing,
     *,
     drops_regions: bool,
 ) -> tuple[ArchiveRepair, bool]:
-    """Write the new file; return the repair, and what `complete` returned."""
+    """Write the new file; return the repair, and what `add_missing` returned."""
     new_path.unlink(missing_ok=True)
     with ArchiveReader(path) as reader, ArchiveWriter(new_path) as writer:
         repair = ArchiveRepair(reader, writer, original, drops_regions)
         repair.run()
-        is_explained = complete(repair)
+        has_all_content = add_missing(repair)
         added = len(writer.frames) - len(reader.frames)
         repair.restored = max(repair.restored + len(repair.open_regions), added)
         writer.sync()
-    return repair, is_explained
+    return repair, has_all_content
 
 
 def _verify_copy(new_path: Path, repair: ArchiveRepair) -> None:
-    """Raise ArchiveError unless the new file has only the damage that is known."""
+    """Raise ArchiveError if the new file has more damage than `repair` left in it."""
     with ArchiveReader(new_path) as reader:
         damage = reader.find_damage()
     if len(damage) > len(repair.remaining):
@@ -180,8 +198,8 @@ class ArchiveFolderRepair:
     mask: Mask | None
     limits: ReadLimits
     messages: list[str] = field(default_factory=list)
-    """What was repaired, and what was not."""
-    lost: list[str] = field(default_factory=list)
+    """Sentences about repairs, and about damage that remains."""
+    damage_without_log: list[str] = field(default_factory=list)
     """Damage in files whose log is gone."""
 
     def run(self) -> None:
@@ -196,9 +214,10 @@ class ArchiveFolderRepair:
                 raise
             except ArchiveError as error:
                 self.messages.append(error.message)
-                self.lost.append(error.message)
+                self.damage_without_log.append(error.message)
 
     def _check_file(self, path: Path) -> None:
+        """Repair an archive file if it is damaged, and report what was done."""
         with ArchiveReader(path) as reader:
             if not reader.find_damage():
                 return
@@ -210,7 +229,7 @@ class ArchiveFolderRepair:
             self.messages.append(f"Restored {parts} of {path} from the log.")
         self.messages += [f"{damage}." for damage in result.remaining]
         if log is None:
-            self.lost += result.remaining
+            self.damage_without_log += result.remaining
 
     def _make_original(
         self, frames: list[ArchiveFrame], log: SourceRef | None

@@ -49,8 +49,8 @@ class ArchiveReplay:
     def replay(self, source: SourceRef, reader: archive.ArchiveReader) -> Cursor | None:
         """Commit everything in the archive file; return the cursor at its end.
 
-        Return None if nothing could be read. Damage is added to `errors`, and what is
-        readable after it is committed, too.
+        Return None if nothing could be read. Damage is added to `errors`, and readable
+        entries after it are committed, too.
         """
         self._last_cursor = None
         try:
@@ -63,7 +63,7 @@ class ArchiveReplay:
     def read(
         self, source: SourceRef, reader: archive.ArchiveReader
     ) -> Iterator[DecodedChunk]:
-        """Yield the decoded chunks of every generation; remember the last cursor.
+        """Yield the decoded chunks of every generation; save the cursor of the last.
 
         The caller deletes the scratch file afterwards.
         """
@@ -84,6 +84,7 @@ class ArchiveReplay:
                 decoded, state = self._source_reader.decode(source, attributed, state)
                 self._last_cursor = decoded.cursor
                 yield spills.restore(decoded)
+            # Of a decoder's state, only the folder is valid in the next generation.
             state = {"cwd": state.get("cwd", "")}
 
     def _read_chunks(
@@ -187,6 +188,7 @@ class _ArchivedSpills:
         return structs.replace(entry, records=records)
 
     def _restore_record(self, record: Record) -> Record:
+        """Return a tool result with its archived spill, if there is one."""
         frame = self._frames.get(record.metadata.get("spill"))
         if frame is None or record.spilled or record.type != "tool_result":
             return record
@@ -223,7 +225,7 @@ def _attribute_chunk(chunk: Chunk, source: SourceRef, stamp: FileStamp | None) -
 
 
 def list_archived_sources(folder: Path) -> list[tuple[Path, SourceRef]]:
-    """Return the archive's files and sources, in the order they were first read.
+    """Return each archive file with its source, in the order they were first read.
 
     Omit files without a readable frame.
     """

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 8 * 1024 * 1024
 _OVERLAP_BYTES = 64 * 1024
-"""Bytes of a chunk that are searched again with the next one, which may go on."""
+"""Bytes of a chunk that are searched again with the next: the text may be in both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +90,7 @@ class Forget:
         """Complete a deletion that ended early; return whether there was one."""
         with self.pruner.store.pruner() as pruner:
             is_unfinished = pruner.needs_vacuum()
+        # A deletion needs a vacuum until it is complete.
         if is_unfinished:
             self.write_outputs()
             self.pruner.finish()
@@ -133,12 +134,13 @@ class _Deletion:
         return removed
 
     def finish(self) -> None:
-        """Delete what is left in free space, in copies and temporary files."""
+        """Delete remains in the store's free space, in copies and temporary files."""
         data_dir, archive_dir = self.paths.data_dir, self.paths.archive_dir
         for pattern in (f"*{TEMPORARY_SUFFIX}", "store.db.new*"):
             for path in data_dir.glob(pattern):
                 path.unlink()
         for path in (
+            # The scratch files `.replay` and `.redecode`.
             *archive_dir.glob(".re*"),
             *archive_dir.rglob("*" + TEMPORARY_SUFFIX),
             *self.paths.imports_dir.rglob("*" + TEMPORARY_SUFFIX),
@@ -162,9 +164,10 @@ class _Deletion:
         self.pruner.store.forgotten.add(items)
 
     def _seal_sources(self) -> None:
-        """Archive no more of the logs; delete archived forks of a session as a whole.
+        """Archive no more of the logs that have entries to forget.
 
-        Which of their lines are forgotten is not known without decoding them.
+        To forget a session, also have their archive files deleted as a whole, those of
+        forks, too: which lines are forgotten is not known without decoding them.
         """
         with self.pruner.store.pruner() as pruner:
             pruner.update_feeds()
@@ -188,7 +191,7 @@ class _Deletion:
                 files.remove_transcripts(thread)
         if plan.text:
             threads = (*plan.threads, *plan.other_threads)
-            problems += [files.remove_holders(thread, plan.text) for thread in threads]
+            problems += [files.remove_with_text(t, plan.text) for t in threads]
         self.pruner.report.problems += filter(None, problems)
 
     def _remove_hook_files(self) -> None:
@@ -229,11 +232,11 @@ class _Deletion:
         with ForgetReader(self.paths.store_file) as reader:
             paths = [source.path for source in reader.list_read_sources()]
             paths += {thread.folder for thread in reader.list_thread_folders()}
-        held_paths = [os.fsdecode(path) for path in paths if text.is_in(path)]
-        yield from (Remainder("path", path) for path in held_paths)
+        paths_with_text = [os.fsdecode(path) for path in paths if text.is_in(path)]
+        yield from (Remainder("path", path) for path in paths_with_text)
         for path in self._list_own_files():
-            # The store and the manifest have the paths of logs.
-            if not held_paths and _is_in_file(text, path):
+            # If the text is in a path, the store and the manifest have it anyway.
+            if not paths_with_text and _is_in_file(text, path):
                 yield Remainder("own", str(path))
         folders = {t.folder for t in (*self.plan.threads, *self.plan.other_threads)}
         for folder in sorted(folders):

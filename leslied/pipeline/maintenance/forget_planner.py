@@ -52,6 +52,7 @@ class ForgetPlan:
     threads: tuple[SessionThreadFolder, ...] = ()
     """Folders of the threads of `parts`."""
     other_threads: tuple[SessionThreadFolder, ...] = ()
+    """Folders of all threads that are not in `threads`."""
 
     def list_whole_sessions(self) -> set[SessionName]:
         """Return the sessions that lose all of their entries."""
@@ -140,9 +141,10 @@ class ForgetPlanner:
 
 
 def _add_titles(plan: ForgetPlan, reader: ForgetReader) -> ForgetPlan:
-    """Add the sessions of the entries, and titles that forks repeat.
+    """Add the titles of the entries, and other entries and sessions that repeat one.
 
-    A title that other sessions have, too, does not tell anything about these.
+    A title is not added if a session without any of the entries has it, too: it is too
+    common to reveal what was forgotten.
     """
     names = {part.name for part in reader.list_parts(plan.entry_ids)}
     uses = reader.list_title_uses(reader.list_titles(plan.entry_ids))
@@ -158,7 +160,7 @@ def _add_titles(plan: ForgetPlan, reader: ForgetReader) -> ForgetPlan:
 
 
 def _list_remainders(plan: ForgetPlan, imports: Path) -> Iterator[Remainder]:
-    """Yield the files that keep what is forgotten, before anything is deleted."""
+    """Yield files and repositories that keep forgotten entries; leslied leaves them."""
     for log in plan.raw.logs:
         # Copies of imported files are leslied's own, and are rewritten or deleted.
         if not Path(log).is_relative_to(imports):

@@ -87,10 +87,11 @@ class LogSampler:
     """Whether entries that are decoded are left out."""
     _lines: list[str] = field(default_factory=list)
     _kinds: set[str] = field(default_factory=set)
-    _unknown: dict[str, None] = field(default_factory=dict)
-    _rejected: dict[str, None] = field(default_factory=dict)
+    _unknown_kinds: dict[str, None] = field(default_factory=dict)
+    _rejection_reasons: dict[str, None] = field(default_factory=dict)
     _version: str = ""
-    _read: int = 0
+    _entry_count: int = 0
+    """Number of entries that were read."""
 
     def run(self) -> SampledSource:
         """Read the log and return the sample."""
@@ -111,21 +112,21 @@ class LogSampler:
             version=self._version,
             shape=str(self.source.shape),
             pattern=self.pattern,
-            read=self._read,
+            read=self._entry_count,
             lines=tuple(self._lines),
             kinds=tuple(sorted(self._kinds)),
-            unknown_kinds=tuple(self._unknown),
-            rejected=tuple(self._rejected),
+            unknown_kinds=tuple(self._unknown_kinds),
+            rejected=tuple(self._rejection_reasons),
             schema=schema,
             problem=problem,
         )
 
     def _sample_entries(self) -> None:
-        """Add every entry that has something which the sample lacks."""
+        """Add every entry with a kind or a rejection that the sample lacks."""
         if self.source.shape is Shape.SQLITE and not self.source.feeds:
             return
         for entry, decoder in self._iter_entries():
-            self._read += 1
+            self._entry_count += 1
             is_new = self._add_decoded(decoder) if decoder else False
             if len(self._lines) < _MAX_LINES:
                 self._add(entry, is_new=is_new)
@@ -147,20 +148,23 @@ class LogSampler:
 
     def _add_decoded(self, decoder: Decoder) -> bool:
         """Remember unknown kinds and rejections; return whether one is new."""
-        before = len(self._unknown) + len(self._rejected)
+        before = len(self._unknown_kinds) + len(self._rejection_reasons)
         for entry in decoder.entries:
             for record in entry.records:
                 version = as_version(record.metadata.get("version"))
                 self._version = version or self._version
                 if record.type == "unknown":
-                    self._unknown[_name_kind(record)] = None
+                    self._unknown_kinds[_name_kind(record)] = None
         for rejection in decoder.rejected:
-            # What follows the colon may quote the entry.
-            self._rejected[rejection.reason.partition(":")[0]] = None
-        return len(self._unknown) + len(self._rejected) > before
+            # The text after the colon may quote the entry.
+            self._rejection_reasons[rejection.reason.partition(":")[0]] = None
+        return len(self._unknown_kinds) + len(self._rejection_reasons) > before
 
     def _add(self, entry: RawEntry, *, is_new: bool) -> None:
-        """Add the structure of an entry if it has a kind that the sample lacks."""
+        """Add the structure of an entry if it has a kind that the sample lacks.
+
+        With `is_new`, it has an unknown kind or a rejection that no entry before had.
+        """
         line, kinds = self._replace(entry.data)
         has_new_kind = not kinds <= self._kinds and not self.only_unknown
         if (is_new or has_new_kind) and len(line) <= _MAX_LINE_CHARACTERS:
@@ -179,7 +183,7 @@ class LogSampler:
 
 
 def _describe_keys(value: object) -> str:
-    """Return what stands for the kind of an entry that has none: its keys or type."""
+    """Return a stand-in for the kind of an entry that has none: its keys or type."""
     if not isinstance(value, dict):
         return type(value).__name__
     return f"{{{', '.join(sorted(value)[:_MAX_NAMED_KEYS])}}}"

@@ -42,7 +42,7 @@ _SUFFIXES = frozenset({"", ".json", ".jsonl", ".ndjson", ".txt", ".gz", ".zip"})
 
 @dataclass(slots=True)
 class CopyReport:
-    """What was imported, and what was not."""
+    """Counts and paths of imported files, and files that could not be imported."""
 
     sources: Counter[str] = field(default_factory=Counter)
     """Number of files that were kept, by agent."""
@@ -78,19 +78,23 @@ class Importer:
             )
 
     def _import_file(self, file: ImportFile, mtime_ns: int) -> int:
-        """Keep what an agent recognizes; return the number of kept files."""
+        """Copy the parts that the first agent recognizes; return their number."""
         for name, adapter in self.adapters.items():
-            kept = 0
+            count = 0
             for part in adapter.split_import(file):
-                self._keep(name, part, mtime_ns)
-                kept += 1
-            if kept:
-                self.report.sources[name] += kept
-                return kept
+                self._write_copy(name, part, mtime_ns)
+                count += 1
+            if count:
+                self.report.sources[name] += count
+                return count
         return 0
 
-    def _keep(self, agent: str, part: ImportedFile, mtime_ns: int) -> None:
-        """Write a copy unless it exists, with the time that it states or the file's."""
+    def _write_copy(self, agent: str, part: ImportedFile, mtime_ns: int) -> None:
+        """Write the part to the folder of imports, unless the same copy is there.
+
+        The copy's modification time is the start that the session states, or else that
+        of the imported file.
+        """
         data = self.mask(part.data) if self.mask else part.data
         path = self.folder / agent / part.name
         if path.is_file() and path.read_bytes() == data:
@@ -127,7 +131,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _iter_file(path: Path) -> Iterator[tuple[ImportFile, int]]:
-    """Yield a file, or the members of a zip file."""
+    """Yield a file, or the members of a zip file, each with the file's time."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

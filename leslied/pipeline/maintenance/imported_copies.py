@@ -1,6 +1,6 @@
-"""Erase what is forgotten from the copies that leslied keeps of imported files.
+"""Erase forgotten sessions and texts from leslied's copies of imported files.
 
-A copy that has nothing else is deleted. Of another one, lines are replaced by spaces,
+A copy that has nothing else is deleted. In other copies, lines are replaced by spaces,
 and strings of a document by empty ones, so that the other entries keep their ids. The
 new bytes are decoded before they replace the copy: if they lost an entry, or still have
 one to forget, the copy is deleted, because the text must not remain.
@@ -53,7 +53,7 @@ class ImportedCopies:
     sessions: frozenset[SessionName] = frozenset()
     text: LiteralText | None = None
     logs: frozenset[str] = frozenset()
-    """Paths of logs with entries to forget; texts may be split in their bytes."""
+    """Paths of logs with entries to forget; a search of their bytes may miss these."""
     warnings: list[str] = field(default_factory=list)
 
     def erase(self) -> None:
@@ -63,8 +63,9 @@ class ImportedCopies:
                 continue
             copies = list(self._iter_copies(adapter, roots))
             if self.text is None:
-                # First: after a crash, only the other copies show whose these were.
-                self._delete_silent_copies(copies)
+                # Delete these first: only the other copies in their folders show to
+                # which sessions they belong, also after a crash.
+                self._delete_copies_without_records(copies)
             for copy in copies:
                 if copy.path.exists():
                     self._erase_copy(copy)
@@ -77,12 +78,12 @@ class ImportedCopies:
             if source and path.is_file():
                 yield _Copy(adapter, source, path)
 
-    def _delete_silent_copies(self, copies: list[_Copy]) -> None:
+    def _delete_copies_without_records(self, copies: list[_Copy]) -> None:
         """Delete copies without records in folders that only forgotten sessions have.
 
         They repeat what other copies have, such as the current window of chibi.
         """
-        silent_copies: dict[Path, list[Path]] = {}
+        copies_without_records: dict[Path, list[Path]] = {}
         are_forgotten: dict[Path, list[bool]] = {}
         for copy in copies:
             folder = self.folder.joinpath(*copy.path.relative_to(self.folder).parts[:2])
@@ -91,16 +92,21 @@ class ImportedCopies:
                 map(self._is_forgotten, records)
             )
             if not records:
-                silent_copies.setdefault(folder, []).append(copy.path)
-        for folder, paths in silent_copies.items():
+                copies_without_records.setdefault(folder, []).append(copy.path)
+        for folder, paths in copies_without_records.items():
             if are_forgotten[folder] and all(are_forgotten[folder]):
                 for path in paths:
                     _delete(path, self.folder)
 
     def _erase_copy(self, copy: _Copy) -> None:
+        """Rewrite a copy without forgotten entries; delete it if no others are left.
+
+        Delete it, too, if the rewritten copy has lost other entries.
+        """
         path = copy.path
         data = path.read_bytes()
         has_text = self.text is not None and self.text.is_in(data)
+        # In `logs`, an entry has the text even if the bytes do not, as it is escaped.
         if self.text and not has_text and str(path) not in self.logs:
             return
         records = list(copy.decode(data))
@@ -133,23 +139,23 @@ class ImportedCopies:
         )
 
     def _rewrite(self, copy: _Copy, data: bytes) -> bytes:
-        """Return the copy without what is forgotten, if that is possible."""
+        """Return the copy's bytes without forgotten entries, if that is possible."""
         if copy.source.shape is Shape.APPEND_LOG:
-            erased = self._list_erased_lines(copy, data)
+            erased_offsets = self._find_offsets_to_erase(copy, data)
             lines = archive.split_lines([data])
             return b"".join(
-                _blank(line.data) if line.offset in erased else line.data
+                _blank(line.data) if line.offset in erased_offsets else line.data
                 for line in lines
             )
         if self.text is None:
             session_ids = {session_id for _, session_id in self.sessions}
-            return copy.adapter.erase_sessions(data, session_ids)
+            return copy.adapter.erase_sessions(copy.source.path.name, data, session_ids)
         if not data.lstrip().startswith(_JSON_STARTS):
             return self.text.erase(data)
         holds = self.text.is_in
         return _JSON_STRING.sub(lambda m: b'""' if holds(m[0]) else m[0], data)
 
-    def _list_erased_lines(self, copy: _Copy, data: bytes) -> set[int]:
+    def _find_offsets_to_erase(self, copy: _Copy, data: bytes) -> set[int]:
         """Return the offsets of the lines to erase.
 
         A line of which no record is known may belong to a forgotten session.
@@ -171,12 +177,12 @@ class ImportedCopies:
         if not new_records or any(map(self._is_forgotten, new_records)):
             return False
         if copy.source.shape is Shape.APPEND_LOG:
-            erased = self._list_erased_lines(copy, data)
+            erased_offsets = self._find_offsets_to_erase(copy, data)
             old_records = [
                 record
                 for offset, records in copy.decode_lines(data)
                 for record in records
-                if offset not in erased
+                if offset not in erased_offsets
             ]
         else:
             old_records = [r for r in copy.decode(data) if not self._is_forgotten(r)]

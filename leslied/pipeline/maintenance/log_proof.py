@@ -91,7 +91,9 @@ class LogProof:
             for adapter, roots in self.agents
         ]
         self._bytes_total = sum(
-            source.stamp.size for _, found in discoveries for source in found.sources
+            source.stamp.size
+            for _, discovery in discoveries
+            for source in discovery.sources
         )
         agents = [
             AgentProof(
@@ -100,12 +102,12 @@ class LogProof:
                     *(self._prove(adapter, source) for source in discovery.sources),
                     *_list_unreadable(discovery),
                 ],
-                gone=self.reader.audits.count_gone(adapter.name),
+                deleted_logs=self.reader.audits.count_gone(adapter.name),
             )
             for adapter, discovery in discoveries
         ]
         return ProofReport(
-            agents=[agent for agent in agents if agent.sources or agent.gone],
+            agents=[agent for agent in agents if agent.sources or agent.deleted_logs],
             unknown_kinds=[
                 UnknownKind(agent=agent, version=version, kind=kind, entries=count)
                 for (agent, version, kind), count in sorted(self._kinds.items())
@@ -123,7 +125,7 @@ class LogProof:
         self._kinds[agent, version, kind] += 1
 
     def is_late(self, source: SourceRef) -> bool:
-        """Return whether the last change of a source should have been read."""
+        """Return whether the last change of a source should have been read by now."""
         is_old = source.stamp.mtime_ns < self.now_ns - LATE_AFTER_NS
         return is_old or not self.is_daemon_running
 
@@ -136,7 +138,8 @@ class _SourceComparison:
     adapter: AgentAdapter
     source: SourceRef
     _stored: StoredSource | None = None
-    _is_same: bool | None = None
+    _has_same_bytes: bool | None = None
+    """Whether the bytes that were read are unchanged; None if unknown."""
     _counts: Counter[Verdict] = field(default_factory=Counter)
     _examples: list[MissingEntry] = field(default_factory=list)
     _versions: dict[SessionKey, str] = field(default_factory=dict)
@@ -145,11 +148,11 @@ class _SourceComparison:
     def run(self) -> SourceProof:
         """Decode the log and return what became of its entries."""
         audits = self.proof.reader.audits
-        # The cursor first: what is committed later may be found, but need not be.
+        # Load the cursor first: entries that are committed later may be missing.
         self._stored = audits.find_source(self.adapter.name, self._path)
         problem = self._stored.trouble if self._stored else ""
         try:
-            self._is_same = self._compare_bytes()
+            self._has_same_bytes = self._compare_bytes()
             self._compare_entries()
         except SourceError as error:
             problem = error.message
@@ -160,7 +163,7 @@ class _SourceComparison:
             bytes=self.source.stamp.size,
             entries=sum(self._counts.values()),
             counts={name: self._counts[name] for name in VERDICTS},
-            is_same=self._is_same,
+            is_same=self._has_same_bytes,
             problem=problem,
             is_late=self.proof.is_late(self.source) and not problem.startswith(WAITING),
             examples=tuple(self._examples),
@@ -208,7 +211,8 @@ class _SourceComparison:
             yield entries, decoded
 
     def _iter_positions(self, chunk: Chunk) -> Iterator[_Entry]:
-        """Yield the positions of everything that was read; its bytes may be dropped."""
+        """Yield the positions of all entries and rejections of a chunk."""
+        # In some shapes, the offset of an entry is a number, not a position in bytes.
         is_numbered = self.source.shape not in _STABLE_SHAPES
         positions = [(entry.offset, entry.length) for entry in chunk.entries]
         positions += [(each.offset, each.length) for each in chunk.rejected]
@@ -224,7 +228,7 @@ class _SourceComparison:
             limits=self.proof.limits,
             is_final=False,
             weight=0,
-            # Entries of other excluded logs were counted at their offsets.
+            # In other logs, excluded entries are stored as noise at their offsets.
             is_excluded=self.proof.excludes.get(agent) if is_shared else None,
             mask=self.proof.mask,
             load_saved_state=self._load_saved_state,
@@ -248,12 +252,12 @@ class _SourceComparison:
         self.proof.count_unknown(self.adapter.name, version, kind)
 
     def _add(self, verdict: EntryVerdict) -> None:
-        """Count an entry; say why it is missing."""
+        """Count a verdict; if the entry is not stored, find out why."""
         if verdict.verdict == "missing":
             verdict = self._explain(verdict)
         self._counts[verdict.verdict] += 1
-        is_open = verdict.verdict in ("missing", "unread")
-        if is_open and len(self._examples) < _MAX_EXAMPLES:
+        is_absent = verdict.verdict in ("missing", "unread")
+        if is_absent and len(self._examples) < _MAX_EXAMPLES:
             self._examples.append(
                 MissingEntry(
                     offset=verdict.offset, length=verdict.length, reason=verdict.reason
@@ -261,11 +265,11 @@ class _SourceComparison:
             )
 
     def _explain(self, verdict: EntryVerdict) -> EntryVerdict:
-        """Return the verdict on an entry that the store does not have."""
+        """Replace the verdict `missing` if it is known why the entry is not stored."""
         stored = self._stored
         if stored is None:
             return verdict._replace(verdict="unread", reason=_NOT_READ)
-        if self._is_same is False:
+        if self._has_same_bytes is False:
             return verdict._replace(verdict="unread", reason=_CHANGED)
         if self._is_after_cursor(verdict.offset):
             return verdict._replace(verdict="unread", reason=_NOT_READ)
@@ -305,7 +309,7 @@ def _merge(
 
 
 def _choose(entry: _Entry, parts: Iterable[EntryVerdict]) -> EntryVerdict:
-    """Return the verdict on an entry; without any part, it says nothing."""
+    """Return the verdict on an entry, which is `empty` if it has no parts."""
     first = min(parts, key=lambda part: _PRECEDENCE.index(part.verdict), default=None)
     if first is None:
         return EntryVerdict(entry.offset, entry.length, "empty")
@@ -322,5 +326,6 @@ def _list_unreadable(discovery: tail.Discovery) -> Iterator[SourceProof]:
             counts={},
             is_same=None,
             problem=reason,
+            # A problem is a failure only if the source should have been read by now.
             is_late=True,
         )

@@ -213,9 +213,9 @@ class Pruner:
         for name in (INDEX_FILE, INDEX_PAGE):
             sinks.remove_file(base, name)
         if self.thread_files:
-            kept = self._remove_transcripts(session.key[:2])
+            edited_files = self._remove_transcripts(session.key[:2])
             reason = self.thread_files.remove_relations(base, thread_id)
-            self.thread_files.remove_outputs(base, thread_id, kept)
+            self.thread_files.remove_outputs(base, thread_id, edited_files)
             if reason:
                 self.report.problems.append(reason)
 
@@ -260,7 +260,7 @@ def execute_plan(
     answer: PruneAnswer,
     track: Callable[[list[list[PruneCandidate]]], Iterable[list[PruneCandidate]]],
 ) -> PruneAnswer:
-    """Delete the planned sessions, batch by batch; return what was deleted.
+    """Delete the planned sessions, batch by batch; return the answer with counts.
 
     `track` yields the batches and shows the progress.
     """

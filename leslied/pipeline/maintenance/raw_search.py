@@ -35,7 +35,7 @@ class RawMatches:
     )
     """Offsets and ends of lines by agent, path and generation, as in the store."""
     logs: list[str] = field(default_factory=list)
-    """Paths of the agents' logs."""
+    """Paths of the agents' logs that have the text, or other entries to forget."""
     sources: set[tuple[str, bytes]] = field(default_factory=set)
     """Agents and paths of all sources of which a log or archive file has the text."""
     line_digests: set[bytes] = field(default_factory=set)
@@ -56,9 +56,9 @@ class RawSearch:
     def run(self, sources: Iterable[ReadSource]) -> RawMatches:
         """Search the logs of these sources, and the whole archive."""
         matches = RawMatches()
-        by_file: dict[str, ReadSource] = {}
+        by_archive_file: dict[str, ReadSource] = {}
         for source in sources:
-            by_file[source.file] = source
+            by_archive_file[source.file] = source
             try:
                 self._search_log(source, matches)
             except SourceError as error:
@@ -67,12 +67,13 @@ class RawSearch:
         for path in archive.list_files(self.archive_dir):
             name = path.relative_to(self.archive_dir).as_posix()
             try:
-                self._search_archive(path, by_file.get(name), matches)
+                self._search_archive(path, by_archive_file.get(name), matches)
             except ArchiveError as error:
                 matches.errors.append(error.message)
         return matches
 
     def _search_log(self, source: ReadSource, matches: RawMatches) -> None:
+        """Add the lines with the text from the part of a log that was read."""
         path = Path(os.fsdecode(source.path))
         ref = tail.find_source(source.agent, self.roots.get(source.agent, ()), path)
         if ref is None or ref.shape not in (Shape.APPEND_LOG, Shape.DOCUMENT):
@@ -106,12 +107,14 @@ class RawSearch:
     def _search_archive(
         self, path: Path, source: ReadSource | None, matches: RawMatches
     ) -> None:
+        """Add the lines with the text from an archive file, which `source` may have."""
         ranges: set[tuple[int, int]] = set()
         has_match = False
         for frame, line in archive.find_lines(path, self.text.is_in):
             has_match = True
-            is_line = frame.kind in (FrameKind.LOG, FrameKind.TAIL) and line.data
-            if is_line and source and frame.generation == source.archive_number:
+            is_in_log = frame.kind in (FrameKind.LOG, FrameKind.TAIL) and line.data
+            # The store knows the lines of only the generation that was archived last.
+            if is_in_log and source and frame.generation == source.archive_number:
                 ranges.add(self._add_line(line, matches))
         if has_match:
             matches.archive_files.append(path)

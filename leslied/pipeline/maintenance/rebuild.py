@@ -128,7 +128,7 @@ class Rebuild:
     def replace_unusable(
         self, mismatch: SchemaMismatch, warn: Callable[[str], None]
     ) -> None:
-        """Replace a store that cannot be migrated; keep it under the name of its form.
+        """Replace a store that cannot be migrated; keep it as `store.db.form<VERSION>`.
 
         `warn` is called with a sentence before the work, and with warnings after it.
         """
@@ -143,7 +143,7 @@ class Rebuild:
                 warn(warning)
 
     def replace_lost(self, error: StoreLost, warn: Callable[[str], None]) -> None:
-        """Replace a store that is gone or empty; `warn` is called as above."""
+        """Replace a store that is gone or empty; call `warn` before and after it."""
         warn(f"{error.message} leslied rebuilds it from the archive and the logs.")
         for warning in self.run().warnings:
             warn(warning)
@@ -203,7 +203,7 @@ class Rebuild:
         )
         repair.run()
         report.warnings += repair.messages
-        report.archive_damage += repair.lost
+        report.archive_damage += repair.damage_without_log
 
     def _replay_archive(self, store: Store, report: RebuildReport) -> None:
         """Commit everything in the archive, in the order it was first read."""
@@ -343,8 +343,8 @@ def _compare_stores(
 ) -> None:
     """Count the same, changed, new and lost sessions and entries in the report.
 
-    A session with a subagent that changed has changed, too. If the line that had the
-    context of a session was forgotten, another line may have it now.
+    A session with a subagent that changed has changed, too. With forgotten lines, do
+    not compare the events that describe a session, which other lines may have now.
     """
     before, after = _group_digests(old), _group_digests(new)
     report.new_sessions = len(after.keys() - before.keys())

@@ -57,16 +57,16 @@ class ThreadFiles:
         return reason
 
     def remove_outputs(
-        self, base: Path, thread_id: str, kept: Collection[str] = ()
+        self, base: Path, thread_id: str, kept_files: Collection[str] = ()
     ) -> None:
-        """Delete what leslied wrote to a thread's folder, except the files in `kept`.
+        """Delete what leslied wrote to a thread's folder, except `kept_files`.
 
-        What agents and people wrote into the folder stays.
+        Files that agents and people wrote into the folder stay.
         """
-        if kept:
+        if kept_files:
             folder = f"{thread_folder(thread_id)}/{META_FOLDER}"
             for name in sinks.list_files(base, folder):
-                if name not in kept and name != meta_gitignore_file(thread_id):
+                if name not in kept_files and name != meta_gitignore_file(thread_id):
                     sinks.remove_file(base, name)
         elif base.is_relative_to(self.central):
             sinks.remove_central_thread(base, thread_id)
@@ -84,7 +84,7 @@ class ThreadFiles:
             for name in sinks.list_files(base, folder):
                 sinks.remove_file(base, name)
 
-    def remove_holders(self, thread: SessionThreadFolder, text: LiteralText) -> str:
+    def remove_with_text(self, thread: SessionThreadFolder, text: LiteralText) -> str:
         """Delete those files about a thread and its project that hold the text.
 
         Return why the relations file still has the thread, or "".
@@ -122,7 +122,10 @@ class ThreadFiles:
         return ""
 
     def refresh_backup(self, base: Path) -> None:
-        """Make the backup of the relations file, which is older, equal to the file."""
+        """Copy the relations file to its backup; delete the copy of a damaged file.
+
+        What was removed from the relations file must not remain in the other two.
+        """
         data = sinks.read_file(base, RELATIONS_FILE)
         if data is not None and sinks.read_file(base, RELATIONS_BACKUP) is not None:
             sinks.write_file(base, RELATIONS_BACKUP, data)

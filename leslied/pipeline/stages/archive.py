@@ -6,6 +6,7 @@ Frames, checksums and the manifest's format belong to `leslied.archive`.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,24 +18,16 @@ from leslied.fs import sync_folder
 from leslied.model.source import Shape
 from leslied.model.times import to_us
 from leslied.pipeline.failures import Failures, describe_error
-from leslied.pipeline.ingest.exclude import (
-    FIRST_CWD,
-    make_exclude_predicate,
-    parse_state,
-)
+from leslied.pipeline.ingest.exclude import list_session_folders, make_exclude_predicate
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Stage, Timing
-from leslied.pipeline.stages.archive_frames import (
-    ArchiverReport,
-    SourceCopier,
-    add_spills,
-)
+from leslied.pipeline.stages.archive_frames import ArchiverReport
 from leslied.sessions.status import compute_stop_cutoff_us
 from leslied.store.ledgers.archive import ArchiveCursor
 from leslied.tail.files import iter_range, open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from leslied.archive import ArchiveWriter
     from leslied.clock import Clock
@@ -43,6 +36,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.ingest.decode import Mask
     from leslied.pipeline.progress import ProgressCallback
     from leslied.pipeline.stage import Budget, StageContext
+    from leslied.pipeline.stages.archive_copies import CopyOutcome, SourceCopy
     from leslied.store import Store
     from leslied.store.ledgers.archive import DueSource
 
@@ -101,7 +95,7 @@ class Archiver(Stage):
         )
 
     def run(self, budget: Budget = FULL_BUDGET) -> ArchiverReport:
-        """Archive what was read from the logs of idle and stopped sessions.
+        """Archive the bytes that were read from the logs of idle and stopped sessions.
 
         A full scan also checks the files of the archive: a source that is archived
         already costs one stat.
@@ -145,10 +139,10 @@ class Archiver(Stage):
                 self.store.flush()
             with self.store.archive() as ledger:
                 batch = ledger.load_sources(due[start : start + _BATCH_SOURCES])
-            cursors = [self._try_archive(source, report) for source in batch]
+            cursors = self._archive_sources(batch, report)
             self.on_progress(start + len(batch), len(due))
             with self.store.archive() as ledger:
-                for cursor in filter(None, cursors):
+                for cursor in cursors:
                     ledger.save(cursor)
                     if cursor.file:
                         folders.add((self.archive_dir / cursor.file).parent)
@@ -157,10 +151,10 @@ class Archiver(Stage):
         return report
 
     def _mark_changed_files_due(self) -> None:
-        """Mark what must be archived again or verified, because its file has changed.
+        """Mark sources whose archive file was changed, to archive or verify them again.
 
         A file that lost bytes is completed from its log. Without the log, its expected
-        size shows later what is missing.
+        size shows the archive check that bytes are missing.
         """
         with self.store.archive() as ledger:
             for file in list(ledger.iter_files()):
@@ -173,39 +167,56 @@ class Archiver(Stage):
                 ):
                     ledger.mark_unverified(file.source)
 
-    def _try_archive(
-        self, due: DueSource, report: ArchiverReport
-    ) -> ArchiveCursor | None:
-        """Archive one source; return its archive cursor, or None if it was skipped.
+    def _archive_sources(
+        self, batch: Sequence[DueSource], report: ArchiverReport
+    ) -> list[ArchiveCursor]:
+        """Archive sources; return the archive cursors of those that succeeded.
 
-        Add errors of this source to the report. Raise ArchiveVersionError for an
-        archive of a newer version, and StoreUnusable.
+        Add errors of a source to the report. Raise ArchiveVersionError for an archive
+        of a newer version, and StoreUnusable.
         """
+        cursors: list[ArchiveCursor] = []
+        copies: list[SourceCopy] = []
+        for due in batch:
+            if self.failures.is_paused("archive", os.fsdecode(due.path)):
+                continue
+            with self._recorded_errors(due, report):
+                planned = self._plan_source(due, report)
+                if planned is None or isinstance(planned, ArchiveCursor):
+                    cursors += [planned] if planned else []
+                    self.failures.clear("archive", os.fsdecode(due.path))
+                elif planned.spills:
+                    # These texts can be large: copy them before others are loaded.
+                    cursors += self._run_copies([planned], report)
+                else:
+                    copies.append(planned)
+        return [*cursors, *self._run_copies(copies, report)]
+
+    @contextmanager
+    def _recorded_errors(
+        self, due: DueSource, report: ArchiverReport
+    ) -> Iterator[None]:
+        """Add an error of this source to the report, and record an unexpected one."""
         name = os.fsdecode(due.path)
-        if self.failures.is_paused("archive", name):
-            return None
         try:
-            cursor = self._archive_source(due, report)
+            yield
         except (archive.ArchiveVersionError, StoreUnusable):
             raise
         except (archive.ArchiveError, SourceError) as error:
             report.errors[name] = error.message
-            return None
         except Exception as error:  # noqa: BLE001 - any bug ends this source only
             reason = describe_error(error)
             report.errors[name] = self.failures.record("archive", name, reason)
-            return None
-        self.failures.clear("archive", name)
-        return cursor
 
-    def _archive_source(
+    def _plan_source(
         self, due: DueSource, report: ArchiverReport
-    ) -> ArchiveCursor | None:
+    ) -> SourceCopy | ArchiveCursor | None:
+        """Return what to copy, a cursor if nothing must be copied, or None to skip."""
         ref = self._find_log(due, report)
         if ref is None:
             return None
         if self._is_sealed(due, ref):
-            # Record a cursor, so that the source is not due again at every run.
+            # With this cursor, of size -1 if there is no file, the source is not due.
             cursor, old = due.cursor, due.archive_cursor
             position = (cursor.generation, cursor.offset, cursor.finished_size)
             file, size = (old.file, old.size) if old else ("", -1)
@@ -214,11 +225,63 @@ class Archiver(Stage):
             )
         with self.store.archive() as ledger:
             file = self._choose_file_name(due, ledger.is_taken)
-        with archive.ArchiveWriter(self.archive_dir / file) as writer:
-            return self._append(due, ref, writer, file, report)
+        return self._make_copy(due, ref, file)
 
-    def complete(self, due: DueSource, writer: ArchiveWriter) -> ArchiveCursor | None:
-        """Append what a copy of the source's archive file lacks.
+    def _make_copy(self, due: DueSource, ref: SourceRef, file: str) -> SourceCopy:
+        from leslied.pipeline.stages.archive_copies import SourceCopy  # noqa: PLC0415
+
+        newest = due.archive_cursor.newest if due.archive_cursor else 0
+        with self.store.archive() as ledger:
+            return SourceCopy(
+                due=due,
+                ref=ref,
+                folder=self.archive_dir,
+                file=file,
+                newest=ledger.get_newest_placement(),
+                spills=ledger.list_spills(due.source, newest),
+            )
+
+    def _run_copies(
+        self, copies: Sequence[SourceCopy], report: ArchiverReport
+    ) -> list[ArchiveCursor]:
+        """Copy the sources; return the archive cursors of those that succeeded."""
+        from leslied.pipeline.stages.archive_copies import run_copies  # noqa: PLC0415
+
+        cursors = []
+        for copy, outcome in run_copies(copies, self.limits, self.mask):
+            with self._recorded_errors(copy.due, report):
+                cursors.append(self._finish_copy(copy, outcome, report))
+                self.failures.clear("archive", copy.name)
+        return cursors
+
+    def _finish_copy(
+        self, copy: SourceCopy, outcome: CopyOutcome, report: ArchiverReport
+    ) -> ArchiveCursor:
+        """Return the new cursor of a source; raise the error of its copy, if any."""
+        report.bytes_read += outcome.bytes_read
+        if outcome.error:
+            raise outcome.error
+        report.sources += 1
+        report.bytes_written += max(outcome.size - outcome.old_size, 0)
+        cursor, old = copy.due.cursor, copy.due.archive_cursor
+        is_intact = not outcome.old_size or bool(old and old.size == outcome.old_size)
+        return ArchiveCursor(
+            source=copy.due.source,
+            generation=cursor.generation,
+            offset=cursor.offset,
+            finished=cursor.finished_size,
+            number=outcome.generation,
+            newest=copy.newest,
+            file=copy.file,
+            size=outcome.size,
+            mtime_ns=outcome.mtime_ns,
+            verified_us=self._find_verified_time(old) if is_intact else 0,
+        )
+
+    def add_missing(
+        self, due: DueSource, writer: ArchiveWriter
+    ) -> ArchiveCursor | None:
+        """Append to a copy of the source's archive file the bytes that it lacks.
 
         Return None if the log is gone, has changed, or must not be archived any more.
         """
@@ -227,7 +290,9 @@ class Archiver(Stage):
             ref = self._find_log(due, report)
             if ref is None or due.archive_cursor is None or self._is_sealed(due, ref):
                 return None
-            return self._append(due, ref, writer, due.archive_cursor.file, report)
+            copy = self._make_copy(due, ref, due.archive_cursor.file)
+            outcome = copy.append_to(writer, self.limits, self.mask)
+            return self._finish_copy(copy, outcome, report)
         except (archive.SourceChangedError, SourceError):
             return None
 
@@ -249,42 +314,8 @@ class Archiver(Stage):
         with self.store.archive() as ledger:
             return ledger.is_pruned(due.source)
 
-    def _append(
-        self,
-        due: DueSource,
-        ref: SourceRef,
-        writer: ArchiveWriter,
-        file: str,
-        report: ArchiverReport,
-    ) -> ArchiveCursor:
-        """Append what was read but not archived; return the new archive cursor."""
-        cursor, old = due.cursor, due.archive_cursor
-        with self.store.archive() as ledger:
-            newest = ledger.get_newest_placement()
-            spills = ledger.list_spills(due.source, old.newest if old else 0)
-        old_size = writer.size
-        copier = SourceCopier(due, ref, writer, report, self.limits, self.mask)
-        generation = copier.run()
-        add_spills(writer, generation, spills)
-        writer.sync()
-        report.sources += 1
-        report.bytes_written += max(writer.size - old_size, 0)
-        is_whole = not old_size or bool(old and old.size == old_size)
-        return ArchiveCursor(
-            source=due.source,
-            generation=cursor.generation,
-            offset=cursor.offset,
-            finished=cursor.finished_size,
-            number=generation,
-            newest=newest,
-            file=file,
-            size=writer.size,
-            mtime_ns=writer.mtime_ns,
-            verified_us=self._find_verified_time(old) if is_whole else 0,
-        )
-
     def _find_verified_time(self, old: ArchiveCursor | None) -> int:
-        """Return since when a file is verified: a new one since now."""
+        """Return when a file was last verified; a new one counts as verified now."""
         return old.verified_us if old and old.size > 0 else to_us(self.clock.now())
 
     def _has_forgotten_lines(self, due: DueSource, ref: SourceRef) -> bool:
@@ -299,8 +330,7 @@ class Archiver(Stage):
 
     def _is_source_excluded(self, due: DueSource) -> bool:
         """Return whether the project is excluded now or was when its log was read."""
-        state = parse_state(due.cursor.state)
-        folders = {str(state[name]) for name in (FIRST_CWD, "cwd") if state.get(name)}
+        folders = list_session_folders(due.cursor.state)
         if any(self.is_excluded(due.agent, folder) for folder in folders or {""}):
             return True
         with self.store.archive() as ledger:
@@ -343,7 +373,7 @@ class Archiver(Stage):
 def _make_exclude_predicate(
     settings: Settings, agents: Iterable[str]
 ) -> Callable[[str, str], bool]:
-    """Return whether a source of an agent and a folder must not be archived.
+    """Return a predicate of agent and folder, true if a source must not be archived.
 
     If folders are excluded, a source of an unknown folder is not archived either.
     """

@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from leslied import tail
 from leslied.archive import ArchiveError, ArchiveReader, ArchiveVersionError, FrameKind
@@ -40,8 +40,7 @@ _SCOPE = "archive file"
 """Scope of failures: files with damage that nothing can replace."""
 
 
-@dataclass(slots=True, kw_only=True)
-class ArchiveCheckReport(Report):
+class ArchiveCheckReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     verified: int = 0
@@ -55,8 +54,7 @@ class ArchiveCheckReport(Report):
         return {"files": self.repaired} if self.repaired else {}
 
 
-@dataclass(slots=True, eq=False)
-class _Verification:
+class _Verification(Struct, eq=False):
     """A file that is being verified, in pieces, so that new entries need not wait."""
 
     source: int
@@ -88,7 +86,7 @@ class ArchiveCheck(Stage):
         return self.archiver.failures
 
     def adopt(self, previous: Self) -> None:
-        """Continue what was being verified."""
+        """Continue the verification that the previous stage began."""
         self._queue = previous._queue
         self._current, previous._current = previous._current, None
 
@@ -113,7 +111,7 @@ class ArchiveCheck(Stage):
         return report
 
     def _list_due(self) -> list[tuple[int, str]]:
-        """Return what must be verified, and forget failures of files that are gone."""
+        """Return the sources and files to verify; clear failures of all other files."""
         cutoff_us = to_us(self.archiver.clock.now() - VERIFY_AFTER)
         with self._store.archive() as ledger:
             due = ledger.list_unverified(cutoff_us)
@@ -121,7 +119,11 @@ class ArchiveCheck(Stage):
         for file in self._failures.list_names(_SCOPE):
             if file not in files:
                 self._failures.clear(_SCOPE, file)
-        return [each for each in due if not self._failures.is_paused(_SCOPE, each[1])]
+        return [
+            (source, file)
+            for source, file in due
+            if not self._failures.is_paused(_SCOPE, file)
+        ]
 
     def _advance(self, report: ArchiveCheckReport) -> int:
         """Verify the next piece of a file; return how many bytes were read."""
@@ -168,7 +170,7 @@ class ArchiveCheck(Stage):
             ledger.mark_verified(current.source, current.reader.mtime_ns, now_us)
 
     def _repair(self, source: int, file: str, report: ArchiveCheckReport) -> None:
-        """Repair a damaged file; record what nothing can replace."""
+        """Repair a damaged file; record damage that nothing can replace."""
         due = self._load_source(source)
         if due is None or due.archive_cursor is None:
             return
@@ -193,15 +195,14 @@ class ArchiveCheck(Stage):
         return self.archiver.archive_dir / file
 
 
-@dataclass(slots=True, eq=False)
-class _FileRepair:
+class _FileRepair(Struct, eq=False):
     """Repair of one archive file with everything that the store knows about it."""
 
     archiver: Archiver
     due: DueSource
     old: ArchiveCursor
     """How far the source was archived."""
-    _new: ArchiveCursor | None = None
+    _new_cursor: ArchiveCursor | None = None
 
     def run(self) -> str:
         """Repair the file and record its new state; return what is lost, or ""."""
@@ -210,21 +211,24 @@ class _FileRepair:
 
         path = self.archiver.archive_dir / self.old.file
         original = self._make_original()
-        result = archive_repair.repair_file(path, original, self._complete)
+        result = archive_repair.repair_file(path, original, self._add_missing)
         with ArchiveReader(path) as reader:
             size, mtime_ns = reader.size, reader.mtime_ns
         problems = list(result.remaining)
-        if not (result.restored or self._new) and size < self.old.size:
+        if not (result.restored or self._new_cursor) and size < self.old.size:
             problems.append(f"{path}: the last {self.old.size - size} bytes are gone")
         self._save(size, mtime_ns, is_whole=not problems)
         return "; ".join(problems)
 
     def _save(self, size: int, mtime_ns: int, *, is_whole: bool) -> None:
-        """Save the state of the file, unless it would hide that bytes are gone."""
-        if not (is_whole or self._new):
+        """Save the state of the file, unless bytes are gone and none could be added.
+
+        The old state then shows at the next check that bytes are gone.
+        """
+        if not (is_whole or self._new_cursor):
             return
         cursor = structs.replace(
-            self._new or self.old,
+            self._new_cursor or self.old,
             size=size,
             mtime_ns=mtime_ns,
             verified_us=to_us(self.archiver.clock.now()) if is_whole else 0,
@@ -249,18 +253,21 @@ class _FileRepair:
             limits=archiver.limits,
         )
 
-    def _complete(self, repair: ArchiveRepair) -> bool:
-        """Archive what the new file lacks; return whether that explains open regions.
+    def _add_missing(self, repair: ArchiveRepair) -> bool:
+        """Append bytes that the new file lacks.
 
-        A region is explained if the generation that was archived last goes on over it.
+        Return whether the file has everything that the damaged regions at its end
+        contained, which were left out. It does if these can only have contained bytes
+        of the generation that was archived last, and all bytes of that are in the file.
         """
+        # The offset -1 stands for an archive file of which any part may be missing.
         old_cursor = structs.replace(self.old, offset=-1, newest=0)
         due = structs.replace(self.due, archive_cursor=old_cursor)
-        self._new = self.archiver.complete(due, repair.writer)
+        self._new_cursor = self.archiver.add_missing(due, repair.writer)
         if not repair.open_regions:
             return True
         newest = repair.writer.find_last_frame(FrameKind.LOG, FrameKind.DOCUMENT)
-        if self._new is None or newest is None:
+        if self._new_cursor is None or newest is None:
             return False
         previous = repair.last_frame.generation if repair.last_frame else 0
         is_next = self.old.number == previous + 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from leslied import archive, tail
 from leslied.model.source import Shape
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from leslied.store.ledgers.archive import DueSource
 
 
-@dataclass(slots=True, kw_only=True)
-class ArchiverReport(Report):
+class ArchiverReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     sources: int = 0
@@ -47,17 +46,16 @@ class ArchiverReport(Report):
         return {"logs": self.sources, "bytes": self.bytes_written}
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCopier:
+class SourceCopier(Struct):
     """Copier of one source's new bytes; its generations are those of the archive."""
 
     due: DueSource
     ref: SourceRef
     writer: ArchiveWriter
-    report: ArchiverReport
     limits: tail.ReadLimits
     mask: Mask | None = None
     """Replaces secrets by as many bytes, so that positions in the log stay valid."""
+    bytes_read: int = 0
 
     def run(self) -> int:
         """Append all bytes up to the cursor; return their generation in the archive.
@@ -73,16 +71,22 @@ class SourceCopier:
             return generation
 
     def _add_document(self, fd: int) -> int:
+        """Append the whole document, unless the newest frame has it; see `run`."""
         cursor = self.due.cursor
         last = self.writer.find_last_frame(archive.FrameKind.DOCUMENT)
         if last and (last.length, last.running_crc) == (cursor.offset, cursor.crc):
             return last.generation
         generation = max(cursor.generation, last.generation + 1 if last else 1)
         spec = self._make_spec(
-            archive.FrameKind.DOCUMENT, generation, 0, cursor.offset, 0, cursor.crc
+            archive.FrameKind.DOCUMENT,
+            generation,
+            offset=0,
+            length=cursor.offset,
+            crc_before=0,
+            crc_after=cursor.crc,
         )
         data = read_document(fd, self.limits)
-        self.report.bytes_read += len(data)
+        self.bytes_read += len(data)
         self.writer.append(spec, [data], self.mask)
         return generation
 
@@ -118,11 +122,19 @@ class SourceCopier:
         return self.writer.find_last_frame(archive.FrameKind.LOG, generation=generation)
 
     def _add_range(self, fd: int, generation: int, start: int, crc: int) -> int:
+        """Append the lines from `start` to the cursor; return the generation.
+
+        `crc` is the checksum of the lines before `start`.
+        """
         end = self.due.cursor.offset
         if end > start:
-            size, end_crc = end - start, self.due.cursor.crc
             spec = self._make_spec(
-                archive.FrameKind.LOG, generation, start, size, crc, end_crc
+                archive.FrameKind.LOG,
+                generation,
+                offset=start,
+                length=end - start,
+                crc_before=crc,
+                crc_after=self.due.cursor.crc,
             )
             self.writer.append(spec, self._read(fd, start, end), self.mask)
         return generation
@@ -133,7 +145,12 @@ class SourceCopier:
         length = end - start
         if length > 0:
             spec = self._make_spec(
-                archive.FrameKind.TAIL, generation, start, length, 0, None
+                archive.FrameKind.TAIL,
+                generation,
+                offset=start,
+                length=length,
+                crc_before=0,
+                crc_after=None,
             )
             self.writer.append(spec, self._read(fd, start, end), self.mask)
 
@@ -141,6 +158,7 @@ class SourceCopier:
         self,
         kind: archive.FrameKind,
         generation: int,
+        *,
         offset: int,
         length: int,
         crc_before: int,
@@ -164,7 +182,7 @@ class SourceCopier:
 
     def _read(self, fd: int, start: int, end: int) -> Iterator[bytes]:
         for data in iter_range(fd, start, end, self.limits.chunk):
-            self.report.bytes_read += len(data)
+            self.bytes_read += len(data)
             yield data
 
 

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 _MAX_PLAN_BYTES = 1_000_000
 
 
-@dataclass(slots=True, kw_only=True)
-class AssetIndexReport(Report):
+class AssetIndexReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     threads: int = 0
@@ -184,7 +183,7 @@ class AssetIndex(Stage):
         session: SessionSummary,
         report: AssetIndexReport,
     ) -> bool:
-        """Call `work(session, report)`, if it may be retried; return its success."""
+        """Call `work(session, report)` unless it is paused; return if it succeeded."""
         name, bound_work = session.key.session_id, partial(work, session, report)
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
@@ -224,6 +223,7 @@ class AssetIndex(Stage):
             assets = self._make_thread_assets(session).run(previous.fingerprints_json)
         except SinkError as error:
             report.errors[session.key.session_id] = error.message
+            # Without a stamp, the next scan finds the thread changed.
             self._save(msgspec.structs.replace(previous, stamp=b""))
             return
         report.files_written += assets.files_written
@@ -293,6 +293,7 @@ class AssetIndex(Stage):
         return self.failures.attempt("asset index", folder, work, report.errors)
 
     def _forget_stamps(self, keys: list[SessionKey]) -> None:
+        """Delete the stamps of threads, so that the next scan finds these changed."""
         with self.store.assets() as ledger:
             for key in keys:
                 thread = ledger.load_thread(key)
@@ -346,7 +347,7 @@ def _restore_git_rules(base: Path) -> None:
 def _summarize_thread(
     session: SessionSummary, status: Status, index: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a thread's entry in the project's index; both are redacted."""
+    """Return a thread's entry in the project's index; the arguments are redacted."""
     return {
         "id": session.thread_id,
         "title": session.title or None,

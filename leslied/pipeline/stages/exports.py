@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from leslied import sinks
 from leslied.errors import SinkError
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from leslied.store import DueSession, Store, StoreReader
 
 
-@dataclass(slots=True, kw_only=True)
-class ExportsReport(Report):
+class ExportsReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     sessions: int = 0

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from leslied.errors import StoreUnusable
 from leslied.hooks import AGENT_NAME, inbox, injection_state, scope, spool
 from leslied.hooks.files import remove_file
@@ -42,19 +44,18 @@ _MAX_ATTEMPTS = 3
 """Attempts after which an event that fails unexpectedly is dropped."""
 
 
-@dataclass(slots=True, kw_only=True)
-class HookEventsReport(Report):
+class HookEventsReport(Report, kw_only=True):
     """Counts of one run, and the names of spool files whose event failed."""
 
     events: int = 0
-    dropped: list[str] = field(default_factory=list)
+    dropped: list[str] = msgspec.field(default_factory=list)
     """Names of spool files that could not be used and were removed."""
     stopped: int = 0
     """Sessions that were marked as stopped."""
-    ingest: IngestReport = field(default_factory=IngestReport)
-    unknown_folders: set[Path] = field(default_factory=set)
+    ingest: IngestReport = msgspec.field(default_factory=IngestReport)
+    unknown_folders: set[Path] = msgspec.field(default_factory=set)
     """Folders of named logs that are not below any agent's root."""
-    learned_roots: set[Path] = field(default_factory=set)
+    learned_roots: set[Path] = msgspec.field(default_factory=set)
     """Folders of the agent that were learned from named logs."""
 
     event = "hooks.events"
@@ -161,8 +162,7 @@ class HookEvents(Stage):
         report.events = len(events)
         self._record_announced_ends(events, now_ns)
         try:
-            self._process(list(events.values()), report, now_ns)
-            self._record_waiting(events, now_ns)
+            self._process(events, report, now_ns)
         except StoreUnusable:
             raise
         except Exception:  # noqa: BLE001 - find out which event failed
@@ -193,7 +193,7 @@ class HookEvents(Stage):
     def _record_waiting(
         self, events: Mapping[str, dict[str, str]], now_ns: int
     ) -> None:
-        """Record for what sessions wait; the log has been read up to the event."""
+        """Record what sessions wait for; their logs must have been read before."""
         activities = {
             event["session_id"]: Activity(
                 _WAITING_FOR[event["notification_type"]],
@@ -211,7 +211,7 @@ class HookEvents(Stage):
         """Process one event; return whether its file can be deleted."""
         name = Path(path).name
         errors: dict[str, str] = {}
-        work = partial(self._process, [event], report, now_ns)
+        work = partial(self._process, {path: event}, report, now_ns)
         if self.failures.attempt("hook event", name, work, errors):
             return True
         report.errors |= errors
@@ -222,19 +222,23 @@ class HookEvents(Stage):
         return True
 
     def _process(
-        self, events: list[dict[str, str]], report: HookEventsReport, now_ns: int
+        self,
+        events: Mapping[str, dict[str, str]],
+        report: HookEventsReport,
+        now_ns: int,
     ) -> None:
-        """Ingest the logs that the events name, and mark ended sessions as stopped."""
-        self._ingest_named_logs(events, report)
+        """Ingest the logs that the events name; mark ended and waiting sessions."""
+        self._ingest_named_logs(list(events.values()), report)
         ended_ids = [
             event["session_id"]
-            for event in events
+            for event in events.values()
             if event["hook_event_name"] == "SessionEnd" and "session_id" in event
         ]
         if ended_ids:
             report.stopped += self.stop_detection.mark_ended(AGENT_NAME, ended_ids)
             injection_state.delete_old(str(self.data_dir), now_ns)
             inbox.delete_old(str(self.data_dir), now_ns)
+        self._record_waiting(events, now_ns)
 
     def _ingest_named_logs(
         self, events: list[dict[str, str]], report: HookEventsReport

@@ -1,6 +1,7 @@
 """The moved threads stage: delete the files of threads that moved to their project.
 
-Only the central tree is cleared. A project that a thread left is gone.
+Only the central tree is cleared: a thread leaves a project only when the project is
+gone from its path, and its files with it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class MovedThreads(Stage):
         )
 
     def run(self, budget: Budget = FULL_BUDGET) -> Report:  # noqa: ARG002
-        """Delete what leslied wrote about threads in folders that they left."""
+        """Delete leslied's files about threads from the folders that these left."""
         report = Report()
         with self.store.relations() as ledger:
             old_folders = ledger.list_old_folders()
@@ -62,7 +63,10 @@ class MovedThreads(Stage):
         return report
 
     def _clear(self, old: OldFolder, report: Report) -> None:
-        """Clear one folder; leave it to the next run if its lock is held."""
+        """Delete a thread's files in one folder that it left.
+
+        Leave that to the next run if the lock of the relations file is held.
+        """
         base = Path(os.fsdecode(old.folder))
         session = self.reader.find_session(old.key)
         # A thread returns if its project cannot be written to after all.

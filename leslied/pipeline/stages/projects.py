@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import structs
 
 from leslied.errors import UserError
 from leslied.model.project import ProjectFolder, Repository
-from leslied.pipeline.root_learning import find_project_logs
+from leslied.pipeline.root_learning import find_folders_with_log
 from leslied.pipeline.stage import FULL_BUDGET, LogEvent, Report, Stage
 from leslied.projects import git
 from leslied.projects.git_objects import MAX_COMMITS, ObjectError, walk_first_parents
@@ -33,15 +34,16 @@ _MAX_CHECKED_FOLDERS = 100
 """Known working directories that a full scan looks up again, in turn."""
 _MAX_COMMITS_PER_RUN = 2000
 """Commits that are followed in one run; they take about 0.1 seconds."""
+_NOT_FOUND = -1
+"""Value of `Repository.walked` if the first commit cannot be found."""
 
 
-@dataclass(slots=True, kw_only=True)
-class ProjectsReport(Report):
+class ProjectsReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     folders: int = 0
     """Working directories that got another project."""
-    moved: dict[str, str] = field(default_factory=dict)
+    moved: dict[str, str] = msgspec.field(default_factory=dict)
     """Old and new path of repositories that were certainly moved."""
     has_new_logs: bool = False
     """Whether a new project contains a log of an agent."""
@@ -65,15 +67,14 @@ class ProjectsReport(Report):
             yield LogEvent("project.link", {"old": old, "new": new}, is_warning=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class _Memory:
+class _Memory(msgspec.Struct, eq=False):
     """What the stage remembers between runs."""
 
     last_path: str = ""
     """The working directory that was looked up again last."""
     links_stamp: tuple[int, int] | None = None
     """Time and size of the file of links; None before the first run."""
-    pending: dict[str, None] = field(default_factory=dict)
+    pending: dict[str, None] = msgspec.field(default_factory=dict)
     """Repositories whose first commit is to be found."""
 
 
@@ -104,12 +105,12 @@ class ProjectStage(Stage):
         )
 
     def adopt(self, previous: ProjectStage) -> None:
-        """Take over what was looked up and what is still to be found."""
-        for name in _Memory.__slots__:
+        """Take over the memory of the previous stage."""
+        for name in _Memory.__struct_fields__:
             setattr(self.memory, name, getattr(previous.memory, name))
 
     def run(self, budget: Budget = FULL_BUDGET) -> ProjectsReport:
-        """Find the projects of new working directories, and of some known ones."""
+        """Find the projects of new working directories; a scan also checks others."""
         report = ProjectsReport()
         with self.store.projects() as ledger:
             paths = ledger.list_new_folders()
@@ -126,29 +127,34 @@ class ProjectStage(Stage):
     def _update(
         self, new_paths: list[str], report: ProjectsReport, *, is_scan: bool = False
     ) -> None:
-        """Look up working directories, and apply links to all of them."""
+        """Look up new working directories, apply links to all, and save what changed.
+
+        A scan also looks up some known directories again.
+        """
         with self.store.projects() as ledger:
             old_folders = {each.path: each for each in ledger.list_folders()}
             old_repositories = {each.path: each for each in ledger.list_repositories()}
-        checked = self._select_known(list(old_folders)) if is_scan else []
-        looked_up = {
+        checked = self._choose_folders_to_check(list(old_folders)) if is_scan else []
+        current_folders = {
             path: self._look_up(path, old_folders.get(path))
             for path in (*new_paths, *checked)
         }
         repositories = old_repositories | {
             path: _identify(path, old_repositories.get(path))
             for path in {
-                each.repository for each in looked_up.values() if each.worktree
+                each.repository for each in current_folders.values() if each.worktree
             }
         }
-        if is_scan or looked_up:
+        if is_scan or current_folders:
             self._queue(repositories.values())
         repositories = self._link_moved(repositories, report)
         links = self._load_links(report)
-        folders = _apply_links((old_folders | looked_up).values(), repositories, links)
+        all_folders = (old_folders | current_folders).values()
+        folders = _apply_links(all_folders, repositories, links)
         changed = [each for each in folders if each != old_folders.get(each.path)]
         report.folders += len(changed)
-        report.has_new_logs |= self._has_logs(looked_up[path] for path in new_paths)
+        new_folders = (current_folders[path] for path in new_paths)
+        report.has_new_logs |= self._has_logs(new_folders)
         with self.store.projects() as ledger:
             ledger.save_folders(changed)
             ledger.save_repositories(
@@ -158,22 +164,22 @@ class ProjectStage(Stage):
             )
 
     def _has_logs(self, folders: Iterable[ProjectFolder]) -> bool:
-        """Return whether a project contains a log of an agent."""
+        """Return whether one of the folders has a project with a log of an agent."""
         paths = [path for each in folders for path in each.log_folders]
-        return any(find_project_logs(paths, name) for name in self.log_names)
+        return any(find_folders_with_log(paths, name) for name in self.log_names)
 
-    def _select_known(self, paths: list[str]) -> list[str]:
-        """Return the known working directories whose turn it is."""
+    def _choose_folders_to_check(self, paths: list[str]) -> list[str]:
+        """Return the paths that follow those chosen last; at the end, start again."""
         later = [path for path in paths if path > self.memory.last_path]
         selected = (later or paths)[:_MAX_CHECKED_FOLDERS]
         self.memory.last_path = selected[-1] if selected else ""
         return selected
 
     def _look_up(self, path: str, previous: ProjectFolder | None) -> ProjectFolder:
-        """Return the repository of a working directory.
+        """Return a working directory with the repository in which it is now.
 
-        What is known about a working tree stays when the working tree is removed. The
-        home folder is not a project, even if it is a repository.
+        A directory keeps its repository when the working tree is removed. The home
+        folder is not a project, even if it is a repository.
         """
         found = git.find_repository(path)
         if found and found.worktree in (self.home, Path("/")):
@@ -187,9 +193,9 @@ class ProjectStage(Stage):
         return ProjectFolder(path, str(found.worktree), str(found.main))
 
     def _queue(self, repositories: Iterable[Repository]) -> None:
-        """Queue the repositories whose first commit is not known yet."""
+        """Queue the repositories whose first commit is still to be found."""
         for repository in repositories:
-            if not repository.root_commit and repository.walked >= 0:
+            if not repository.root_commit and repository.walked != _NOT_FOUND:
                 self.memory.pending.setdefault(repository.path)
 
     def _link_moved(
@@ -200,7 +206,7 @@ class ProjectStage(Stage):
         linked = {}
         for path, repository in repositories.items():
             target = moves.get(path, "")
-            # A repository that was moved on stays linked while both paths are gone.
+            # Keep the link of a repository if the path it was moved to is gone, too.
             if not target and not os.path.lexists(path):
                 target = repository.linked_to
             if target and target != repository.linked_to:
@@ -216,42 +222,52 @@ class ProjectStage(Stage):
             return ProjectLinks()
 
     def _find_root_commits(self) -> bool:
-        """Follow the histories of queued repositories; return if one has ended."""
+        """Follow the histories of queued repositories, and save how far.
+
+        Return whether the first commit of one was found.
+        """
         if not self.memory.pending:
             return False
         with self.store.projects() as ledger:
-            known = {each.path: each for each in ledger.list_repositories()}
+            stored = {each.path: each for each in ledger.list_repositories()}
         remaining = _MAX_COMMITS_PER_RUN
-        walked: list[Repository] = []
+        updated: list[Repository] = []
         while self.memory.pending and remaining > 0:
             path = next(iter(self.memory.pending))
-            repository = _walk(known[path], remaining) if path in known else None
+            repository = _walk(stored[path], remaining) if path in stored else None
             if repository:
-                remaining -= max(1, repository.walked - known[path].walked)
-                walked.append(repository)
-            if not repository or repository.root_commit or repository.walked < 0:
+                remaining -= max(1, repository.walked - stored[path].walked)
+                updated.append(repository)
+            if (
+                not repository
+                or repository.root_commit
+                or repository.walked == _NOT_FOUND
+            ):
                 del self.memory.pending[path]
         with self.store.projects() as ledger:
-            ledger.save_repositories(walked)
-        return any(each.root_commit for each in walked)
+            ledger.save_repositories(updated)
+        return any(each.root_commit for each in updated)
 
 
 def _identify(path: str, previous: Repository | None) -> Repository:
-    """Return the repository with what identifies it now; as before if it is gone."""
-    known = previous or Repository(path=path)
+    """Return the repository with its current id and remote; as before if it is gone."""
+    repository = previous or Repository(path=path)
     git_dir = git.find_git_dir(Path(path))
     if git_dir is None:
-        return known
+        return repository
     directory_id = git.get_directory_id(git_dir)
-    if known.directory_id not in ("", directory_id):
-        known = Repository(path=path)  # Another repository has its place.
+    if repository.directory_id not in ("", directory_id):
+        repository = Repository(path=path)  # Another repository is at this path now.
     return structs.replace(
-        known, directory_id=directory_id, remote=git.read_remote(git_dir)
+        repository, directory_id=directory_id, remote=git.read_remote(git_dir)
     )
 
 
 def _walk(repository: Repository, limit: int) -> Repository | None:
-    """Return the repository with the commit reached; None if it has no commit."""
+    """Follow its history for `limit` commits; return it with the commit reached.
+
+    Return None if the repository has no commit.
+    """
     git_dir = git.find_git_dir(Path(repository.path))
     start = repository.walk_commit or (git.read_head(git_dir) if git_dir else "")
     if git_dir is None or not start:
@@ -259,13 +275,13 @@ def _walk(repository: Repository, limit: int) -> Repository | None:
     try:
         walk = walk_first_parents(git_dir, start, limit)
     except ObjectError:
-        return structs.replace(repository, walked=-1)
+        return structs.replace(repository, walked=_NOT_FOUND)
     walked = repository.walked + walk.commits
     if walk.is_first:
         return structs.replace(
             repository, root_commit=walk.commit, walk_commit="", walked=walked
         )
-    walked = walked if walked < MAX_COMMITS else -1
+    walked = walked if walked < MAX_COMMITS else _NOT_FOUND
     return structs.replace(repository, walk_commit=walk.commit, walked=walked)
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from leslied import archive, sinks, tail
 from leslied.errors import SourceError
 from leslied.failpoints import failpoint
 from leslied.model.source import Cursor, Shape
 from leslied.pipeline.failures import Failures
-from leslied.pipeline.ingest.exclude import FIRST_CWD, parse_state
+from leslied.pipeline.ingest.exclude import FIRST_CWD, list_session_folders, parse_state
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
 
 if TYPE_CHECKING:
@@ -36,18 +37,17 @@ if TYPE_CHECKING:
 _BATCH_SOURCES = 50
 """Due sources that are listed in one query."""
 _MIN_SOURCE_BYTES = 64 * 1024
-"""Bytes of the budget that a smaller source costs, too."""
+"""Bytes of the budget that each source costs at least."""
 _MUTABLE_SHAPES = (
     Shape.SQLITE,
     Shape.JSON_TREE,
     Shape.EVENT_TREE,
     Shape.CHECKPOINT_STORE,
 )
-"""Shapes in which an agent deletes entries: a missing one says nothing."""
+"""Shapes in which an agent deletes entries: missing ones stay in the store."""
 
 
-@dataclass(slots=True, kw_only=True)
-class RedecodeReport(Report):
+class RedecodeReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     sources: int = 0
@@ -132,7 +132,7 @@ class RedecodeStage(Stage):
         return report
 
     def _iter_due(self) -> Iterator[tuple[Ingest, int]]:
-        """Yield the due sources of each agent after its position."""
+        """Yield the due sources of each agent, after the one that was yielded last."""
         for ingest in self.ingests:
             # The predicate is true for "" if the agent is disabled.
             if ingest.is_excluded is not None and ingest.is_excluded(""):
@@ -156,8 +156,7 @@ class RedecodeStage(Stage):
         self.failures.attempt("redecode", os.fsdecode(due.path), work, report.errors)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class _Job:
+class _Job(Struct, eq=False):
     """Decoding of one source."""
 
     stage: RedecodeStage
@@ -188,7 +187,8 @@ class _Job:
     def _is_excluded(self, source: SourceRef | None) -> bool:
         """Return whether the project is excluded now or was when its log was read.
 
-        The rows of a shared database are excluded one by one when they are decoded.
+        With any exclusion, a log of an unknown project counts as excluded. The rows of
+        a shared database are excluded one by one when they are decoded.
         """
         if source and source.shape is Shape.SQLITE:
             return False
@@ -197,11 +197,11 @@ class _Job:
                 return True
         if self.ingest.is_excluded is None:
             return False
-        state = parse_state(self.due.cursor.state)
-        folders = {str(state[name]) for name in (FIRST_CWD, "cwd") if state.get(name)}
+        folders = list_session_folders(self.due.cursor.state)
         return not folders or any(map(self.ingest.is_excluded, folders))
 
     def _mark_impossible(self) -> None:
+        """Record that this version cannot decode the source, so that it is not due."""
         self.report.impossible += 1
         with self.stage.store.decoder_versions() as ledger:
             ledger.mark_impossible(self.due.source, self._version)
@@ -214,6 +214,7 @@ class _Job:
         from leslied.store.write.session_refold import Coverage  # noqa: PLC0415
 
         cursor = self.due.cursor
+        # With generation 0, stored entries that are missing now are not removed.
         has_stable_entries = source.shape not in _MUTABLE_SHAPES
         coverage = Coverage(
             cursor.generation if has_stable_entries else 0,
@@ -231,13 +232,14 @@ class _Job:
         self._complete(target)
 
     def _read_log(self, source: SourceRef) -> Iterator[DecodedChunk]:
+        """Yield the decoded chunks of the whole log."""
         is_shared = source.shape is Shape.SQLITE
         is_excluded = self.ingest.is_excluded if is_shared else None
         ingest = replace(self.ingest, is_excluded=is_excluded)
         reader = ingest.make_source_reader(self._load_saved_state)
         start = Cursor(generation=self.due.cursor.generation)
         state = reader.load_state(source, start)
-        # Read the incomplete last line again if it was accepted before.
+        # If an incomplete last line was accepted before (else -1), accept it now, too.
         is_final = self.due.cursor.finished_size >= 0
         for chunk in tail.read(source, start, ingest.limits, is_final=is_final):
             decoded, state = reader.decode(source, chunk, state)
@@ -257,23 +259,26 @@ class _Job:
 
     def _decode_archive(self) -> None:
         """Decode the archived bytes; without any, nothing can be decoded again."""
-        archived = self.due.archive_cursor
-        if archived is None or not archived.file or archived.size < 0:
+        archive_cursor = self.due.archive_cursor
+        # The size is negative if the file is missing, unexpected or to be deleted.
+        if archive_cursor is None or not archive_cursor.file or archive_cursor.size < 0:
             self._mark_impossible()
             return
+        path = self.stage.archive_dir / archive_cursor.file
         scratch_file = self.stage.archive_dir / ".redecode"
         try:
-            with archive.ArchiveReader(
-                self.stage.archive_dir / archived.file
-            ) as reader:
-                self._decode_frames(reader, archived, scratch_file)
+            with archive.ArchiveReader(path) as reader:
+                self._decode_frames(reader, archive_cursor, scratch_file)
         except archive.ArchiveError:
             self._mark_impossible()
         finally:
             scratch_file.unlink(missing_ok=True)
 
     def _decode_frames(
-        self, reader: archive.ArchiveReader, archived: ArchiveCursor, scratch_file: Path
+        self,
+        reader: archive.ArchiveReader,
+        archive_cursor: ArchiveCursor,
+        scratch_file: Path,
     ) -> None:
         """Decode all generations; raise ArchiveError if any byte is damaged."""
         from leslied.pipeline.maintenance.archive_replay import (  # noqa: PLC0415
@@ -287,14 +292,15 @@ class _Job:
             raise archive.ArchiveError(f"{reader.path}: bytes are missing")
         ingest = replace(self.ingest, is_excluded=None)
         replay = ArchiveReplay(ingest, scratch_file)
-        is_newest = archived.generation == self.due.cursor.generation
+        # With generation 0, stored entries that are missing now are not removed.
+        is_newest = archive_cursor.generation == self.due.cursor.generation
         coverage = Coverage(
-            archived.generation if is_newest else 0,
-            max(archived.offset, archived.finished),
+            archive_cursor.generation if is_newest else 0,
+            max(archive_cursor.offset, archive_cursor.finished),
         )
         with self.stage.store.redecode(self.due.source, self._version) as target:
             for chunk in replay.read(restore_source(frames[-1]), reader):
-                self._add(target, _renumber(chunk, archived))
+                self._add(target, _renumber(chunk, archive_cursor))
             if replay.errors:
                 raise archive.ArchiveError(replay.errors[0])
             target.finish(coverage)
@@ -310,6 +316,7 @@ class _Job:
     def _complete(self, target: Redecode) -> None:
         """Delete the files of units that no longer exist, and count the source."""
         failpoint("redecode.after")
+        # If there are any, `target` has not marked the source as decoded.
         obsolete = target.obsolete_transcripts
         for transcript in obsolete:
             sinks.remove_file(Path(os.fsdecode(transcript.folder)), transcript.file)
@@ -318,18 +325,18 @@ class _Job:
                 ledger.delete_transcripts(obsolete)
                 ledger.mark_decoded(self.due.source, self._version)
         self.report.sources += 1
-        self.report.sessions_changed += target.changed_sessions
+        self.report.sessions_changed += target.changed_count
         self.report.files_removed += len(obsolete)
 
 
 def _get_position(cursor: Cursor) -> tuple[int, int, int]:
-    """Return what is equal only if the same bytes were read."""
+    """Return a key of the cursor that is equal only if the same bytes were read."""
     return cursor.offset, cursor.crc, cursor.finished_size
 
 
-def _renumber(chunk: DecodedChunk, archived: ArchiveCursor) -> DecodedChunk:
+def _renumber(chunk: DecodedChunk, archive_cursor: ArchiveCursor) -> DecodedChunk:
     """Return the chunk with the store's number of its generation."""
-    if chunk.cursor.generation != archived.number:
+    if chunk.cursor.generation != archive_cursor.number:
         return chunk
-    cursor = replace(chunk.cursor, generation=archived.generation)
+    cursor = replace(chunk.cursor, generation=archive_cursor.generation)
     return replace(chunk, cursor=cursor)

@@ -17,6 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from leslied import sinks
 from leslied.errors import SinkError
 from leslied.graphemes import ellipsize
@@ -55,15 +57,14 @@ DAEMON_RETRY_DELAYS_SECONDS = (0.1,)
 daemon tries again at its next iteration."""
 _MAX_TITLE_LENGTH = 120
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""Errors that end without a change of the project."""
+"""Errors of the disk, which may end although nothing in the project changes."""
 
 
-@dataclass(slots=True, kw_only=True)
-class RelationsReport(Report):
+class RelationsReport(Report, kw_only=True):
     """Counts and errors of one run."""
 
     files_written: int = 0
-    moved_threads: dict[str, str] = field(default_factory=dict)
+    moved_threads: dict[str, str] = msgspec.field(default_factory=dict)
     """Old and new id of threads that Leslie claimed under an id of its own."""
 
     event = "relations.write"
@@ -153,7 +154,7 @@ class RelationsSync(Stage):
             updates_by_folder.setdefault(main.folder, []).append(update)
         elif update.is_stopped:
             with self.store.relations() as ledger:
-                ledger.mark_written(due.key, update.digest, is_over=True)
+                ledger.mark_written(due.key, update.digest, is_stopped=True)
 
     def _build_update(self, main: SessionSummary, due: DueThread) -> _ThreadUpdate:
         """Return the thread's entry as it should be now, without its parent."""
@@ -168,7 +169,7 @@ class RelationsSync(Stage):
             "metadata": {
                 "agent": main.key.agent,
                 "subagents": self._list_subagents(main),
-                **self._list_rewound(main),
+                **self._make_rewound_field(main),
             },
             "parent_id": None,
         }
@@ -192,8 +193,8 @@ class RelationsSync(Stage):
             for child in children
         ]
 
-    def _list_rewound(self, main: SessionSummary) -> dict[str, list[str]]:
-        """Return the chat ids of the units that the user took back, if any."""
+    def _make_rewound_field(self, main: SessionSummary) -> dict[str, list[str]]:
+        """Return the field `rewound`, the chat ids of rewound units; {} without any."""
         units = chain(*main.rewound)
         chat_ids = [self.reader.find_chat_id(main.key, unit) for unit in units]
         return {"rewound": chat_ids} if chat_ids else {}
@@ -211,7 +212,7 @@ class RelationsSync(Stage):
         with self.store.relations() as ledger:
             for update in updates:
                 if not update.due.digest:
-                    # The parent is set only when a thread is written first.
+                    # The parent is set only when a thread is written the first time.
                     parent = _find_parent(ledger, update.due.key, folder)
                     update.thread["parent_id"] = parent
         try:
@@ -228,14 +229,14 @@ class RelationsSync(Stage):
         with self.store.relations() as ledger:
             for update in updates:
                 ledger.mark_written(
-                    update.due.key, update.digest, is_over=update.is_stopped
+                    update.due.key, update.digest, is_stopped=update.is_stopped
                 )
-            written = {update.due.key for update in updates}
+            written_keys = {update.due.key for update in updates}
             for update in updates:
                 if update.thread["id"] in new_ids:
                     # A fork of the new thread may now have a parent in this file.
                     related = ledger.list_related_sessions(update.due.key)
-                    ledger.mark_due(set(related) - written)
+                    ledger.mark_due(set(related) - written_keys)
 
     def _write_relations(
         self, base: Path, updates: list[_ThreadUpdate], report: RelationsReport

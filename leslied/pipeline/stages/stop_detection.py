@@ -12,7 +12,7 @@ from leslied.pipeline.stage import FULL_BUDGET, Report, Stage
 from leslied.sessions.status import SETTLE_AFTER, compute_stop_cutoff_us
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from leslied.agents import AgentAdapter
     from leslied.clock import Clock
@@ -24,8 +24,7 @@ _MAX_ENDED_SESSIONS = 200
 """Ended sessions that are remembered; the oldest are forgotten."""
 
 
-@dataclass(slots=True, kw_only=True)
-class StopReport(Report):
+class StopReport(Report, kw_only=True):
     """Counts of one run."""
 
     stopped: int = 0
@@ -93,51 +92,60 @@ class StopDetection(Stage):
 
     def run(self, budget: Budget = FULL_BUDGET) -> StopReport:
         """Mark sessions as stopped whose process ended or works on another session."""
+        live_processes = self._update_live_sessions()
+        self.store.mark_live(live_processes)
         stopped = sum(
-            self._check_agent(*agent, is_scan=budget.is_scan)
-            for agent in self.registries
+            self._mark_stopped(adapter, registries, is_scan=budget.is_scan)
+            for adapter, registries in self.registries
         )
+        self.store.mark_waiting(self._collect_activities(live_processes))
         if self.is_final:
             stopped += self.store.mark_all_stopped()
         return StopReport(stopped=stopped)
 
-    def _check_agent(
+    def _update_live_sessions(self) -> dict[tuple[str, str], LiveProcess]:
+        """Return live processes by agent and session id; remember ended sessions."""
+        registered: set[tuple[str, str]] = set()
+        live: dict[tuple[str, str], LiveProcess] = {}
+        for adapter, registries in self.registries:
+            parse = adapter.parse_live_process
+            for process, is_live in tail.iter_processes(registries, parse):
+                key = (adapter.name, process.session_id)
+                registered.add(key)
+                if is_live:
+                    live[key] = process
+        self._record_ended((registered | self.live_sessions) - live.keys(), set(live))
+        self.live_sessions = set(live)
+        return live
+
+    def _mark_stopped(
         self,
         adapter: AgentAdapter,
         registries: Sequence[ProcessRegistry],
         *,
         is_scan: bool,
     ) -> int:
-        """Mark the live and the stopped sessions; return how many stopped now."""
-        agent = adapter.name
-        processes = list(tail.iter_processes(registries, adapter.parse_live_process))
-        registered = {(agent, process.session_id) for process, _ in processes}
-        live_processes = [process for process, is_live in processes if is_live]
-        live = {(agent, process.session_id) for process in live_processes}
-        live_before = {key for key in self.live_sessions if key[0] == agent}
-        self._record_ended((registered | live_before) - live, live)
-        self.live_sessions.difference_update(live_before)
-        self.live_sessions.update(live)
-        self.store.mark_live(agent, (session_id for _, session_id in live))
+        """Mark an agent's ended sessions as stopped; return how many are new."""
         ended = [
             session_id
-            for key_agent, session_id in self.ended_sessions
-            if key_agent == agent
+            for agent, session_id in self.ended_sessions
+            if agent == adapter.name
         ]
         ended += self._list_unregistered(adapter, registries, is_scan=is_scan)
-        stopped = self.store.mark_stopped(agent, ended) if ended else 0
-        self.store.mark_waiting(agent, self._list_activities(live_processes))
-        return stopped
+        return self.store.mark_stopped(adapter.name, ended) if ended else 0
 
-    def _list_activities(self, processes: Iterable[LiveProcess]) -> dict[str, Activity]:
-        """Return what processes say that they do, by session id."""
+    def _collect_activities(
+        self, processes: Mapping[tuple[str, str], LiveProcess]
+    ) -> dict[tuple[str, str], Activity]:
+        """Return the activities that processes report."""
         now_us = to_us(self.clock.now())
         return {
-            process.session_id: activity
+            key: activity
             if activity.state in ("busy", "idle")
-            # Who waits says so now, also if other calls have written results since.
+            # A process that waits now still waits, although other calls may have
+            # written results since it began to.
             else activity._replace(since_us=now_us)
-            for process in processes
+            for key, process in processes.items()
             if (activity := process.activity)
         }
 
@@ -148,7 +156,7 @@ class StopDetection(Stage):
         *,
         is_scan: bool,
     ) -> list[str]:
-        """List sessions whose process came and went between two runs.
+        """List sessions whose process started and ended between two runs.
 
         Settled sessions are listed only at a scan, because finding them takes longer.
         """
@@ -161,7 +169,7 @@ class StopDetection(Stage):
             entrypoints,
             compute_stop_cutoff_us(now),
             to_us(now - SETTLE_AFTER),
-            is_settled=is_scan,
+            with_settled=is_scan,
         )
 
     def adopt(self, previous: StopDetection) -> None:
@@ -171,8 +179,7 @@ class StopDetection(Stage):
 
     def close(self) -> None:
         """Mark every session as not live, because processes are no longer checked."""
-        for adapter, _ in self.registries:
-            self.store.mark_live(adapter.name, ())
+        self.store.mark_live(())
 
     def mark_ended(self, agent: str, session_ids: Sequence[str]) -> int:
         """Mark as stopped the sessions that reported their own end; return how many."""
@@ -184,7 +191,9 @@ class StopDetection(Stage):
 
     def mark_waiting(self, agent: str, activities: Mapping[str, Activity]) -> None:
         """Record what sessions wait for, as hooks reported it."""
-        self.store.mark_waiting(agent, activities)
+        self.store.mark_waiting(
+            {(agent, session): each for session, each in activities.items()}
+        )
 
     def _record_ended(
         self, ended: set[tuple[str, str]], live: set[tuple[str, str]]

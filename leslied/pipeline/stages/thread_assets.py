@@ -71,7 +71,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(slots=True)
 class ThreadAssetsReport:
-    """The index of a thread, and what the next run needs."""
+    """The index of a thread, and the state that the next run needs."""
 
     index: dict[str, Any]
     stamp: bytes
@@ -131,8 +131,8 @@ class ThreadAssets:
             histories=parse_histories(old_text, self.session.thread_id),
         )
         index = redact_value(thread_index_to_dict(thread), self.redact)
-        # A new index has nothing that could not be written again; if a power loss takes
-        # it, its stamp differs. One that exists has the histories of files.
+        # A new index can be written again; if a power loss damages it, its stamp shows
+        # that. An existing one must be synced: only it has the histories of files.
         self._write_if_changed(
             name, render_json(index), old_text, is_synced=old_text is not None
         )
@@ -154,16 +154,16 @@ class ThreadAssets:
             *(child for child in subagents if child.key in unsearched),
         ):
             with self.store.assets() as ledger:
-                newest_by_unit = ledger.list_unsearched_units(session.key)
-                for unit in newest_by_unit:
+                newest_entry_by_unit = ledger.list_unsearched_units(session.key)
+                for unit in newest_entry_by_unit:
                     folder = ledger.find_cwd_before(session.key, unit) or session.cwd
                     changes = self._find_unit_changes(session, unit, folder)
                     ledger.replace_file_changes(session.key, unit, changes)
                     thread_ids = {split_thread_path(c.path)[0] for c in changes}
                     due.update(ledger.list_indexed(thread_ids))
-                if newest_by_unit:
-                    newest = max(newest_by_unit.values())
-                    ledger.mark_searched(session.key, newest)
+                if newest_entry_by_unit:
+                    newest_entry = max(newest_entry_by_unit.values())
+                    ledger.mark_searched(session.key, newest_entry)
                 ledger.mark_due(due, is_due=True)
         return due
 
@@ -175,6 +175,7 @@ class ThreadAssets:
         All calls are loaded if one of them ran below a `.leslie` folder, because a
         relative path there does not contain a keyword.
         """
+        # The keyword "" is in every call.
         keywords = ("",) if LESLIE_FOLDER in folder else _CALL_KEYWORDS
         tools = list_tool_names(PLAN_AND_TODO_KINDS)
         entries = self.reader.list_tool_calls(session.key, unit, keywords, tools)
@@ -261,7 +262,7 @@ class ThreadAssets:
             fingerprint = FileFingerprint(file.stamp, description.sha256, title)
         self._fingerprints[path] = fingerprint
         return AssetFile(
-            # The history of the file in the index has the same path.
+            # The index has this redacted path, by which the file's history is found.
             path=self.redact(path),
             title=fingerprint.title,
             size=file.size,
@@ -283,7 +284,7 @@ class ThreadAssets:
                 for change in ledger.list_file_changes(self.session.key)
                 if not self.session.is_rewound(change.unit)
             ]
-        collected = {
+        collected_by_type = {
             asset.type: asset
             for asset in collect_assets(changes, self.is_plan_file, self.read_plan)
         }
@@ -291,7 +292,7 @@ class ThreadAssets:
         for asset_type in ("plan", "progress"):
             name = collected_file(self.session.thread_id, asset_type)
             old_text = read_text(self.roots[0], name, _MAX_FILE_BYTES)
-            asset = collected.get(asset_type)
+            asset = collected_by_type.get(asset_type)
             if asset and asset_type not in types_in_folder:
                 data = replace_controls(self.redact(asset.text)).encode()
                 self._write_if_changed(name, data, old_text)

@@ -1,23 +1,25 @@
 """Transcripts of several units, also of several sessions, that are written together.
 
-Their names are reserved in one transaction, their files synced together, and what was
-written is recorded in another transaction. That is much faster than unit by unit.
+Their names are reserved in one transaction, their files are synced together, and then
+recorded in another transaction. That is much faster than unit by unit. While a second
+process renders a full group, the units of the next one are loaded.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from leslied.errors import StoreUnusable
 from leslied.folders import FileBatch
-from leslied.forked import can_fork, map_in_two_processes
+from leslied.forked import can_fork, iter_in_fork, map_in_two_processes
 from leslied.pipeline.stages.transcript_writer import OutputFolders, TranscriptWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from leslied.model.record import SessionKey
@@ -30,9 +32,18 @@ _MIN_FORKED_UNITS = 8
 """Number of units below which starting a process costs more than it saves."""
 
 
-@dataclass(slots=True)
-class TranscriptGroup:
-    """Finished units that are not written yet, and sessions that are settled then."""
+class _FullGroup(Struct):
+    """A group to which no more units are added."""
+
+    writers: list[TranscriptWriter]
+    complete_sessions: list[SessionKey]
+    """The sessions of which no unit is left to be written."""
+    contents: Iterable[list[bytes]]
+    """The contents of each unit's files, which a second process may be rendering."""
+
+
+class TranscriptGroup(Struct):
+    """Finished units to write together, and sessions to mark as settled afterwards."""
 
     store: Store
     central: Path
@@ -42,81 +53,118 @@ class TranscriptGroup:
     on_success: Callable[[SessionKey], None]
     """Called for each session that is settled."""
     _writers: list[TranscriptWriter] = field(default_factory=list)
-    _complete: list[SessionKey] = field(default_factory=list)
+    _complete_sessions: list[SessionKey] = field(default_factory=list)
     """The sessions of which no unit is left to be written."""
     _characters: int = 0
+    _full_group: _FullGroup | None = None
+    """The previous group, whose files are written when this one is full."""
 
     def add(self, writer: TranscriptWriter) -> None:
-        """Reserve the names of a unit's files, which are written with the others."""
+        """Add a unit, and reserve the names of its files.
+
+        If the group is full now, write the group that was full before it, while a
+        second process may render this one.
+        """
         with self.store.transcripts() as ledger:
             writer.reserve_names(ledger)
         self._writers.append(writer)
         self._characters += writer.count_characters()
         if len(self._writers) >= _MAX_UNITS or self._characters >= _MAX_CHARACTERS:
-            self.write()
+            full_group = self._take_group(_start_rendering)
+            self._write_full_group()
+            self._full_group = full_group
 
     def complete(self, key: SessionKey) -> None:
         """Mark the session as settled when the group is written."""
-        self._complete.append(key)
+        self._complete_sessions.append(key)
 
     def write(self) -> None:
-        """Write all files; if that fails, write the sessions one by one."""
+        """Write all files that are not written yet."""
+        self._write_full_group()
+        self._full_group = self._take_group(_render_on_demand)
+        self._write_full_group()
+
+    def _take_group(
+        self, render: Callable[[Sequence[TranscriptWriter]], Iterable[list[bytes]]]
+    ) -> _FullGroup:
+        """Return the group of all units so far, and begin an empty one."""
         writers, self._writers = self._writers, []
-        complete, self._complete = self._complete, []
+        sessions, self._complete_sessions = self._complete_sessions, []
         self._characters = 0
+        return _FullGroup(writers, sessions, render(writers))
+
+    def _write_full_group(self) -> None:
+        """Write the full group, if any; if that fails, each of its sessions alone."""
+        group, self._full_group = self._full_group, None
+        if group is None:
+            return
         try:
-            self._write(writers, complete)
+            self._write(group)
         except StoreUnusable:
             raise
         except Exception:  # noqa: BLE001 - find out which session failed
-            self._write_one_by_one(writers, complete)
+            self._write_one_by_one(group)
 
-    def _write_one_by_one(
-        self, writers: list[TranscriptWriter], complete: list[SessionKey]
-    ) -> None:
-        for key, group in groupby(writers, key=lambda writer: writer.session_key):
+    def _write_one_by_one(self, failed: _FullGroup) -> None:
+        """Write each session of a group that could not be written as a whole."""
+        by_session = groupby(failed.writers, key=lambda writer: writer.session_key)
+        for key, session_writers in by_session:
+            writers = [*session_writers]
+            complete = [key] if key in failed.complete_sessions else []
+            contents = map(TranscriptWriter.render, writers)
             try:
-                self._write([*group], [key] if key in complete else [])
+                self._write(_FullGroup(writers, complete, contents))
             except StoreUnusable:
                 raise
             except Exception as error:  # noqa: BLE001 - any bug ends this session only
                 self.on_error(key, error)
-        empty = set(complete) - {writer.session_key for writer in writers}
-        self._write([], sorted(empty))
+        keys = {writer.session_key for writer in failed.writers}
+        without_units = sorted(set(failed.complete_sessions) - keys)
+        self._write(_FullGroup([], without_units, []))
 
-    def _write(
-        self, writers: Sequence[TranscriptWriter], complete: Sequence[SessionKey]
-    ) -> None:
-        if any(writer.has_new_names for writer in writers):
+    def _write(self, group: _FullGroup) -> None:
+        if any(writer.has_new_names for writer in group.writers):
             # After a crash, no file may exist whose name is not reserved.
             self.store.flush()
-        contents = _render(writers)
         with ExitStack() as stack:
             outputs = OutputFolders(self.central, stack)
             batch = stack.enter_context(FileBatch())
-            for writer, files in zip(writers, contents, strict=True):
+            for writer, files in zip(group.writers, group.contents, strict=True):
                 writer.write_files(files, outputs, batch)
         with self.store.transcripts() as ledger:
-            self._save(writers, complete, ledger)
-        for key in complete:
+            self._save(group, ledger)
+        for key in group.complete_sessions:
             self.on_success(key)
 
-    def _save(
-        self,
-        writers: Sequence[TranscriptWriter],
-        complete: Sequence[SessionKey],
-        ledger: TranscriptLedger,
-    ) -> None:
-        for writer in writers:
+    def _save(self, group: _FullGroup, ledger: TranscriptLedger) -> None:
+        for writer in group.writers:
             writer.save(ledger)
-        for writer in {writer.session_key: writer for writer in writers}.values():
+        by_session = {writer.session_key: writer for writer in group.writers}
+        for writer in by_session.values():
             writer.remove_surplus(ledger)
-        for key in complete:
+        for key in group.complete_sessions:
             ledger.mark_settled(key.agent, key.session_id)
 
 
-def _render(writers: Sequence[TranscriptWriter]) -> list[list[bytes]]:
-    """Return the contents of each unit's files."""
-    if len(writers) >= _MIN_FORKED_UNITS and can_fork():
-        return map_in_two_processes(TranscriptWriter.render, writers)
-    return [writer.render() for writer in writers]
+def _start_rendering(writers: Sequence[TranscriptWriter]) -> Iterable[list[bytes]]:
+    """Start to render the units in a second process; without one, render on demand."""
+    if _can_fork_for(writers):
+        return iter_in_fork(map(TranscriptWriter.render, writers))
+    return map(TranscriptWriter.render, writers)
+
+
+def _render_on_demand(writers: Sequence[TranscriptWriter]) -> Iterator[list[bytes]]:
+    """Yield the contents of each unit's files; a second process renders half of them.
+
+    Nothing is rendered before the first is asked for, so that errors appear there.
+    """
+    if _can_fork_for(writers):
+        yield from map_in_two_processes(TranscriptWriter.render, writers)
+    else:
+        yield from map(TranscriptWriter.render, writers)
+
+
+def _can_fork_for(writers: Sequence[TranscriptWriter]) -> bool:
+    """Return whether a second process can render these units, and is worth its cost."""
+    is_in_memory = all(writer.is_in_memory for writer in writers)
+    return len(writers) >= _MIN_FORKED_UNITS and is_in_memory and can_fork()

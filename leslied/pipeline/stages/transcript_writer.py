@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from leslied import sinks
 from leslied.layout import split_thread_path, transcripts_folder
@@ -35,8 +34,7 @@ _NAMING_CHARACTERS = 10_000
 """Start of a prompt from which a file name is made."""
 
 
-@dataclass(slots=True, kw_only=True)
-class SettleReport(Report):
+class SettleReport(Report, kw_only=True):
     """Counts of one run, and reasons of failures by session id."""
 
     units: int = 0
@@ -67,8 +65,7 @@ class SettleReport(Report):
             yield LogEvent("thread.folder", fields, is_warning=False)
 
 
-@dataclass(slots=True)
-class OutputFolders:
+class OutputFolders(Struct):
     """The folders with `.leslie` that are written to, held open until the end."""
 
     central: Path
@@ -76,10 +73,10 @@ class OutputFolders:
     stack: ExitStack
     _folders: dict[Path, Folder] = field(default_factory=dict)
     _threads: set[tuple[Path, str]] = field(default_factory=set)
-    """The threads whose files Git ignores, by base."""
+    """Base and id of the threads whose files Git ignores."""
 
     def open(self, base: Path, file: str) -> Folder:
-        """Hold the base open, once Git ignores the thread's files, such as this one."""
+        """Return the open base, and make Git ignore the files of this file's thread."""
         if base not in self._folders:
             if base.is_relative_to(self.central):
                 sinks.make_folder(base)
@@ -91,13 +88,14 @@ class OutputFolders:
         return folder
 
 
-@dataclass(slots=True, kw_only=True)
-class TranscriptWriter:
+class TranscriptWriter(Struct, kw_only=True):
     """Writer of the transcripts of one unit and its subagents."""
 
     session: Session
-    """The session with only this unit. It is redacted when it is rendered, because the
-    ledger knows it by its own ids and folder."""
+    """The session with only this unit. It is redacted only when it is rendered, because
+    the ledger finds it by its original ids and folder."""
+    is_in_memory: bool = True
+    """Whether all texts are loaded; a forked process has no store to load others."""
     redactor: leslie.TextRedactor
     report: SettleReport
     limits: leslie.TranscriptLimits
@@ -105,8 +103,8 @@ class TranscriptWriter:
     """Time zone of new files; None means the machine's own."""
     reserved: dict[tuple[SessionKey, int], Transcript] = field(default_factory=dict)
     """The transcript of each unit, by session and number, before it is written."""
-    current: list[Transcript] = field(default_factory=list)
-    """The transcripts whose files have the content they should have."""
+    updated: list[Transcript] = field(default_factory=list)
+    """The transcript of each unit with its new digest, for `save`."""
 
     @property
     def _base(self) -> Path:
@@ -178,9 +176,12 @@ class TranscriptWriter:
     def write_files(
         self, contents: list[bytes], outputs: OutputFolders, batch: FileBatch
     ) -> None:
-        """Add the files that changed to the batch, those of subagents first."""
+        """Add the files that changed to the batch, those of subagents first.
+
+        Set `updated` for `save`.
+        """
         units = [u for u in _iter_units(self.session.units) if u.transcript]
-        self.current = []
+        self.updated = []
         for unit, content in reversed([*zip(units, contents, strict=True)]):
             transcript = self._get_reserved(unit)
             digest = hashlib.sha256(content).digest()[:16]
@@ -188,17 +189,19 @@ class TranscriptWriter:
                 output = outputs.open(self._base, transcript.file)
                 batch.add(output, transcript.file, content)
             newest = max(placed.read_order for placed in unit.entries)
-            self.current.append(replace(transcript, newest=newest, digest=digest))
+            self.updated.append(
+                structs.replace(transcript, newest=newest, digest=digest)
+            )
 
     def save(self, ledger: TranscriptLedger) -> None:
         """Record which files were written."""
-        for transcript in self.current:
+        for transcript in self.updated:
             previous = self.reserved[transcript.session, transcript.unit]
             self.report.files_written += previous.digest != transcript.digest
             ledger.save(transcript)
 
     def remove_surplus(self, ledger: TranscriptLedger) -> None:
-        """Remove the oldest transcripts beyond the limit; only files in the ledger."""
+        """Delete the oldest transcripts of a session that has more than the limit."""
         for transcript in ledger.list_surplus(self.session_key, MAX_TRANSCRIPTS):
             folder = Path(os.fsdecode(transcript.folder))
             sinks.remove_file(folder, transcript.file)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from leslied import sinks
 from leslied.errors import SinkError
@@ -26,6 +26,7 @@ from leslied.pipeline.stages.transcript_writer import (
     SettleReport,
     TranscriptWriter,
 )
+from leslied.pipeline.stages.unit_entries import UnitEntries
 from leslied.sessions.status import (
     SETTLE_AFTER,
     compute_settle_delay,
@@ -50,12 +51,11 @@ _SCOPE = "transcript"
 """Scope of the failures of sessions."""
 
 
-@dataclass(slots=True)
-class _DueUnits:
+class _DueUnits(Struct):
     """The units of a session that changed since their transcripts were written."""
 
     numbers: set[int]
-    subagents_by_unit: dict[int, list[SessionSummary]] = field(default_factory=dict)
+    subagents_by_unit: dict[int, list[SessionSummary]] = {}
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -156,7 +156,7 @@ class TranscriptStage(Stage):
         return list(dict.fromkeys([*postponed, *keys]))
 
     def _make_group(self, report: SettleReport, budget: Budget) -> TranscriptGroup:
-        """Return an empty group that reports what cannot be written."""
+        """Return an empty group that handles sessions which cannot be written."""
 
         def handle_error(key: SessionKey, error: Exception) -> None:
             if isinstance(error, SinkError) and not _is_disk_full(error):
@@ -191,7 +191,7 @@ class TranscriptStage(Stage):
         def report_error(key: SessionKey, _: Exception) -> None:
             report.errors[key.session_id] = error.message
 
-        group = replace(self._make_group(report, budget), on_error=report_error)
+        group = structs.replace(self._make_group(report, budget), on_error=report_error)
         self._plan_session(key, group, report, budget)
         group.write()
 
@@ -202,9 +202,9 @@ class TranscriptStage(Stage):
         report: SettleReport,
         budget: Budget,
     ) -> None:
-        """Add the finished units that are due to the group, at least one.
+        """Add to the group those due units that are finished, at least one of them.
 
-        If no other units are due, the session is settled when they are written.
+        If no other units are due, the session is settled when the group is written.
         """
         main = self.reader.find_session(key)
         if main is None:
@@ -216,21 +216,24 @@ class TranscriptStage(Stage):
             if self._can_settle(main, number, report)
         ]
         main = self._prepare_folder(main) if finished else main
-        written = 0
+        added_count = 0
         for number in finished:
-            if written and budget.should_yield():
+            if added_count and budget.should_yield():
                 report.has_more = True
                 break
-            written += 1
+            added_count += 1
             report.units += 1
             if main.folder:
                 children = due.subagents_by_unit.get(number, [])
                 group.add(self._make_writer(main, number, children, report))
-        if written == len(due.numbers):
+        if added_count == len(due.numbers):
             group.complete(key)
 
     def _find_due_units(self, main: SessionSummary, report: SettleReport) -> _DueUnits:
-        """Return the units that changed, or of which a subagent did."""
+        """Return the units that changed, or of which a subagent did.
+
+        A thread that belongs elsewhere is moved first, which makes all its units due.
+        """
         # Do not write files that would be removed at once as surplus.
         last_surplus = main.units - MAX_TRANSCRIPTS
         with self.store.transcripts() as ledger:
@@ -264,8 +267,15 @@ class TranscriptStage(Stage):
         report: SettleReport,
     ) -> TranscriptWriter:
         """Return the writer of a unit and its subagents."""
+        entries = UnitEntries(self.reader)
+        session = Session(
+            summary=main,
+            units=entries.load_units(main, number, children),
+            status=compute_status(main, self.clock.now()),
+        )
         return TranscriptWriter(
-            session=self._load_session(main, number, children),
+            session=session,
+            is_in_memory=not entries.has_omitted_texts,
             redactor=self.redactor,
             report=report,
             limits=leslie.TranscriptLimits(include_thinking=self.include_thinking),
@@ -282,7 +292,7 @@ class TranscriptStage(Stage):
         settle_after = SETTLE_AFTER
         announced_at = self.announced_ends.get(main.key)
         if announced_at and main.has_turn_ended:
-            entries = self.reader.list_records(main.key, number, with_sequence=False)
+            entries = UnitEntries(self.reader).load(main.key, number)
             settle_after = compute_settle_delay(entries, announced_at)
         settle_at = find_settle_time(main, number, now, settle_after)
         if settle_at is not None and settle_at > now:
@@ -300,7 +310,7 @@ class TranscriptStage(Stage):
         saved_folder = ledger.get_folder(main.key)
         if saved_folder:
             return structs.replace(main, folder=os.fsdecode(saved_folder))
-        is_old = _is_old(main, ledger)
+        is_old = _ended_before_store(main, ledger)
         if is_old and self.backfill == "none":
             return structs.replace(main, folder="")
         if is_old and self.backfill == "central":
@@ -329,7 +339,8 @@ class TranscriptStage(Stage):
         is_central = folder.is_relative_to(self.policy.central)
         if not main.folder or (os.path.lexists(folder) and not is_central):
             return
-        is_continued = _has_begun_before(main, ledger) and not _is_old(main, ledger)
+        began_before = _began_before_store(main, ledger)
+        is_continued = began_before and not _ended_before_store(main, ledger)
         if is_central and not is_continued:
             return
         location = self.policy.choose(_get_output_cwd(main))
@@ -341,32 +352,15 @@ class TranscriptStage(Stage):
             ledger.change_folder(main.key, os.fsencode(location.folder))
             report.moved_threads[main.thread_id] = str(location.folder)
 
-    def _load_session(
-        self, main: SessionSummary, number: int, children: list[SessionSummary]
-    ) -> Session:
-        """Return a session with only one unit and its subagents."""
-        from leslied.sessions.assemble import RecordStream, assemble  # noqa: PLC0415
 
-        records = self.reader.list_records(main.key, number, with_sequence=False)
-        stream = RecordStream(main, tuple(records))
-        child_streams = [
-            RecordStream(c, tuple(self.reader.list_records(c.key))) for c in children
-        ]
-        return Session(
-            summary=main,
-            units=tuple(assemble(stream, child_streams)),
-            status=compute_status(main, self.clock.now()),
-        )
-
-
-def _is_old(main: SessionSummary, ledger: TranscriptLedger) -> bool:
+def _ended_before_store(main: SessionSummary, ledger: TranscriptLedger) -> bool:
     """Return whether the session ended before the store was created."""
     if main.ended_at is None or main.is_live:
         return False
     return to_us(main.ended_at) < ledger.get_created_us()
 
 
-def _has_begun_before(main: SessionSummary, ledger: TranscriptLedger) -> bool:
+def _began_before_store(main: SessionSummary, ledger: TranscriptLedger) -> bool:
     """Return whether the session began before the store was created."""
     if main.started_at is None:
         return False
@@ -380,7 +374,7 @@ def _is_disk_full(error: SinkError) -> bool:
 
 
 def _get_output_cwd(main: SessionSummary) -> str:
-    """Return the working directory, or the project if that folder is gone."""
+    """Return the working directory, or the project if the working tree is gone."""
     folder = main.worktree or main.cwd
     return main.cwd if os.path.lexists(folder) else main.project
 

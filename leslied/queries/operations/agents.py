@@ -48,9 +48,13 @@ class AgentState(Struct, frozen=True, kw_only=True):
     oldest_unread_at: datetime | None
     """The earliest of the last changes of these files."""
     rejected: int
+    """Number of entries that could not be decoded."""
     gone: int
+    """Number of sources whose files do not exist any more."""
     waiting: int
+    """Number of sources that wait to be read."""
     unreadable: int
+    """Number of sources and folders that could not be read."""
     decoder_version: int
     decoded_sources: tuple[tuple[int, int, int], ...]
     """(version that decoded, version that was tried last, number of sources)."""
@@ -66,7 +70,10 @@ class AgentState(Struct, frozen=True, kw_only=True):
 
     @property
     def stale_sources(self) -> int:
-        """Number of sources that cannot be read again: no log and no archive."""
+        """Number of sources that cannot be read again: no log and no archive.
+
+        The current decoder was tried, but an older one decoded what is in the store.
+        """
         return sum(
             count
             for version, tried_version, count in self.decoded_sources

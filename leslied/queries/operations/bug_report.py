@@ -85,7 +85,7 @@ def make_zip(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**files, "manifest.json": manifest.encode()}.items():
-            # Its default date is 1980, so the zip does not depend on the time.
+            # A ZipInfo has a fixed date, so the zip does not depend on the time.
             file_info = zipfile.ZipInfo(name)
             # The upper 16 bits are the file's mode.
             file_info.external_attr = 0o600 << 16

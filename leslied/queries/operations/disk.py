@@ -54,7 +54,10 @@ class DiskUsage:
     """Number of projects with transcripts."""
     sessions: tuple[SessionSize, ...]
     command: str
-    """The command that prunes to about half the size; empty if that is too small."""
+    """The command that prunes to about half the size of store and archive.
+
+    Empty if that half is less than 1 MB.
+    """
 
     @property
     def total_bytes(self) -> int:
@@ -146,7 +149,7 @@ def _iter_largest_sessions(context: QueryContext) -> Iterator[SessionSize]:
 
 
 def _suggest_command(size: int) -> str:
-    """Return the command that prunes to about half the size; empty below 1 MB."""
+    """Return the command that prunes to half of `size`; "" if that is below 1 MB."""
     half = max(size // 2, 1)
     for factor, name in ((10**9, "GB"), (10**6, "MB")):
         if half >= factor:

@@ -1,4 +1,4 @@
-"""What forgetting would delete, what it deleted, and what it cannot reach."""
+"""Plan and result of forgetting, with the files that leslied does not change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ForgetRequest:
     """What to forget: a session, or all entries that hold a text."""
 
     id: str = ""
-    """Id of the session, or a prefix of it; "" with a text."""
+    """Id of the session, or a prefix of it; empty if `text` is given."""
     text: str = ""
 
 
@@ -44,18 +44,18 @@ class ForgottenSession(NamedTuple):
 
 
 class Remainder(NamedTuple):
-    """A file that still has what was forgotten, and that leslied does not change."""
+    """A file with forgotten content that leslied does not change."""
 
     kind: Literal["log", "git", "asset", "path", "own"]
-    """The agent's log; a repository that tracks transcripts; a file that an agent or a
-    person wrote; a log whose path holds the text, and is kept to skip the log; a file
-    of leslied."""
+    """`log`: the agent's log; `git`: a repository that tracks transcripts; `asset`: a
+    file that an agent or a person wrote; `path`: a log whose path holds the text, but
+    must be stored so that the log is skipped; `own`: a file of leslied."""
     path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetAnswer:
-    """What is or was to be forgotten."""
+    """The entries and sessions that would be or were forgotten."""
 
     request: ForgetRequest
     sessions: tuple[ForgottenSession, ...] = ()

@@ -1,4 +1,4 @@
-"""A sample of an agent's format for a bug report: which logs, and the files of it."""
+"""A sample of log formats for a bug report: choice of the logs, and its files."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ the files before you send them.
 
 
 def list_sample_paths(context: QueryContext, target: str) -> list[Path]:
-    """Return the logs to sample: a file, those of a session, or those not understood.
+    """Return the logs to sample; `target` is the path of a log, or a session's id.
 
-    Raise UserError if there is none.
+    Without a target, return logs with entries that leslied does not understand. Raise
+    UserError if there is no log.
     """
     if not target:
         return _list_unknown_logs(context)
@@ -56,51 +57,53 @@ def list_sample_paths(context: QueryContext, target: str) -> list[Path]:
     key = resolve_id(context.reader, target).session.key
     sources = context.reader.sizes.list_sources((key.agent, key.session_id))
     paths = [Path(os.fsdecode(source.path)) for source in sources]
-    existing = [path for path in paths if path.is_file()]
-    if not existing:
+    existing_paths = [path for path in paths if path.is_file()]
+    if not existing_paths:
         raise UserError(
             "The agent has deleted the logs of this session.",
             "Name a session whose logs exist: leslied list",
         )
-    return existing[:MAX_LOGS]
+    return existing_paths[:MAX_LOGS]
 
 
 def _list_unknown_logs(context: QueryContext) -> list[Path]:
     paths = context.reader.unknown.list_source_paths(MAX_LOGS)
-    existing = [path for name in paths if (path := Path(os.fsdecode(name))).is_file()]
-    if not existing:
+    existing_paths = [
+        path for name in paths if (path := Path(os.fsdecode(name))).is_file()
+    ]
+    if not existing_paths:
         raise UserError(
             "leslied understands every entry of the logs that it has read.",
             "Name a session or a file: leslied bundle --format-sample last",
         )
-    return existing
+    return existing_paths
 
 
 def make_sample_files(
     context: QueryContext, sources: Sequence[SampledSource]
 ) -> dict[str, bytes]:
-    """Return the files of a sample; they also contain no recognized secret."""
+    """Return the files of a sample by name, without recognized secrets."""
     contents = "\n".join(describe_sources(sources))
-    described = []
+    log_descriptions = []
     texts = {"README.txt": _README.format(version=__version__, contents=contents)}
     texts["about.json"] = _dump_json(collect_versions())
     for number, source in enumerate(sources, 1):
         name = f"{number:02d}-{source.agent or 'unknown'}"
-        described.append({"file": name, **source.describe()})
+        log_descriptions.append({"file": name, **source.describe()})
         if source.lines:
             texts[f"{name}.jsonl"] = "".join(
                 escape_control_characters(line) + "\n" for line in source.lines
             )
         if source.schema is not None:
             texts[f"{name}.schema.json"] = _dump_json(source.schema)
-    texts["sample.json"] = _dump_json({"logs": described})
+    texts["sample.json"] = _dump_json({"logs": log_descriptions})
     return {name: _clean(context, text) for name, text in texts.items()}
 
 
-def summarize(
+def summarize_sample(
     context: QueryContext, sources: Sequence[SampledSource]
 ) -> dict[str, Any]:
-    """Return the numbers and names that say what a sample contains."""
+    """Return the fields of a FormatSampleResult that describe the sample."""
     agents = {f"{each.agent} {each.version}".strip(): None for each in sources}
     unknown_kinds = {kind: None for each in sources for kind in each.unknown_kinds}
     summary: dict[str, Any] = context.redact_value(

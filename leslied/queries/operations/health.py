@@ -16,8 +16,8 @@ from leslied.queries.operations.own_files import (
     iter_exposed_files,
     iter_tracked_files,
 )
-from leslied.queries.operations.status import describe_behind, load_daemon_state
-from leslied.queries.preview import make_error_redact
+from leslied.queries.operations.status import describe_agents_behind, load_daemon_state
+from leslied.queries.preview import make_fail_safe_redact
 from leslied.queries.secret_files import count_secret_files
 from leslied.redact.session import redact_value
 from leslied.rendering.humanize import format_bytes, format_count, format_path
@@ -75,9 +75,9 @@ class _DiscoveredLogs(NamedTuple):
     roots: list[Root]
     log_count: int
     unreadable: Mapping[Path, str]
-    """Why a folder cannot be read."""
+    """Reasons why folders cannot be read, by path."""
     forbidden: list[Path]
-    """Logs that this user must not read."""
+    """Logs that this user has no permission to read."""
 
 
 class _StoreHealth(NamedTuple):
@@ -106,7 +106,7 @@ def check_health(context: QueryContext) -> HealthReport:
         return HealthReport(context.redact_value(results))
     except ConfigError:
         # One of the results is that the settings are invalid.
-        redact = make_error_redact(context.paths.config_file)
+        redact = make_fail_safe_redact(context.paths.config_file)
         return HealthReport(redact_value(results, redact))
 
 
@@ -168,7 +168,7 @@ def _check_reading(context: QueryContext) -> Iterator[CheckResult]:
     hint = "Read them now: leslied sync"
     if daemon.running:
         hint = "See the daemon's log: leslied service logs"
-    for reason in describe_behind(agents, daemon, context.now):
+    for reason in describe_agents_behind(agents, daemon, context.now):
         yield CheckResult("warn", reason, hint)
 
 
@@ -178,7 +178,7 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
         yield CheckResult("warn", "nothing has been read yet", "Run: leslied sync")
         return
     try:
-        # The store cannot be written without the list of what is forgotten.
+        # The store cannot be written without the list of forgotten entries.
         Forgotten(path)
         health = _load_store_health(context)
     except LesliedError as error:
@@ -209,7 +209,7 @@ def _check_store(context: QueryContext) -> Iterator[CheckResult]:
 
 
 def _check_failures(context: QueryContext) -> Iterator[CheckResult]:
-    """Name the work that failed or that got leslied killed."""
+    """Report work that failed, or during which leslied was killed."""
     for failure in context.reader.list_failures():
         times = format_count(failure.attempts, "time")
         yield CheckResult(
@@ -253,13 +253,15 @@ def _check_annotations(context: QueryContext) -> Iterator[CheckResult]:
 
 
 def _check_exposed_files(context: QueryContext) -> Iterator[CheckResult]:
-    exposed = list(iter_exposed_files(context))
+    exposed_files = list(iter_exposed_files(context))
     hint = "Repair with: leslied doctor --fix"
-    for path in exposed[:_MAX_EXPOSED_FILES]:
+    for path in exposed_files[:_MAX_EXPOSED_FILES]:
         yield CheckResult("fail", f"{path} is accessible to other users", hint)
-    more = len(exposed) - _MAX_EXPOSED_FILES
-    if more > 0:
-        yield CheckResult("fail", f"{more} more files are accessible, too", hint)
+    unnamed_count = len(exposed_files) - _MAX_EXPOSED_FILES
+    if unnamed_count > 0:
+        yield CheckResult(
+            "fail", f"{unnamed_count} more files are accessible, too", hint
+        )
 
 
 def _check_tracked_files(context: QueryContext) -> Iterator[CheckResult]:
@@ -278,7 +280,7 @@ def _check_tracked_files(context: QueryContext) -> Iterator[CheckResult]:
 
 def _check_transcripts(context: QueryContext) -> Iterator[CheckResult]:
     """Check that no file has a secret of a kind that is newer than the file."""
-    redact = make_error_redact(context.paths.config_file)
+    redact = make_fail_safe_redact(context.paths.config_file)
     if count := count_secret_files(context, redact):
         yield CheckResult(
             "warn",
@@ -351,9 +353,10 @@ def _iter_archive_health(context: QueryContext) -> Iterator[_ArchiveHealth]:
         if not damage and reader.size < expected_size:
             damage = [f"the last {expected_size - reader.size} bytes are gone"]
         yield _ArchiveHealth(path, damage[0] if damage else "")
+    # Only the sizes of files that were not found are left.
     for name in sizes:
-        missing = archive.ArchiveError(
+        missing_error = archive.ArchiveError(
             f"The archive file {folder / name} is gone.",
             "The daemon writes it again if the agent's log still exists.",
         )
-        yield _ArchiveHealth(folder / name, error=missing)
+        yield _ArchiveHealth(folder / name, error=missing_error)

@@ -1,4 +1,4 @@
-"""The files that leslied wrote: which others can access, and which Git tracks."""
+"""Files of leslied that other users can access, or that Git tracks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class TrackedFiles(NamedTuple):
 def iter_exposed_files(
     context: QueryContext, *, is_repairing: bool = False
 ) -> Iterator[Path]:
-    """Yield leslied's files that others can access; make them private if asked."""
+    """Yield files of leslied that other users can access.
+
+    With `is_repairing`, make them private.
+    """
     for folder in (context.paths.data_dir, context.paths.state_dir):
         # The user may have replaced the folder by a link to another disk.
         yield from find_exposed_files(

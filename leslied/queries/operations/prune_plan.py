@@ -1,4 +1,4 @@
-"""Which sessions pruning would delete, and what it deleted."""
+"""Plan and result of pruning: the sessions, and counts of deleted things."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PruneRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneAnswer:
-    """The planned sessions; after the deletion, also what was deleted."""
+    """The sessions to delete; after the deletion, also counts of deleted things."""
 
     context: QueryContext
     request: PruneRequest

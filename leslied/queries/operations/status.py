@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 _MAX_REJECTED = 50
 _MAX_SCAN_AGE = timedelta(minutes=2)
-"""The daemon scans every 30 seconds; if the last scan is older, it does not get on."""
+"""The daemon scans every 30 seconds; if the last scan is older, the daemon is stuck."""
 _MTIME_TOLERANCE = timedelta(seconds=2)
 """A file's mtime may be this much earlier than the moment of its change."""
 ReadState = Literal["up-to-date", "reading", "behind"]
-"""Whether an agent's logs were read: all of them; all that the daemon's last scan could
-see; or not."""
+"""Whether an agent's logs were read: completely; up to the daemon's last scan, so that
+only newer changes are unread; or not even that far."""
 
 
 class DaemonState(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class DaemonState(Struct, frozen=True, kw_only=True):
     scanned_at: str | None = None
     """When the last complete scan of all logs started, as ISO text."""
     watch_problem: str | None = None
-    """Why changes are seen late, because file events are missing."""
+    """Why there are no file events for some logs, so that changes are seen late."""
     watch_hint: str | None = None
     """What the user can do about it."""
 
@@ -82,7 +82,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     unknown_kinds: list[UnknownKind]
     """Entries that no decoder knows."""
     now: datetime
-    """When this was true."""
+    """Time of the report."""
 
     def judge_agent(self, agent: AgentState) -> ReadState | None:
         """Return whether the agent's logs were read; None if it has none."""
@@ -131,7 +131,7 @@ def judge_agent(
     return "reading" if is_recent and is_new else "behind"
 
 
-def describe_behind(
+def describe_agents_behind(
     agents: Iterable[AgentState], daemon: DaemonState, now: datetime
 ) -> Iterator[str]:
     """Yield a description of each agent with changes that should have been read."""

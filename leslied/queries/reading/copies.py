@@ -30,7 +30,7 @@ def render_copy(
     if not session.units:
         raise UserError(f"The session has no unit {unit}.", "Reload the page.")
     if format_name == "leslie":
-        # Subagents have transcripts of their own; what is copied is what one reads.
+        # Subagents have transcripts of their own, which are not copied.
         units = (replace(each, subagents=()) for each in session.units)
         session = replace(session, units=tuple(units))
     artifacts = render_session(session, format_name)

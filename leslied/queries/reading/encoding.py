@@ -35,7 +35,7 @@ MAX_OUTPUT_LINES = 60
 MAX_DIFF_LINES = 300
 _LABEL_CHARACTERS = 160
 _IMAGE = re.compile(r"\[image image/(?:png|jpeg|gif|webp)\b[^\]\n]*\]")
-"""What adapters write in place of an image."""
+"""Text that adapters write in place of an image."""
 
 
 class MessageEncoder:
@@ -107,6 +107,7 @@ class MessageEncoder:
         arguments = parse_input(record)
         edits = find_edits(record.tool_name, arguments)
         result = call.result
+        # The report of a subagent is Markdown; other output is plain text.
         is_report = bool(
             call.subagents or (result and result.record.metadata.get("report"))
         )
@@ -118,7 +119,7 @@ class MessageEncoder:
             "label": self._make_label(call, arguments),
             "outcome": _find_outcome(call),
             "at": encode_time(record.created_at),
-            "duration_ms": _measure(call),
+            "duration_ms": _measure_milliseconds(call),
             "edits": [encode_edit(edit) for edit in edits],
             "arguments": [] if edits else encode_arguments(arguments),
             "html": _render(output) if is_report and output.strip() else "",
@@ -128,7 +129,7 @@ class MessageEncoder:
         }
 
     def _make_label(self, call: ToolInvocation, arguments: dict[str, Any]) -> str:
-        """Return the argument that says most, with a path relative to the folder."""
+        """Return the call's label; a path is relative to the session's folder."""
         name, text = find_label(arguments)
         if is_path(name) and self._cwd:
             text = text.removeprefix(f"{self._cwd}/")
@@ -160,7 +161,7 @@ def _find_outcome(call: ToolInvocation) -> str:
     return "failed" if call.is_error else "ok"
 
 
-def _measure(call: ToolInvocation) -> int | None:
+def _measure_milliseconds(call: ToolInvocation) -> int | None:
     """Return the milliseconds from the call to its result, if both have a time."""
     started_at = call.placed.record.created_at
     ended_at = call.result.record.created_at if call.result else None
@@ -203,7 +204,7 @@ def encode_arguments(arguments: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def encode_output(text: str) -> dict[str, Any]:
-    """Return the beginning of an output, and how much is missing."""
+    """Return the start of an output, whether it is cut, and its number of lines."""
     text = replace_controls(text).strip("\n")
     lines = text.split("\n")
     shown = "\n".join(lines[:MAX_OUTPUT_LINES])[:MAX_OUTPUT_CHARACTERS]

@@ -20,7 +20,10 @@ _MAX_SHOWN_CHARACTERS = 2_000_000
 _MAX_REDACTED_CHARACTERS = 20_000
 """Longer texts in a line, such as images, are cut before they are redacted."""
 _MAX_LINE_TEXT_CHARACTERS = 16_000
-"""Less is shown, so that a secret across the cut is not."""
+"""Longer texts in a line are not shown.
+
+This is less than the length that is redacted, so a secret across the cut is not shown.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,17 @@ class LoadedEntry:
 
 
 def load_entry(context: QueryContext, session_id: str, entry_id: str) -> LoadedEntry:
-    """Return an entry of a session; raise UserError if it does not exist."""
+    """Return an entry of a session and its line; raise UserError if it does not exist.
+
+    In the line, long texts are cut.
+    """
     placed = get_entry(context, session_id, entry_id)
     line = context.redact_value(_cut_texts(load_raw_line(context, placed)))
     return LoadedEntry(context.redact_entry(placed), _shorten_texts(line))
 
 
 def get_entry(context: QueryContext, session_id: str, entry_id: str) -> PlacedRecord:
-    """Return an entry of a session; raise UserError if it does not exist."""
+    """Return an entry of a session, not redacted; raise UserError if there is none."""
     session = open_session(context, session_id)
     streams = [session.summary.stream, *(child.key for child in session.subagents)]
     placed = context.reader.reading.find_entry(streams, entry_id)
@@ -60,11 +66,12 @@ def get_entry(context: QueryContext, session_id: str, entry_id: str) -> PlacedRe
 
 
 def _cut_texts(value: Any) -> Any:
-    """Return a JSON value with texts that are not too long to redact."""
+    """Return a JSON value whose texts are cut to a length that can be redacted."""
     return _map_texts(value, lambda text: text[:_MAX_REDACTED_CHARACTERS])
 
 
 def _shorten_texts(value: Any) -> Any:
+    """Return a JSON value in which texts that are too long to show are only begun."""
     return _map_texts(
         value,
         lambda text: (

@@ -67,14 +67,17 @@ def load_images(context: QueryContext, session_id: str, entry_id: str) -> EntryI
         if line is None
         else "The image is not in the log."
     )
-    missing = count_images(placed) - len(images)
-    return EntryImages((*images, *[Image("", b"", problem)] * missing))
+    missing_count = count_images(placed) - len(images)
+    return EntryImages((*images, *[Image("", b"", problem)] * missing_count))
 
 
 def load_image(
     context: QueryContext, session_id: str, entry_id: str, number: int
 ) -> Image:
-    """Return an image of an entry, from 0; raise UserError if it cannot be shown."""
+    """Return the image with this number in an entry; the first one is 0.
+
+    Raise UserError if it cannot be shown.
+    """
     images = load_images(context, session_id, entry_id).images
     if number >= len(images):
         raise UserError("The image is not in the log.", "Reload the page.")
@@ -85,7 +88,7 @@ def load_image(
 
 
 def iter_images(value: Any, call_id: str, depth: int = 0) -> Iterator[Image]:
-    """Yield the images in a line; of a tool result, those of this call."""
+    """Yield the images in a line, without those of tool results of other calls."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, dict):

@@ -6,7 +6,7 @@ Only the entries of one page are loaded, redacted and rendered.
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
@@ -63,7 +63,7 @@ class MessagePage:
     shown: ShownUnit
     """The messages of the page."""
     total: int
-    """Number of messages in the unit; of a session's start, those known so far."""
+    """Number of messages in the unit; in `SessionStart`, of the entries read so far."""
     pages: int
     cwd: str
     secret_ids: frozenset[str]
@@ -93,7 +93,7 @@ class PageIndex(NamedTuple):
 
 
 _indexes: dict[object, PageIndex] = {}
-"""Indexes of units that were read lately; of a long unit it takes a while to make."""
+"""Indexes of units that were read lately; that of a long unit takes long to make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +133,13 @@ def load_messages(context: QueryContext, address: MessageAddress) -> MessagePage
 
 
 def load_start(context: QueryContext, session_id: str) -> SessionStart:
-    """Return a session's header and its first messages, before anything else."""
+    """Return a session's header and its first messages without reading all of it."""
     session = open_session(context, session_id)
     summary = session.summary
     page: MessagePage | None = None
     for number in (0, 1):
         count, _ = context.reader.reading.get_extent(summary.stream, number)
-        # What comes before the first prompt often shows nothing.
+        # Unit 0, before the first prompt, often has no message to show.
         if count and not (page and page.shown.messages):
             address = MessageAddress(session_id=summary.key.session_id, unit=number)
             index = _load_start_index(context, summary, number, count)
@@ -155,20 +155,20 @@ def _load_page(
     index: PageIndex,
 ) -> MessagePage:
     stream = session.get_stream(address.subagent)
-    is_known = address.page < len(index.pages)
-    orders = index.pages[address.page] if is_known else array("q")
+    has_page = address.page < len(index.pages)
+    orders = index.pages[address.page] if has_page else array("q")
     entries = context.reader.reading.list_entries(orders)
-    redacted = [context.redact_entry(_cut(placed)) for placed in entries]
-    spawned = session.list_spawned(stream.key, address.unit)
+    redacted_entries = [context.redact_entry(_cut(placed)) for placed in entries]
+    spawned_units = session.list_spawned_subagents(stream.key, address.unit)
     unit = Unit(
         number=address.unit,
         chat_id="",
         summary=stream,
-        entries=tuple(link_results(redacted)),
+        entries=tuple(link_results(redacted_entries)),
         prompt="",
         stop_reason="unknown",
         agent_mode="agent",
-        subagents=_redact_subagents(context, spawned),
+        subagents=_redact_subagents(context, spawned_units),
     )
     shown = make_shown_unit(unit)
     return MessagePage(
@@ -178,7 +178,7 @@ def _load_page(
         total=index.total,
         pages=max(len(index.pages), 1),
         cwd=context.redact(session.summary.cwd),
-        secret_ids=_find_secrets(entries, redacted),
+        secret_ids=_find_secret_ids(entries, redacted_entries),
     )
 
 
@@ -201,10 +201,10 @@ def _load_index(
 def _load_start_index(
     context: QueryContext, stream: SessionSummary, number: int, count: int
 ) -> PageIndex:
-    """Return the first page of a unit with `count` entries, and maybe more pages.
+    """Return the index of at least the first page of a unit with `count` entries.
 
-    Of a long unit, only the first entries are looked at. Results that come much later
-    are missing then; the page is loaded again once the whole unit is known.
+    Of a long unit, only the first entries are read. Results that come much later are
+    missing then; the reader loads the page again when it knows the whole unit.
     """
     limit = _START_ENTRIES
     while limit < count:
@@ -223,18 +223,22 @@ def _make_index(unit: Unit) -> PageIndex:
 
 def reveal_messages(context: QueryContext, address: MessageAddress) -> MessagePage:
     """Return a page of messages with the secrets in it."""
-    revealed = replace(context, load_redact=None, open_reader=lambda: context.reader)
-    return load_messages(revealed, address)
+    revealing_context = structs.replace(
+        context, load_redact=None, open_reader=lambda: context.reader
+    )
+    return load_messages(revealing_context, address)
 
 
-def find_position(context: QueryContext, session_id: str, entry: str) -> EntryPosition:
-    """Return where an entry is shown; raise UserError if the session has none."""
+def find_position(
+    context: QueryContext, session_id: str, entry_id: str
+) -> EntryPosition:
+    """Return where an entry is shown; raise UserError if the session lacks it."""
     session = open_session(context, session_id)
     streams = [session.summary.stream, *(child.key for child in session.subagents)]
-    placed = context.reader.reading.find_entry(streams, entry)
+    placed = context.reader.reading.find_entry(streams, entry_id)
     if placed is None:
         raise UserError(
-            f"The session has no entry {entry!r}.",
+            f"The session has no entry {entry_id!r}.",
             "It may have been deleted, or belong to another session.",
         )
     key = placed.record.session
@@ -242,7 +246,7 @@ def find_position(context: QueryContext, session_id: str, entry: str) -> EntryPo
     ancestors = [] if is_main else session.list_ancestors(key)
     stream = session.get_stream("" if is_main else key.subagent_id)
     unit = _load_heads(context, stream, placed.unit)
-    page = make_shown_unit(unit).find_page(entry) or 0
+    page = make_shown_unit(unit).find_page(entry_id) or 0
     number = placed.unit if is_main else _find_main_unit(session, ancestors[0])
     return EntryPosition(number, page, ancestors)
 
@@ -254,7 +258,7 @@ def _find_main_unit(session: ReadSession, subagent_id: str) -> int:
 def _load_heads(
     context: QueryContext, stream: SessionSummary, number: int, limit: int = -1
 ) -> Unit:
-    """Return the unit with light copies of its entries, or of the first of them."""
+    """Return the unit with light copies of its entries; at most the first `limit`."""
     # All entries of a subagent are one unit, whatever their numbers are.
     first, last = (0, None) if stream.is_subagent else (number, number)
     heads = context.reader.reading.list_heads(stream.stream, first, last, limit)
@@ -285,10 +289,14 @@ def _cut(placed: PlacedRecord) -> PlacedRecord:
     return structs.replace(placed, record=structs.replace(record, **texts))
 
 
-def _find_secrets(
-    entries: list[PlacedRecord], redacted: list[PlacedRecord]
+def _find_secret_ids(
+    entries: list[PlacedRecord], redacted_entries: list[PlacedRecord]
 ) -> frozenset[str]:
-    pairs = zip(entries, redacted, strict=True)
+    """Return the ids of the entries that redaction changed.
+
+    The redacted entries are in the same order, with texts cut by `_cut`.
+    """
+    pairs = zip(entries, redacted_entries, strict=True)
     return frozenset(
         before.entry_id
         for before, after in pairs

@@ -44,7 +44,7 @@ class MessageUsage(NamedTuple):
     usage: Usage
 
     @property
-    def context(self) -> int:
+    def context_tokens(self) -> int:
         """Tokens that the model read: new, cached and written to the cache."""
         usage = self.usage
         return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
@@ -58,6 +58,7 @@ class OutlinedUnit:
     """The unit with light copies of its entries, not redacted."""
     title: str
     shown: ShownUnit
+    """The messages of the unit."""
     subagents: int
     cost: Cost
 
@@ -98,7 +99,7 @@ class Outline:
     units: tuple[OutlinedUnit, ...]
     usages: tuple[MessageUsage, ...]
     position: dict[str, Any] | None
-    """What the id names, if it is a part of the session."""
+    """The unit, subagent or entry that the id names; None for the whole session."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -106,36 +107,39 @@ class Outline:
             "session": self.session.to_dict(),
             "resume_command": self.resume_command or None,
             "units": [unit.to_dict() for unit in self.units],
-            "context": [[usage.unit, usage.context] for usage in self.usages],
+            "context": [[usage.unit, usage.context_tokens] for usage in self.usages],
             "position": self.position,
         }
 
 
 def load_outline(context: QueryContext, id_prefix: str, first_unit: int = 0) -> Outline:
-    """Return the outline of the session that an id names, from a unit on.
+    """Return the outline of the session that an id names.
 
-    Raise UserError if it does not exist.
+    Units before `first_unit` are left out. Raise UserError if there is no such session.
     """
     session = open_session(context, id_prefix, with_costs=True)
     heads = context.reader.reading.list_heads(session.summary.stream, first_unit)
     units = assemble(RecordStream(session.summary, heads), ())
     usages = tuple(_list_usages(units))
     (listed,) = make_listed_sessions(context, [session.summary])
-    outlined = list(_outline_units(context, session, units, usages))
+    outlined_units = list(_outline_units(context, session, units, usages))
     return Outline(
         session=listed,
         resume_command=format_resume_command(listed.summary),
-        units=tuple(unit for unit in outlined if _is_shown(unit)),
+        units=tuple(unit for unit in outlined_units if _is_shown(unit)),
         usages=usages,
         position=_describe_position(session),
     )
 
 
-def _is_shown(outlined: OutlinedUnit) -> bool:
-    return bool(outlined.unit.number or outlined.shown.messages or outlined.subagents)
+def _is_shown(outlined_unit: OutlinedUnit) -> bool:
+    """Return whether the unit has a prompt, messages or subagents."""
+    has_prompt = outlined_unit.unit.number > 0
+    return bool(has_prompt or outlined_unit.shown.messages or outlined_unit.subagents)
 
 
 def _describe_position(session: ReadSession) -> dict[str, Any] | None:
+    """Return the part of the session that its id named; None for all of it."""
     resolved = session.resolved
     if resolved.is_whole_session:
         return None
@@ -153,19 +157,19 @@ def _outline_units(
     usages: tuple[MessageUsage, ...],
 ) -> Iterator[OutlinedUnit]:
     find_tariff = cache(load_prices().find_tariff)
-    by_unit = {
+    usages_by_unit = {
         number: list(group) for number, group in groupby(usages, lambda u: u.unit)
     }
     for unit in units:
-        spawned = session.list_spawned(session.summary.key, unit.number)
-        cost = _sum_costs(find_tariff, by_unit.get(unit.number, []))
-        for child in spawned:
+        subagents = session.list_spawned_subagents(session.summary.key, unit.number)
+        cost = _sum_costs(find_tariff, usages_by_unit.get(unit.number, []))
+        for child in subagents:
             cost = cost.plus(child.summary.cost)
         yield OutlinedUnit(
             unit=unit,
             title=first_line(context.redact(unit.prompt), _TITLE_CHARACTERS),
             shown=make_shown_unit(unit),
-            subagents=len(spawned),
+            subagents=len(subagents),
             cost=cost,
         )
 
@@ -180,14 +184,14 @@ def _sum_costs(
         if tariff is None:
             total = total.plus(Cost(unpriced=1))
             continue
-        pico = tariff.compute_cost(each.usage, each.context, each.at_us)
+        pico = tariff.compute_cost(each.usage, each.context_tokens, each.at_us)
         total = total.plus(Cost(pico, priced=1))
     return total
 
 
 def _list_usages(units: tuple[Unit, ...]) -> Iterator[MessageUsage]:
     """Yield the tokens of each API message once, in order."""
-    found: dict[tuple[str, str], MessageUsage] = {}
+    usages_by_message: dict[tuple[str, str], MessageUsage] = {}
     for unit in units:
         for placed in unit.entries:
             record = placed.record
@@ -196,8 +200,8 @@ def _list_usages(units: tuple[Unit, ...]) -> Iterator[MessageUsage]:
             request = str(record.metadata.get("request_id") or "")
             key = (record.message_id or placed.entry_id, request)
             at_us = to_us(record.created_at) if record.created_at else None
-            known = found.get(key)
-            usage = known.usage.max(record.usage) if known else record.usage
-            number = known.unit if known else unit.number
-            found[key] = MessageUsage(number, record.model, at_us, usage)
-    yield from found.values()
+            previous = usages_by_message.get(key)
+            usage = previous.usage.max(record.usage) if previous else record.usage
+            number = previous.unit if previous else unit.number
+            usages_by_message[key] = MessageUsage(number, record.model, at_us, usage)
+    yield from usages_by_message.values()

@@ -52,7 +52,7 @@ class ShownUnit(NamedTuple):
 
 
 def make_shown_unit(unit: Unit) -> ShownUnit:
-    """Group the unit's entries into messages, without those that nobody sees."""
+    """Group the unit's entries into messages, without messages that show nothing."""
     (unit_messages,) = make_unit_messages([unit])
     events = EventFinder()
     shown: list[ShownMessage] = []
@@ -71,7 +71,7 @@ def _has_something_to_show(message: SpeakerMessage) -> bool:
 
 
 def list_page_entries(unit: Unit, messages: Sequence[ShownMessage]) -> list[array[int]]:
-    """Return the `read_order` of the entries of each page: calls with their results."""
+    """Return the `read_order` of each page's entries; a result follows its call."""
     positions = {placed.read_order: at for at, placed in enumerate(unit.entries)}
     starts = [
         positions[shown.message.placed.read_order]

@@ -1,4 +1,4 @@
-"""The bytes of an entry as its agent wrote them: from the log, else the archive."""
+"""The line of an entry as its agent wrote it: from the log, else the archive."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
 def load_raw_line(context: QueryContext, placed: PlacedRecord) -> Any:
-    """Return the parsed line of an entry, not redacted; None if it is gone.
+    """Return the parsed line of an entry, not redacted; None if there is none.
 
-    Sources that are not logs of JSON lines have none.
+    The log and the archive may be gone, the line may be too long, and some sources do
+    not consist of JSON lines.
     """
     if not 0 < placed.length <= MAX_LINE_BYTES:
         return None
     position = context.reader.reading.find_raw_position(placed)
-    line = _read_log(context, placed) if position.is_newest else None
+    line = _read_log(context, placed) if position.is_in_log else None
     if line is None and position.archive_file:
         line = _read_archive(context.paths.archive_dir / position.archive_file, placed)
     return line
@@ -55,8 +56,9 @@ def _read_archive(path: Path, placed: PlacedRecord) -> Any:
 
 
 def _parse(data: bytes, placed: PlacedRecord) -> Any:
-    """Return the line if it is JSON and that of the entry, else None."""
-    # The file may have been replaced since it was read.
+    """Return the parsed line; None if it is not JSON, or the line of another entry."""
+    # The file may have been replaced since it was read; the entry's line contains its
+    # native id, without the `#` and number by which adapters tell equal ids apart.
     if placed.record.native_id.partition("#")[0].encode() not in data:
         return None
     try:

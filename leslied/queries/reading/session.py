@@ -44,8 +44,8 @@ class ReadSession:
             f"The session has no subagent {subagent_id!r}.", "Reload the page."
         )
 
-    def list_spawned(self, key: SessionKey, unit: int) -> tuple[Unit, ...]:
-        """Return the subagents that a unit of a stream spawned, without entries."""
+    def list_spawned_subagents(self, key: SessionKey, unit: int) -> tuple[Unit, ...]:
+        """Return the subagents that a unit spawned, each as a unit without entries."""
         return tuple(
             Unit(
                 number=0,
@@ -61,9 +61,9 @@ class ReadSession:
         )
 
     def list_ancestors(self, key: SessionKey) -> list[str]:
-        """Return the ids of the subagents above a stream, and its own, outermost first.
+        """Return the ids of the subagents from the outermost one down to a stream.
 
-        A session has none.
+        The list is empty for the session itself.
         """
         ids: list[str] = []
         while key in self.parents:
@@ -80,6 +80,7 @@ def open_session(
     resolved = resolve_id(reader, id_prefix, with_costs=with_costs)
     main = resolved.session
     with_hidden = main.is_hidden or bool(resolved.subagent)
+    # If the main log is missing, the subagent `stand_in` is shown as the session.
     subagents = [
         child
         for child in reader.list_children(main)

@@ -28,7 +28,7 @@ class AssetIndexes(NamedTuple):
     """The asset indexes of threads."""
 
     threads: list[dict[str, Any]]
-    """Each index as its file has it, and the folder that holds `.leslie`."""
+    """Each index as in its file; `folder` is the folder that holds its `.leslie`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -79,7 +79,7 @@ def load_asset_indexes(
 def lint_thread_assets(
     context: QueryContext, thread_id: str, folder: Path
 ) -> LintReport:
-    """Return the problems with names of assets, for threads as `load_asset_indexes`."""
+    """Return problems with asset names in the threads of `load_asset_indexes`."""
     findings = [
         AssetFinding(
             thread=session.thread_id,

@@ -43,7 +43,7 @@ def load_thread_context(
 ) -> LocatedContext:
     """Return the context of a thread; `refs` are the ids of referenced threads.
 
-    Without an id, it is the thread last active in the project of `folder`. Raise
+    Without an id, use the thread last active in the project of `folder`. Raise
     LesliedError if the thread does not exist or a reference closes a cycle.
     """
     location = (

@@ -51,9 +51,10 @@ class Inbox(NamedTuple):
 
 
 def load_inbox(context: QueryContext, prefix: str = "") -> Inbox:
-    """Return the messages, with states updated from the agents' logs.
+    """Return the messages to threads whose id starts with `prefix`.
 
-    Raises UserError if no thread that starts with the prefix has messages.
+    Their states are updated from the agents' logs. Raise UserError if a prefix is given
+    and no such thread has messages.
     """
     folder = str(context.paths.data_dir)
     threads = [t for t in inbox.list_threads(folder) if t.startswith(prefix)]
@@ -78,7 +79,7 @@ def load_inbox(context: QueryContext, prefix: str = "") -> Inbox:
 def _describe_message(
     context: QueryContext, message: inbox.InboxMessage
 ) -> QueuedMessage:
-    described = QueuedMessage(
+    queued_message = QueuedMessage(
         id=message.id,
         thread_id=message.thread,
         state=message.state,
@@ -86,4 +87,4 @@ def _describe_message(
         session_id=message.session,
         text=message.read_text(),
     )
-    return context.redact_value(described)
+    return context.redact_value(queued_message)

@@ -78,7 +78,7 @@ class ThreadLocation(NamedTuple):
 
 
 def list_base_folders(context: QueryContext, folder: Path) -> list[Path]:
-    """Return the folder of a project, and its folder in the central directory.
+    """Return the folder of a project, and its folder in the central tree.
 
     The project is the one that contains `folder`. Folders without a `.leslie` are left
     out.
@@ -103,7 +103,7 @@ def get_thread(context: QueryContext, id_prefix: str, folder: Path) -> ThreadLoc
     A full id is looked up in the project of `folder` first and then in the store, a
     prefix the other way round.
 
-    Raises LesliedError if no thread or several threads match.
+    Raise LesliedError if no thread or several threads match.
     """
     local_threads = [
         ThreadLocation(thread_id, base)
@@ -131,7 +131,7 @@ def get_thread(context: QueryContext, id_prefix: str, folder: Path) -> ThreadLoc
 def get_latest_thread(context: QueryContext, folder: Path) -> ThreadLocation:
     """Return the most recently active thread of the folder's project.
 
-    Raises UserError if the project has no thread.
+    Raise UserError if the project has no thread.
     """
     bases = list_base_folders(context, folder)
     if context.paths.store_file.exists():
@@ -168,7 +168,8 @@ def _list_thread_ids(base: Path) -> list[str]:
 def load_thread_trees(context: QueryContext, project: Path | None) -> ThreadList:
     """Return the threads of a project, with forks below their parents.
 
-    Without `project`, it is the current one; outside of any, all are returned.
+    Without `project`, use that of the working directory; if it has no `.leslie`,
+    return the threads of all projects.
     """
     bases = list_base_folders(context, (project or Path.cwd()).resolve())
     if not bases and not project:
@@ -187,7 +188,7 @@ def load_thread_trees(context: QueryContext, project: Path | None) -> ThreadList
 
 
 def list_threads(context: QueryContext, project: Path | None) -> ThreadList:
-    """Return the same threads as flat lists, most recently changed first.
+    """Return the threads of `load_thread_trees` as flat lists, last changed first.
 
     The project with the most recently changed thread comes first.
     """

@@ -30,7 +30,7 @@ class ProgressCounts(Struct, frozen=True):
     """How many items of a thread's progress file are in each state."""
 
     percent: int | None = None
-    """The percentage that the file itself gives, or None."""
+    """Percentage that the file states, else of the done items; None without items."""
     done: int = 0
     open: int = 0
     blocked: int = 0
@@ -129,7 +129,7 @@ def _load_tree(context: QueryContext, folder: ThreadFolder) -> ProjectThreadTree
 
 
 def _sort_roots(roots: Iterable[ThreadNode]) -> list[ThreadNode]:
-    """Return the roots, those first that were created last."""
+    """Return the roots, the newest first."""
     return sorted(roots, key=lambda node: (node.created_at, node.id), reverse=True)
 
 
@@ -143,23 +143,23 @@ def _load_index(base: Path) -> _Index:
 
 
 def _summarize(node: ThreadNode, index: dict[str, _IndexedThread]) -> ThreadSummary:
-    indexed = index.get(node.id) or _IndexedThread(node.id)
+    indexed_thread = index.get(node.id) or _IndexedThread(node.id)
     assets: dict[str, int] = {}
-    for asset in indexed.assets:
+    for asset in indexed_thread.assets:
         assets[asset.type] = assets.get(asset.type, 0) + asset.files
-    is_default = node.objective == make_objective_id(node.id)
+    has_default_objective = node.objective == make_objective_id(node.id)
     return ThreadSummary(
         id=node.id,
         title=node.title,
         status=node.status,
-        objective="" if is_default else node.objective,
+        objective="" if has_default_objective else node.objective,
         created_at=node.created_at,
         updated_at=node.updated_at,
         session_id=node.session_id,
-        agent=indexed.agent,
+        agent=indexed_thread.agent,
         references_to=node.references_to,
         subagents=node.subagents,
         assets=assets,
-        progress=indexed.progress,
+        progress=indexed_thread.progress,
         children=[_summarize(child, index) for child in node.children],
     )

@@ -79,8 +79,8 @@ def load_briefing(context: QueryContext, id_prefix: str) -> Briefing:
     """
     resolved = resolve_id(context.reader, id_prefix)
     session, units = resolved.session, load_units(context.reader, resolved)
-    current = (u for u in reversed(units) if u.number and not u.is_rewound)
-    last_unit = next(current, None)
+    current_units = (u for u in reversed(units) if u.number and not u.is_rewound)
+    last_unit = next(current_units, None)
     last_unit = context.redact_unit(last_unit) if last_unit else None
     folder = session.folder or find_project(session.cwd)
     records = [placed.record for placed in last_unit.entries] if last_unit else []
@@ -88,17 +88,17 @@ def load_briefing(context: QueryContext, id_prefix: str) -> Briefing:
     is_central = Path(folder).is_relative_to(context.paths.central_dir)
     prefix = f"{folder}/" if is_central else ""
     xml = build_context(folder, session.thread_id, prefix=prefix).xml if folder else ""
-    shown = context.redact_summary(session)
+    redacted_session = context.redact_summary(session)
     return Briefing(
-        session=shown,
-        title=shown.title,
+        session=redacted_session,
+        title=redacted_session.title,
         context=context.redact(xml),
         last_unit=last_unit,
         unanswered_calls=tuple(r for r in records if r.metadata.get("is_unanswered")),
         open_tasks=tuple(
             map(context.redact, _list_open_tasks(folder, session.thread_id))
         ),
-        command=format_resume_command(shown),
+        command=format_resume_command(redacted_session),
     )
 
 
@@ -107,8 +107,8 @@ def _list_open_tasks(folder: str, thread: str) -> list[str]:
     path = f"{folder}/{thread_folder(thread)}/{PROGRESS_FILE}"
     text = (read_part(path, 0, _MAX_PROGRESS_BYTES) or b"").decode("utf-8", "replace")
     progress = parse_progress(text)
-    blocked = [
+    blocked_tasks = [
         f"{item.text} (blocked{f': {item.reason}' if item.reason else ''})"
         for item in progress.list_items("blocked")
     ]
-    return [*(item.text for item in progress.list_items("open")), *blocked]
+    return [*(item.text for item in progress.list_items("open")), *blocked_tasks]

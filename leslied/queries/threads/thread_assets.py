@@ -57,7 +57,7 @@ class AssetContent(NamedTuple):
     boxes: int
     """Number of checkboxes in a Markdown file."""
     ticked: int
-    """Number of ticked ones."""
+    """Number of ticked checkboxes."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -87,13 +87,14 @@ def load_asset_content(
     Raise UserError if the thread has no such asset.
     """
     session = resolve_id(context.reader, thread_id).session
-    for root, path in _iter_asset_files(session):
+    for base, path in _iter_asset_files(session):
         if context.redact(path) != shown_path:
             continue
-        stamp = read_stamp(root, path)
-        text = read_text(root, path, MAX_ASSET_BYTES)
+        stamp = read_stamp(base, path)
+        text = read_text(base, path, MAX_ASSET_BYTES)
         if stamp and text is not None:
-            return _make_content(context, path, text, stamp[0])
+            size, *_ = stamp
+            return _make_content(context, path, text, size)
     raise UserError(
         f"{session.thread_id} has no asset {shown_path}.",
         f"List its assets with: leslied assets {session.thread_id}",
@@ -116,7 +117,7 @@ def _add_provenance(context: QueryContext, file: dict[str, Any]) -> dict[str, An
     find_entry_id = context.reader.files.find_entry_id
     originals: dict[str, dict[str, Any]] = {}
     for call in calls:
-        # A fork has copies of the calls of its parent, which come first.
+        # A fork has copies of its parent's calls; the parent's own come first.
         originals.setdefault(str(call["call_id"]), call)
     shown_calls = [
         {**call, "entry_id": find_entry_id(call_id) or None}
@@ -126,17 +127,18 @@ def _add_provenance(context: QueryContext, file: dict[str, Any]) -> dict[str, An
 
 
 def _iter_asset_files(session: SessionSummary) -> Iterator[tuple[Path, str]]:
-    """Yield every file of the thread's assets: its root, and the path below that."""
-    for root in _list_roots(session):
-        for asset in find_assets(root, session.thread_id):
+    """Yield base folder and path below it of every file of the thread's assets."""
+    for base in _list_base_folders(session):
+        for asset in find_assets(base, session.thread_id):
             for file in asset.files:
-                yield root, file.path
+                yield base, file.path
+        # leslied has copies of assets that the agent keeps elsewhere.
         for asset_type in _COLLECTED_TYPES:
-            yield root, collected_file(session.thread_id, asset_type)
+            yield base, collected_file(session.thread_id, asset_type)
 
 
-def _list_roots(session: SessionSummary) -> list[Path]:
-    """Return the folders that may hold the thread: the output's and the project's."""
+def _list_base_folders(session: SessionSummary) -> list[Path]:
+    """Return the folders that may hold the thread: its output folder, its project."""
     candidates = (session.folder, find_project(session.cwd))
     return list(dict.fromkeys(Path(folder) for folder in candidates if folder))
 
@@ -144,18 +146,19 @@ def _list_roots(session: SessionSummary) -> list[Path]:
 def _make_content(
     context: QueryContext, path: str, text: str, size: int
 ) -> AssetContent:
-    shown = context.redact(text)
+    redacted_text = context.redact(text)
     is_markdown = path.endswith(".md")
     html = (
-        render_markdown_html(shown, with_colours=True)
+        render_markdown_html(redacted_text, with_colours=True)
         if is_markdown
-        else render_pre(shown)
+        else render_pre(redacted_text)
     )
-    boxes: list[str] = _CHECKBOX.findall(shown) if is_markdown else []
+    boxes: list[str] = _CHECKBOX.findall(redacted_text) if is_markdown else []
     name = path.rpartition("/")[2]
     return AssetContent(
         path=context.redact(path),
-        title=(find_title(shown) if is_markdown else "") or context.redact(name),
+        title=(find_title(redacted_text) if is_markdown else "")
+        or context.redact(name),
         html=html,
         size=size,
         is_cut=size > MAX_ASSET_BYTES,

@@ -7,9 +7,10 @@ block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from leslied.queries.usage.local_days import to_time
 
@@ -23,8 +24,7 @@ _BLOCK_US = 5 * _HOUR_US
 _BLOCK_LENGTH = timedelta(microseconds=_BLOCK_US)
 
 
-@dataclass(frozen=True, slots=True)
-class UsageBlock:
+class UsageBlock(Struct, frozen=True):
     """Usage of one agent in one five-hour window."""
 
     start: datetime

@@ -75,14 +75,14 @@ class ContextUse(Struct, frozen=True, kw_only=True):
 def load_context_use(
     context: QueryContext, scope: UsageScope, limit: int
 ) -> ContextUse:
-    """Return how full the windows of main sessions were; subagents have their own."""
+    """Return how full the windows of main sessions were, without those of subagents."""
     peaks = _find_peaks(context, scope)
-    known = [peak for peak in peaks if peak.window]
+    peaks_with_window = [peak for peak in peaks if peak.window]
     fullest = sorted(peaks, key=lambda peak: peak.rank, reverse=True)[:limit]
     sessions = find_sessions(context.reader, [peak.session for peak in fullest])
     return ContextUse(
-        bins=_count_bins(known),
-        unknown_sessions=len(peaks) - len(known),
+        bins=_count_bins(peaks_with_window),
+        unknown_sessions=len(peaks) - len(peaks_with_window),
         rows=tuple(
             _to_row(context, peak, sessions.get(peak.session)) for peak in fullest
         ),
@@ -96,7 +96,8 @@ def _find_peaks(context: QueryContext, scope: UsageScope) -> list[ContextPeak]:
     for bucket in stats.list_buckets(
         "session", scope.select(context), with_sessions=True
     ):
-        # A size of 0 says that only the sum of several requests is known.
+        # `size` is that of the largest request. It is 0 if only the sum of several
+        # requests is known.
         if bucket.session is None or bucket.session.source != MAIN or not bucket.size:
             continue
         name = get_session(bucket.session)
@@ -115,12 +116,13 @@ def _make_peak(
 
 def _count_bins(peaks: Iterable[ContextPeak]) -> tuple[int, ...]:
     """Return the number of sessions in each tenth of the window, and above it."""
-    last = _FULL // _PERCENT_STEP
-    counts = [0] * (last + 1)
+    # The last bin is for requests that are larger than the window.
+    last_bin = _FULL // _PERCENT_STEP
+    counts = [0] * (last_bin + 1)
     for peak in peaks:
         # The upper limit of a bin belongs to it, so that a full window is not above it.
-        filled = -(-peak.tokens * last // (peak.window or 1)) - 1
-        counts[min(max(filled, 0), last)] += 1
+        bin_index = -(-peak.tokens * last_bin // (peak.window or 1)) - 1
+        counts[min(max(bin_index, 0), last_bin)] += 1
     return tuple(counts)
 
 

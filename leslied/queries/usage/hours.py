@@ -49,17 +49,17 @@ class HourlyActivity(Struct, frozen=True):
 def load_hours(context: QueryContext, scope: UsageScope) -> HourlyActivity:
     """Return the number of messages in each hour of the week."""
     counts = [[0] * _HOURS for _ in WEEKDAYS]
-    undated = 0
+    undated_messages = 0
     for bucket in open_usage(context, scope).list_buckets(
         "hour", scope.select(context), with_sessions=False
     ):
         if not isinstance(bucket.key, int):
-            undated += bucket.messages
+            undated_messages += bucket.messages
             continue
         day, hour = divmod(bucket.key, _HOURS)
         counts[(day + _WEEKDAY_OF_1970) % len(WEEKDAYS)][hour] += bucket.messages
     zone = _format_zone(context.now.astimezone(scope.zone))
-    return HourlyActivity(zone, tuple(map(tuple, counts)), undated)
+    return HourlyActivity(zone, tuple(map(tuple, counts)), undated_messages)
 
 
 def _format_zone(now: datetime) -> str:

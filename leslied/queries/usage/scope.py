@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from leslied.model.query import Selection
 from leslied.prices import load_prices
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageScope:
-    """What to count: all messages and calls, or those that filters and times leave."""
+class UsageScope(Struct, frozen=True, kw_only=True):
+    """What to count: messages and calls that match the filters and the times."""
 
     filters: tuple[Filter, ...] = ()
     """Filters by agent, project and model."""

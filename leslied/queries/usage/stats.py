@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from leslied.model.codec import encode_time
 from leslied.prices import load_prices
@@ -31,26 +32,24 @@ _CHRONOLOGICAL = ("day", "week", "month", "block")
 _TOOL_TOTALS = ("calls", "failed", "unanswered", "total_seconds")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatsQuestion(UsageScope):
+class StatsQuestion(UsageScope, frozen=True, kw_only=True):
     """What to count, and how to group it."""
 
     by: Grouping
     limit: int | None = None
-    """The largest number of rows; the latest days, or the largest sums."""
+    """Maximum number of rows: of the latest times, or with the largest sums."""
     order: SumOrder = "cost"
     """What rows are sorted by, unless they are in order of time."""
 
     def limit_rows(self, rows: list[_Row]) -> list[_Row]:
-        """Return the rows that the limit leaves."""
+        """Return at most `limit` rows: the last in order of time, else the first."""
         if not self.limit:
             return rows
         is_chronological = self.by in _CHRONOLOGICAL
         return rows[-self.limit :] if is_chronological else rows[: self.limit]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class Stats(Struct, frozen=True, kw_only=True):
     """Rows and totals; each row is a flat JSON object whose `key` names the group."""
 
     by: Grouping

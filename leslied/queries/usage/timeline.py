@@ -11,7 +11,6 @@ from leslied.model.stats import Cost
 from leslied.model.times import EPOCH, from_us
 from leslied.queries.usage.local_days import format_day
 from leslied.queries.usage.scope import open_usage
-from leslied.queries.usage.totals import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +48,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
     period: Period
     split: Split
     periods: tuple[str, ...]
-    """First day of each day or week, or the month, earliest first."""
+    """Each day, the first day of each week, or each month; earliest first."""
     series: tuple[TimelineSeries, ...]
     """The most expensive group first, the rest last."""
     unpriced_messages: int
@@ -107,7 +106,7 @@ def load_timeline(
     split: Split = "model",
     period: Period | None = None,
 ) -> Timeline:
-    """Return the usage over time; without a period, one that fits the range."""
+    """Return the usage over time; without a period, choose one by the range of days."""
     stats = open_usage(context, scope)
     with_sessions = split == "project"
     buckets = stats.list_buckets(
@@ -116,20 +115,22 @@ def load_timeline(
     days = _find_days(context, scope, buckets)
     period = period or _choose_period(len(days))
     numbers = _list_periods(period, days)
-    groups, outside = _sum_cells(stats, buckets, split, period, numbers)
-    named, rest = _rank_groups(groups)
+    groups, outside_messages = _sum_cells(stats, buckets, split, period, numbers)
+    largest_groups, other_cells = _rank_groups(groups)
     series = [
         _make_series(context.redact(key) if key else None, cells, numbers)
-        for key, cells in named
+        for key, cells in largest_groups
     ]
-    series += [_make_series(None, rest, numbers, is_rest=True)] if rest else []
+    series += (
+        [_make_series(None, other_cells, numbers, is_rest=True)] if other_cells else []
+    )
     return Timeline(
         period=period,
         split=split,
         periods=tuple(_format_period(period, number) for number in numbers),
         series=tuple(series),
         unpriced_messages=sum(stats.compute_cost(each).unpriced for each in buckets),
-        outside_messages=outside,
+        outside_messages=outside_messages,
     )
 
 
@@ -141,10 +142,12 @@ def _find_days(
     They start with the first message, unless the scope starts at a day.
     """
     today = _get_day(context.now, scope)
-    known = [b.key for b in buckets if isinstance(b.key, int) and 0 <= b.key <= today]
-    if not known:
+    days_with_messages = [
+        b.key for b in buckets if isinstance(b.key, int) and 0 <= b.key <= today
+    ]
+    if not days_with_messages:
         return range(0)
-    first, last = min(known), max(known)
+    first, last = min(days_with_messages), max(days_with_messages)
     if scope.since_us is not None:
         first, last = _get_day(from_us(max(scope.since_us, 0)), scope), today
     if scope.until_us is not None:
@@ -185,6 +188,7 @@ def _get_period(period: Period, day: int) -> int:
 
 
 def _format_period(period: Period, number: int) -> str:
+    """Return the date of a period; `number` is that of `_get_period`."""
     if period == "month":
         return f"{number // 12:04d}-{number % 12 + 1:02d}"
     return format_day(7 * number - 3 if period == "week" else number) or ""
@@ -197,22 +201,22 @@ def _sum_cells(
     period: Period,
     numbers: range,
 ) -> tuple[dict[str | None, _Cells], int]:
-    """Return the totals by group and period, and the number of messages outside."""
+    """Return totals by group and period, and the number of messages in no period."""
     groups: dict[str | None, _Cells] = {}
-    days = _find_day_limits(period, numbers)
-    outside = 0
+    days = _list_days(period, numbers)
+    outside_messages = 0
     for bucket in buckets:
         if not isinstance(bucket.key, int) or bucket.key not in days:
-            outside += bucket.messages
+            outside_messages += bucket.messages
             continue
         cells = groups.setdefault(stats.get_name(split, bucket), {})
         cell = cells.setdefault(_get_period(period, bucket.key), _Sum())
-        tokens = count_tokens(bucket.usage)
-        cell.add(_Sum(stats.compute_cost(bucket), tokens, bucket.messages))
-    return groups, outside
+        cost, tokens = stats.compute_cost(bucket), bucket.usage.total_tokens
+        cell.add(_Sum(cost, tokens, bucket.messages))
+    return groups, outside_messages
 
 
-def _find_day_limits(period: Period, numbers: range) -> range:
+def _list_days(period: Period, numbers: range) -> range:
     """Return the days of these periods."""
     if not numbers:
         return range(0)
@@ -237,11 +241,11 @@ def _rank_groups(
     """Return the largest groups, and the sum of the others."""
     totals = {key: _sum(cells.values()) for key, cells in groups.items()}
     ranked = sorted(groups, key=lambda key: (totals[key].rank, key or ""), reverse=True)
-    rest: _Cells = {}
+    other_cells: _Cells = {}
     for key in ranked[MAX_SERIES:]:
         for number, cell in groups[key].items():
-            rest.setdefault(number, _Sum()).add(cell)
-    return [(key, groups[key]) for key in ranked[:MAX_SERIES]], rest
+            other_cells.setdefault(number, _Sum()).add(cell)
+    return [(key, groups[key]) for key in ranked[:MAX_SERIES]], other_cells
 
 
 def _sum(cells: Iterable[_Sum]) -> _Sum:

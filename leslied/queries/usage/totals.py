@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from leslied.model.record import MAIN, Usage
 from leslied.model.stats import Cost, PriceBreaks, UsageSummary
@@ -32,8 +33,7 @@ SumOrder = Literal["cost", "tokens", "duration"]
 """What groups that have no order in time are sorted by, the largest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageSelection:
+class UsageSelection(Struct, frozen=True, kw_only=True):
     """Selection of the messages and tool calls to count."""
 
     agent: str = ""
@@ -46,8 +46,7 @@ class UsageSelection:
     """The selected sessions; None selects all."""
 
 
-@dataclass(slots=True)
-class _UsageAccumulator:
+class _UsageAccumulator(Struct):
     """Running totals of a group of messages."""
 
     usage: Usage = field(default_factory=Usage)
@@ -88,12 +87,6 @@ def is_included(stream: SessionKey, selection: UsageSelection) -> bool:
     return selection.sessions is None or get_session(stream) in selection.sessions
 
 
-def count_tokens(usage: Usage) -> int:
-    """Return the number of tokens of all kinds."""
-    cached = usage.cache_read_tokens + usage.cache_write_tokens
-    return usage.input_tokens + usage.output_tokens + cached
-
-
 def get_session(stream: SessionKey) -> SessionName:
     """Return the agent and the id of the session that a stream belongs to."""
     return (stream.agent, stream.session_id)
@@ -129,9 +122,12 @@ class UsageStats:
             if bucket.session:
                 self._add_session(accumulators[key], bucket.session)
         if not with_sessions:
+            # The buckets do not contain the sessions of the groups.
             store_filter = self._make_store_filter(selection)
-            for key, stream in self._queries.list_owners(by, store_filter):
-                self._add_session(accumulators[key], stream)
+            for key, session in self._queries.list_owners(by, store_filter):
+                accumulators[key].sessions.add(session)
+            for accumulator in accumulators.values():
+                accumulator.sessions -= self._hidden_sessions
         summaries = _sort_summaries(by, accumulators, order)
         return summaries, _sum_all(accumulators.values())
 
@@ -140,7 +136,7 @@ class UsageStats:
     ) -> list[UsageBucket]:
         """Return the selected messages by group, model and price band.
 
-        With `with_sessions`, also by session; otherwise a bucket may have none.
+        With `with_sessions`, also by session; otherwise buckets may have no session.
         """
         buckets = self._queries.group_usage(
             by,
@@ -189,7 +185,8 @@ class UsageStats:
     ) -> dict[SessionKey, Cost]:
         """Return the cost of each stream's own messages.
 
-        The result may contain other streams, with incomplete costs.
+        The result may contain other streams. Their costs may be incomplete: a message
+        that several streams share counts for one, which may not be among `streams`.
         """
         costs: dict[SessionKey, Cost] = defaultdict(Cost)
         # An empty tuple selects all streams, which is faster than a long list.
@@ -227,7 +224,7 @@ class UsageStats:
         return [call for call in calls if is_included(call.session, selection)]
 
     def _add_session(self, accumulator: _UsageAccumulator, stream: SessionKey) -> None:
-        """Count the stream's session, unless it is hidden: only its tokens count."""
+        """Count the stream's session; of a hidden session, only tokens are counted."""
         session = get_session(stream)
         if session not in self._hidden_sessions:
             accumulator.sessions.add(session)
@@ -315,7 +312,7 @@ def _sum_all(accumulators: Iterable[_UsageAccumulator]) -> UsageSummary:
 def _sort_summaries(
     by: Grouping, accumulators: Mapping[GroupKey, _UsageAccumulator], order: SumOrder
 ) -> list[UsageSummary]:
-    """Return the summaries by time, or else by the order, cost, tokens and name."""
+    """Return summaries: days, weeks and months by time, others the largest first."""
     summaries = [
         accumulator.make_summary(_format_key(by, key))
         for key, accumulator in accumulators.items()

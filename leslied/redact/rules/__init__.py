@@ -10,11 +10,18 @@ from __future__ import annotations
 from leslied.redact.rules import (
     commands,
     context,
+    dialogues,
     files,
     key_blocks,
+    key_names,
     named,
+    programs,
+    prose,
     structures,
     tokens,
+    tokens_ai,
+    tokens_services,
+    vendors,
 )
 from leslied.redact.rules._rule import Rule, Tier
 
@@ -24,8 +31,15 @@ RULES: tuple[Rule, ...] = (
     *key_blocks.RULES,
     *structures.RULES,
     *tokens.RULES,
+    *tokens_ai.RULES,
+    *tokens_services.RULES,
     *named.RULES,
+    *vendors.RULES,
     *context.RULES,
     *commands.RULES,
+    *dialogues.RULES,
+    *programs.RULES,
+    *prose.RULES,
     *files.RULES,
+    *key_names.RULES,
 )

@@ -18,9 +18,15 @@ WORD_START = r"(?<![A-Za-z0-9])"
 """Matches where no letter or digit precedes; `_` and `*` may be Markdown."""
 WORD_END = r"(?![A-Za-z0-9])"
 UUID = "[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_DIGITS = r"(?=(?:[A-Za-z]{0,30}\d){2})(?=\d{0,40}[A-Za-z])"
+_CASES = r"(?=(?:[A-Z0-9]{0,6}[a-z0-9]{1,3}[A-Z]){4})"
+TOKEN = rf"(?:{_DIGITS}|{_CASES})[A-Za-z0-9]{{20,128}}={{0,2}}"
+"""A value that no word looks like: two digits, or letters whose case changes often."""
+MIXTURE = r"(?=(?:[\w+/.~:-]{0,24}?[A-Za-z]\d{1,4}[A-Za-z]){2})"
+"""Requires digits between letters, which the words of a name do not have."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """The pattern of one kind of secret; the marker shows the kind to the reader.
 
@@ -50,6 +56,11 @@ class Rule:
         """Maximum length of a match."""
         return REACHES[-1] if self.find_end else self.before + self.after
 
+    @property
+    def starts_a_word(self) -> bool:
+        """Whether no letter or digit may precede the anchor."""
+        return self.regex.startswith(WORD_START)
+
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Compiled pattern; compiled on first use, because most are never used."""
@@ -75,6 +86,11 @@ class Rule:
     def has_secret_in_lead(self) -> bool:
         """Whether the lead contains the whole secret."""
         return isinstance(self.lead, str) and "(?P<secret>" in self.lead
+
+    @cached_property
+    def has_secret_before(self) -> bool:
+        """Whether the lead is part of the secret, or contains it."""
+        return self.group == 0 or self.has_secret_in_lead
 
     @staticmethod
     def _get_group(pattern: re.Pattern[str]) -> str | int:

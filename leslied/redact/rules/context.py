@@ -17,18 +17,34 @@ from leslied.redact.rules._names import (
     STRONG,
     WEAK,
     make_rule,
+    match_any,
 )
 from leslied.redact.rules._rule import WORD_END, WORD_START
 
-_HARMLESS_NAMES = (
-    r"(?!s?[_.-]?(?i:count|type|limit|length|len|budget|usage|name|id|ids|url|uri|path|"
-    r"file|field|form|input|label|hint|min|max|reset|policy|expir\w*|ttl|age|class|"
-    r"prompt|regex|pattern|manager|mgr|store|ref|arn|version|used|size|per|rate|cost|"
-    r"price|window|index|position|endpoint|placeholder|title|error|required|enabled|"
-    r"changed|confirm\w*|strength|rotation\w*|scope|prefix|suffix|header|param|env|key|"
-    r"var|func|fn|hash|algo\w*|iz\w+|is\w+|provider|service|selector)(?![a-z]))"
+_HARMLESS_WORDS = (
+    "count type limit length len budget usage name id ids url uri path file field form "
+    "input label hint min max reset policy ttl age class prompt regex pattern manager "
+    "mgr store ref arn version used size per rate cost price window index position "
+    "endpoint placeholder title error required enabled changed strength scope prefix "
+    "suffix header param env key var func fn hash provider service selector re regex rx"
 )
-_NAME_END = r"[\w.-]{0,24}"
+_HARMLESS_NAMES = (
+    rf"(?!s?[_.-]?(?:{match_any(_HARMLESS_WORDS.split())}"
+    r"|(?i:expir\w*|confirm\w*|rotation\w*|algo\w*|i[zs]\w+))(?![a-z]))"
+)
+_NO_PAGE_TOKEN = "".join(
+    f"(?<!(?i:{word}{mark}))"
+    for word in ("page", "pagination", "next", "continuation", "cursor", "sync")
+    for mark in ("", "_", "-")
+)
+"""Not the token that asks for the next page of a list."""
+_NO_ARN = r"(?<!\d{12}:)"
+"""Not the name of a secret at AWS."""
+_NAME_END = r"[\w.-]{0,24}+"
+_NAME = r"[\w.\x80-\U0010ffff-]{3,100}+"
+"""A whole name. What follows it is checked first, which is faster than to compare it"
+"."""
+_BEFORE_OPERATOR = rf"(?={_NAME}[\"'`\])]{{0,3}}\s{{0,24}}[\"'`\])]{{0,2}}[=:,])"
 _TYPE = r"(?::\s?&?(?:'static )?[A-Za-z][\w<>|\[\]. ]{0,30}?\s{0,3}=(?=\s{0,3}[\"'`]))"
 """A declared type, as in `password: string = "..."`."""
 _OPERATOR = (
@@ -36,86 +52,89 @@ _OPERATOR = (
     r"\s{0,4}"
 )
 _QUOTED = (
-    r"(?:b|r|u|f|@)?\s?(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n\\]|\\.){4,400})"
+    r"(?:b|r|u|f|@|N|L)?\s?(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n\\]|\\.){4,400})"
     r"(?P=quote)"
 )
-_BARE = r"(?P<secret>(?!\$)[^\s\"'`,;<>(){}\[\]\\]{4,400}+)(?=[\s\"'`,;<\\&)\]}]|$)"
+_BARE = r"(?P<secret>(?!\$)[^\s\"'`,;<>(){}\[\]\\]{4,400}+)(?=[\s\"'`,;<>\\&)\]}]|$)"
 _BLOCK = r"(?:[>|]-?\s{1,12})?"
 """The start of a block scalar in YAML."""
 _SHELL_QUOTES = r"(?:'\"'\"'|'\\''|' '')?"
 """A quote inside a quoted argument of a shell command."""
-_CELL = r"[\"'`*]{0,3}(?:[ ]{0,20}\||\t|,)[ ]{0,8}[\"'`]?"
+_CELL = r"[\"'`*]{0,3}(?:[ ]{0,20}\||\t|[,;])[ ]{0,8}[\"'`]?"
 """Between the cells of a table, or the fields of CSV."""
-_SPOKEN_KEYS = ("api key", "access key", "secret key")
 _ASSIGNMENTS = (
     make_rule(
         "password",
         STRONG,
-        rf"{ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}(?:{_QUOTED})",
+        rf"{_BEFORE_OPERATOR}{ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}(?:{_QUOTED})",
     ),
     make_rule(
         "password",
         STRONG,
-        rf"{ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}{_BLOCK}{_SHELL_QUOTES}{_BARE}",
+        rf"{_BEFORE_OPERATOR}{ANY_STRONG}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}{_BLOCK}{_SHELL_QUOTES}{_BARE}",
     ),
     make_rule(
         "secret",
         WEAK,
-        rf"{ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
+        rf"{_BEFORE_OPERATOR}{ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
         rf"(?=\w?\s?[\"'`][^\"'`\n]{{0,60}}\d)(?=.{{0,60}}[A-Za-z]){_QUOTED}",
+        lead=_NO_PAGE_TOKEN,
     ),
     make_rule(
         "secret",
         WEAK,
-        rf"{ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
+        rf"{_BEFORE_OPERATOR}{ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
         rf"{_BLOCK}{_SHELL_QUOTES}{RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
+        lead=_NO_PAGE_TOKEN + _NO_ARN,
     ),
     make_rule(
         "xml-secret",
         (*STRONG, *WEAK),
-        rf"(?:{ANY_STRONG}[\w.:-]{{0,20}}>|{ANY_WEAK}[\w.:-]{{0,20}}>(?=[^\s<]{{0,60}}\d)"
+        rf"(?<=[<\w.:-])(?=[\w.:\x80-\U0010ffff-]{{3,100}}+>)(?:{ANY_STRONG}[\w.:-]{{0,20}}+>|{ANY_WEAK}[\w.:-]{{0,20}}+>(?=[^\s<]{{0,60}}\d)"
         r"(?=[^\s<]{0,60}[A-Za-z]))(?P<secret>[^<\s]{4,300}+)</",
         lead=r"<[\w.:-]{0,24}",
     ),
     make_rule(
         "table-secret",
         (*STRONG, *WEAK),
-        rf"{ANY_NAME}[\w.-]{{0,24}}{_CELL}(?P<secret>{RANDOM}{ASCII_VALUE}{{8,300}})"
-        r"(?=[\s\"'`,|]|$)",
+        rf"(?={_NAME}{_CELL}){ANY_NAME}{_NAME_END}{_CELL}(?P<secret>{RANDOM}{ASCII_VALUE}{{8,300}})"
+        r"(?=[\s\"'`,;|]|$)",
     ),
     make_rule(
         "xml-secret",
         (*STRONG, *WEAK),
-        rf"{ANY_NAME}\s?[\"']\s{{1,3}}value=\s?(?P<quote>[\"'])"
-        r"(?P<secret>[^\"'\n]{4,300})(?P=quote)",
+        rf"(?<=[\w.:\"'-])(?={_NAME}\s?[\"']){ANY_NAME}\s?[\"'](?:\s{{1,3}}value=\s?[\"']|>)"
+        r"(?P<secret>[^\"'<>\n]{4,300})[\"'<]",
         lead=r"(?:key|name)=\s?[\"'][\w.:-]{0,48}",
         before=64,
     ),
     make_rule(
         "declared-secret",
         (*STRONG, *WEAK),
-        rf"{ANY_NAME}[\w.-]{{0,20}}(?:[\"']?(?:<br>)?[\s>|]{{1,16}}[\"']?value[\"']?:\s{{0,3}}[\"']?"
+        rf"(?={_NAME}(?:[\"']?(?:<br>)?[\s>|]|[\"']\s?\{{|</)){ANY_NAME}[\w.-]{{0,20}}+"
+        r"(?:[\"']?(?:<br>)?[\s>|]{1,16}[\"']?value[\"']?:\s{0,3}[\"']?"
         r"|[\"']\s?\{[^{}]{0,200}?default\s{0,8}=\s{0,3}[\"']"
         r"|</key>\s{0,12}<string>)(?P<secret>[^\s\"'<>$]{4,300})",
     ),
     make_rule(
         "declared-secret",
         (*STRONG, *WEAK),
-        rf"{ANY_NAME}[\w]{{0,20}}\s{{1,3}}[\"']?(?P<secret>{ASCII_VALUE}{{6,300}})",
+        rf"(?<=[A-Z0-9_ ])(?={_NAME}\s){ANY_NAME}[\w]{{0,20}}+\s{{1,3}}"
+        rf"[\"']?(?P<secret>{ASCII_VALUE}{{6,300}})",
         lead=r"(?:ENV|ARG|set -\w{1,3}|setx|SetEnv) [A-Z0-9_]{0,30}",
+    ),
+    make_rule(
+        "table-secret",
+        (*STRONG, *WEAK),
+        # A quoted field of CSV has each quotation mark twice.
+        rf"(?={_NAME}[\"\s=]){ANY_NAME}{_NAME_END}(?:\"\":|\s?=)\s?\"\"(?P<secret>[^\"\s]{{8,300}})\"\"",
     ),
     make_rule(
         "sql-password",
         ("password '", 'password "', "password('", 'password("', "identified "),
-        r"(?i:password|identified (?:with \w{1,40} )?by)[\s(]{1,3}"
+        r"(?<![a-z_])(?i:password|identified (?:with \w{1,40} )?by)[\s(]{1,3}"
         r"(?:(?i:as|by)\s{1,3})?(?P<quote>[\"'])"
         r"(?P<secret>[^\"'\n]{4,200})(?P=quote)",
-    ),
-    make_rule(
-        "said-secret",
-        ("password is", "passphrase is", "token is", "secret is", *_SPOKEN_KEYS),
-        rf"(?i:password|passphrase|token|secret|{'|'.join(_SPOKEN_KEYS)})(?: is:?|:)"
-        rf"\s{{1,3}}[\"'`]?(?P<secret>{RANDOM}{ASCII_VALUE}{{8,300}})",
     ),
 )
 _HEADERS = (
@@ -160,7 +179,8 @@ _HEADERS = (
         "session-cookie",
         ("session=", "sessionid=", "sessid=", "sid="),
         r"(?i:session|sessionid|sessid|sid)="
-        r"(?P<secret>(?=[A-Za-z%._-]{0,40}\d)[\w%.+/-]{16,1000}={0,2})",
+        # Not an id of Twilio.
+        r"(?P<secret>(?![A-Z]{2}[a-f0-9]{32}(?!\w))(?=[A-Za-z%._-]{0,40}\d)[\w%.+/-]{16,1000}={0,2})",
         after=1100,
     ),
     make_rule(
@@ -178,7 +198,16 @@ _HEADERS = (
 )
 _CALL_NAMES = (
     *("setpassword(", "basic_auth(", "basicauth(", "networkcredential(", "login("),
-    *("auth=(", "getconnection(", "pdo(", "withcredentials(", "httpbasicauth("),
+    *(
+        "ftp(",
+        "ftp_tls(",
+        ".auth(",
+        "auth=(",
+        "getconnection(",
+        "pdo(",
+        "withcredentials(",
+        "httpbasicauth(",
+    ),
 )
 """Calls whose last argument is a password."""
 _CALLS = (
@@ -195,12 +224,13 @@ _CALLS = (
         (
             "securestring ",
             "securestring -string ",
+            "securestring('",
             "jwt.sign(",
             "jwt.verify(",
             "jwt.encode(",
         ),
-        r"(?:[Ss]ecure[Ss]tring (?:-String )?|"
-        r"jwt\.(?:sign|verify|encode)\([\w.]{1,40},\s?)"
+        r"(?:(?i:securestring(?: -string)?(?: -asplaintext)?(?: -force)?)[ (]|"
+        r"jwt\.(?:sign|verify|encode)\((?:[\w.]{1,40}|\{[^{}\n]{0,80}\}),\s?)"
         r"(?P<quote>[\"'])(?P<secret>[^\"'\n]{4,200})(?P=quote)",
     ),
     make_rule(
@@ -212,21 +242,9 @@ _CALLS = (
     make_rule(
         "default-secret",
         (*STRONG, *WEAK),
-        rf"{ANY_NAME}[\w.]{{0,20}}[\"'\])]{{0,3}}\s?(?:\|\||\?\?|or)\s?"
+        rf"(?={_NAME}[\"'\])]{{0,3}}\s?(?:\|\||\?\?|or)){ANY_NAME}[\w.]{{0,20}}[\"'\])]{{0,3}}\s?"
+        r"(?:\|\||\?\?|or)\s?"
         rf"(?P<quote>[\"'])(?P<secret>[^\"'\n]{{6,200}})(?P=quote)",
-    ),
-    make_rule(
-        "said-secret",
-        ("password", "passwort", "passphrase", "mot de passe"),
-        r"(?i:\*{0,2}(?:password|passwort|passphrase|mot de passe))"
-        r"(?:\*{0,2}:\*{0,2}| \|| (?:for|to|of|für) [\w @.-]{1,40}?(?: is|:| to)?| to)?"
-        rf"\s{{1,3}}[\"'`]?(?P<secret>{RANDOM}(?=[^\s]{{0,40}}[!?$#%&*@^]|[^\s]{{0,40}}[a-z][^\s]{{0,20}}[A-Z])"
-        r"[^\s\"'`<>|]{8,100})",
-    ),
-    make_rule(
-        "password",
-        ("requirepass ", "masterauth "),
-        r"(?:requirepass|masterauth)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
     ),
 )
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from leslied.redact.rules._names import make_rule
 
+_GAP = r"(?:\s{1,8}|[ \t]{0,4}\r?\n[^\n]{0,60}?[\s+:>|-])"
+"""Between words on a line, or on two lines with something before the second."""
+_DATA = r"(?:\r?\n(?:\S{0,60}[+:>-]|\s{0,6}\d{1,6}[\t→:|-])?[ \t]{1,12}[\w.-]{1,80}: ?"
+
 RULES = (
     make_rule(
         "netrc",
         ("machine ", "default login"),
-        r"(?:machine\s{1,4}\S{1,120}|default)\s{1,8}login\s{1,4}\S{1,120}\s{1,8}"
-        r"password\s{1,4}(?P<secret>\S{1,200})",
+        rf"(?:machine\s{{1,4}}\S{{1,120}}|default){_GAP}login\s{{1,4}}\S{{1,120}}{_GAP}"
+        rf"(?:account\s{{1,4}}\S{{1,60}}{_GAP})?password\s{{1,4}}(?P<secret>\S{{1,200}})",
     ),
     make_rule(
         "pgpass",
@@ -29,14 +33,14 @@ RULES = (
     make_rule(
         "kubernetes-secret",
         ("kind: secret",),
-        r"(?i:kind: Secret)\b[^{}]{0,400}?\n(?:data|stringData):"
-        r"(?P<secret>(?:\r?\n[ \t]{1,8}[\w.-]{1,80}: ?[^\n]{1,2000}){1,40})",
+        r"(?i:kind: Secret)\b[^{}]{0,500}?\n[^\n]{0,60}?\b(?:data|stringData):"
+        rf"(?P<secret>{_DATA}[^\n]{{1,2000}}){{1,40}})",
         after=8000,
     ),
     make_rule(
         "kubernetes-secret",
         ("\ndata:", "\nstringdata:"),
-        r"\n(?:data|stringData):(?P<secret>(?:\r?\n[ \t]{1,8}[\w.-]{1,80}: ?"
+        rf"\n(?:data|stringData):(?P<secret>{_DATA}"
         r"[A-Za-z0-9+/=\"']{4,2000}){1,40})(?=[\s\S]{0,400}kind: Secret)",
         after=8000,
     ),
@@ -44,6 +48,37 @@ RULES = (
         "otp-secret",
         ("otpauth://",),
         r"otpauth://[^\s\"'<>]{1,200}?[?&]secret=(?P<secret>[A-Za-z2-7]{8,128})",
+    ),
+    make_rule(
+        "otp-secret",
+        (
+            *(
+                "totp",
+                "hotp",
+                "otp_",
+                "otp-",
+                "otp ",
+                "otp.",
+                "2fa",
+                "mfa",
+                "authenticator",
+            ),
+            *("two-factor", "setup key"),
+        ),
+        r"(?i:[th]?otp|2fa|mfa|authenticator|two-factor"
+        r"|setup key)[^\n]{0,60}?[\s\"'`=:(>*]"
+        r"(?P<secret>(?=[A-Z]{0,40}[2-7])[A-Z2-7]{16,128}|"
+        r"(?:[A-Za-z2-7]{4} ){3,15}[A-Za-z2-7]{4})"
+        r"={0,6}(?![\w-])",
+        lead=r"(?<![A-Za-z])|_",
+        before=1,
+    ),
+    make_rule(
+        "registry-auth",
+        ("dockerconfigjson", ".dockercfg"),
+        r"(?:dockerconfigjson|\.dockercfg)[\"']?\s?[:=]\s{0,3}[\"']?(?:[|>]-?\s{1,60})?"
+        r"(?P<secret>[A-Za-z0-9+/]{40,8000}={0,2})",
+        after=8200,
     ),
     make_rule(
         "password-hash",
@@ -67,7 +102,8 @@ RULES = (
         "mnemonic",
         ("mnemonic", "seed phrase", "recovery phrase", "seed_phrase", "seed words"),
         r"(?i:mnemonic|(?:seed|recovery)[ _](?:phrase|words))[\w ]{0,12}[\"'`]?\s{0,2}"
-        r"[:=]\s{0,3}[\"'`\[]?(?P<secret>[a-z]{3,8}(?:[ ,\"']{1,4}[a-z]{3,8}){11,23})",
+        rf"[:=](?:{_GAP}|\s{{0,6}}){{1,2}}[\"'`\[]{{0,2}}(?P<secret>(?:\d\d?[.)] ?)?"
+        r"[a-z]{3,8}(?:[\s,\"'\d.)]{1,8}[a-z]{3,8}){11,23})",
         after=400,
     ),
     make_rule(
@@ -90,10 +126,11 @@ RULES = (
     ),
     make_rule(
         "query-secret",
-        ("token=", "key=", "secret=", "code=", "auth="),
-        r"(?i:token|key|secret|code|auth)="
+        ("token=", "key=", "secret=", "code=", "auth=", "appid=", "pwd=", "passwd="),
+        r"(?i:token|key|secret|code|auth|appid|pwd|passwd)="
         r"(?P<secret>(?=[A-Za-z%._-]{0,40}\d)[\w%.~+/-]{12,1000}={0,2})",
-        lead=r"[?&][\w.-]{0,24}",
+        lead=r"[?&](?!(?i:[\w.-]{0,16}(?:page|next|continuation|cursor|sync|resume|skip|"
+        r"position))[_.-]?\Z)[\w.-]{0,24}",
         after=1100,
     ),
 )

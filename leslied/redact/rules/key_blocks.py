@@ -33,7 +33,7 @@ _MIXED = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8}")
 def has_key_line(text: str, end: int) -> bool:
     """Return whether what may be a line of a key begins before `end`.
 
-    The last line of the key, which may follow far below, would tell.
+    Only the last line of the key, which may be far below, shows that it is one.
     """
     return _RUN_START.search(text, 0, end + _MIN_LINE_LENGTH) is not None
 
@@ -42,7 +42,8 @@ def _find_end(text: str, start: int) -> int:
     """Return where the key ends whose first line ends at `start`."""
     end = position = start
     header_lines = 0
-    for line in _LINE.findall(text[start : start + _MAX_LENGTH]):
+    for match in _LINE.finditer(text, start, start + _MAX_LENGTH):
+        line = match[0]
         if marker := _END.search(line):
             return position + marker.end()
         if not line.strip():
@@ -50,6 +51,7 @@ def _find_end(text: str, start: int) -> int:
             continue
         if runs := [*_RUN.finditer(line)]:
             end = position + runs[-1].end()
+            # No more header lines may follow.
             header_lines = _MAX_HEADER_LINES
         elif header_lines >= _MAX_HEADER_LINES:
             return _find_end_of_last_line(text, position, line, end)
@@ -59,7 +61,10 @@ def _find_end(text: str, start: int) -> int:
 
 
 def _find_end_of_last_line(text: str, position: int, line: str, end: int) -> int:
-    """Return the end of a short last line, or of the marker that follows it."""
+    """Return the end of a short last line, or of the marker that follows it.
+
+    Return `end` if there is neither.
+    """
     marker = _END.search(text, position + len(line), position + len(line) + 300)
     if marker:
         return marker.end()
@@ -73,7 +78,7 @@ def _looks_random(run: str) -> bool:
 
 
 def _find_lines_before(text: str) -> tuple[int, int] | None:
-    """Return where the key is with which the text ends, or None."""
+    """Return the range of the key that the text ends with, or None."""
     start = None
     position = len(text)
     short_lines = 0

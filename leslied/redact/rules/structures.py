@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from leslied.redact.rules._rule import UUID, WORD_END, WORD_START, Rule
+from leslied.redact.rules._rule import MIXTURE, UUID, WORD_END, WORD_START, Rule
+from leslied.redact.rules._speech import SPEECH
 
+_AT_SIGN = "(?=[^@]{0,321}@)"
+"""Requires the `@` behind a password of a URL, as most URLs have none."""
 _BASE64_KEY = r"[A-Za-z0-9+/]{20,100}={0,2}"
 
 _TOKENS = (
     Rule(
         "jwt",
-        ("eyj",),
-        WORD_START + r"eyJ[\w-]{8,4000}\.[\w-]{0,8000}\.[\w-]{8,8000}"
+        ("eyj", "ewog", "ewoid"),
+        WORD_START + r"(?:eyJ|ewog|ewoid)[\w-]{8,4000}\.[\w-]{0,8000}\.[\w-]{8,8000}"
         r"(?:\.[\w-]{8,4000}){0,2}",
         after=20_000,
     ),
@@ -32,7 +35,7 @@ _TOKENS = (
         "azure-client-secret",
         ("q~",),
         r"Q~[\w~.-]{31,34}",
-        lead=rf"{WORD_START}[\w~.]{{3}}\d",
+        lead=rf"{WORD_START}[\w~.-]{{3}}\d",
     ),
     Rule(
         "azure-devops",
@@ -41,11 +44,62 @@ _TOKENS = (
         lead="[A-Za-z0-9]{76}",
         before=80,
     ),
-    Rule("new-relic-license", ("nral",), f"NRAL{WORD_END}", lead="[a-f0-9]{36}"),
+    Rule(
+        "new-relic-license",
+        ("nral",),
+        f"NRAL{WORD_END}",
+        lead="(?:eu01xx[a-fA-F0-9]{30}|[a-fA-F0-9]{36})",
+    ),
+    Rule(
+        "rapidapi-key",
+        ("jsn",),
+        f"jsn[a-f0-9]{{12}}{WORD_END}",
+        lead=rf"{WORD_START}[a-f0-9]{{10}}msh[a-f0-9]{{15}}p[a-f0-9]{{6,7}}",
+    ),
+    Rule(
+        "roblox",
+        ("warning:-do-not-share-this",),
+        r"WARNING:-DO-NOT-SHARE-THIS[^|\s]{0,200}\\?\|_[A-F0-9]{32,3000}",
+        lead=r"_\\?\|",
+        after=3300,
+    ),
+    Rule(
+        "django-key",
+        ("django-insecure-",),
+        r"django-insecure-[a-z0-9!@#$%^&*(_=+)-]{30,80}",
+    ),
+    Rule(
+        "laravel-key",
+        ("base64:",),
+        rf"{WORD_START}base64:(?:[A-Za-z0-9+/]{{43}}=|[A-Za-z0-9+/]{{22}}==)",
+    ),
+    Rule(
+        "solana",
+        ("id.json", "keypair", "solana"),
+        r"(?i:id\.json|keypair|solana)[^\[\n]{0,40}[^\[0-9]{0,12}"
+        r"(?P<secret>\[(?:\s{0,3}\d{1,3},){63}\s{0,3}\d{1,3}\s{0,3}\])",
+    ),
+    Rule(
+        "xml-key",
+        ("<d>", "<p>", "<q>", "<dp>", "<dq>", "<inverseq>"),
+        "<(?:D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/]{60,800}={0,2})(?=<)",
+        after=900,
+    ),
+    Rule(
+        "convex-deploy",
+        ("prod:", "dev:", "preview:"),
+        rf"{WORD_START}(?:prod|dev|preview):[\w-]{{1,60}}\|(?P<secret>[\w=+/-]{{30,200}})",
+    ),
+    Rule(
+        "apple-password",
+        ("specific_password", "specific-password", "apple_password"),
+        r"(?i:specific[_-]password|apple_password)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
+        r"(?P<secret>[a-z]{4}(?:-[a-z]{4}){3})",
+    ),
     Rule(
         "jwk",
         ('"d"', '"d "', "'d'", "'d '", '"k"', '"k "', "'k'", "'k '"),
-        r"[\"'][dk]\s?[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{40,700})",
+        r"[\"'][dk]\s?[\"']{1,2}\s{0,3}:\s{0,3}[\"']{1,2}(?P<secret>[\w-]{40,700})",
         after=750,
     ),
     Rule(
@@ -64,12 +118,15 @@ _TOKENS = (
     Rule(
         "minisign",
         ("minisign encrypted secret key",),
-        r"minisign encrypted secret key\s{1,3}(?P<secret>[A-Za-z0-9+/=]{60,400})",
+        r"minisign encrypted secret key[^\n]{0,12}\n?[^\n]{0,60}?[^A-Za-z0-9+/]"
+        r"(?P<secret>[A-Za-z0-9+/=]{60,400})",
     ),
     Rule(
         "vault-unseal",
-        ("unseal key",),
-        r"(?i:unseal key)(?: \d{1,2})?:\s{1,3}(?P<secret>[A-Za-z0-9+/]{40,80}={0,2})",
+        ("unseal key", "unseal_key"),
+        rf"(?i:unseal[ _]key)(?:[ _]\d{{1,2}})?(?:{SPEECH}"
+        r"|[\"'`]?\s?[=: ][\s\"'`]{0,3})"
+        r"(?P<secret>[A-Za-z0-9+/]{40,80}={0,2})",
     ),
     Rule(
         "azure-service-key",
@@ -134,8 +191,8 @@ _TOKENS = (
 _UNPREFIXED_TOKENS = (
     Rule(
         "discord-bot",
-        (".g", ".x", ".y", ".z"),
-        rf"\.[GXYZ][\w-]{{5}}\.[\w-]{{27,40}}{WORD_END}",
+        (".g", ".h", ".x", ".y", ".z"),
+        rf"\.[GHXYZ][\w-]{{5}}\.[\w-]{{27,40}}{WORD_END}",
         lead=rf"{WORD_START}[MNO][\w-]{{22,26}}",
         after=100,
     ),
@@ -160,47 +217,84 @@ _UNPREFIXED_TOKENS = (
     ),
 )
 _VENDOR = (
-    # A key with `pk` in front is public.
-    rf"{WORD_START}(?!pk[_-]|pk\Z)[A-Za-z][A-Za-z0-9]{{1,15}}"
+    # A key with `pk` in front is public, and `cs` is the id of a checkout at Stripe.
+    rf"{WORD_START}(?!pk[_-]|(?:pk|cs)\Z)[A-Za-z][A-Za-z0-9]{{1,15}}"
     "(?:[_-][A-Za-z][A-Za-z0-9]{1,10}){0,2}"
 )
-_SECRET_WORDS = ("live", "pat", "sat", "sk", "rk", "secret", "apikey", "oauth", "pst")
-_OTHER_WORDS = (
-    *(
-        "access",
-        "admin",
-        "api",
-        "bot",
-        "key",
-        "prod",
-        "production",
-        "refresh",
-        "sandbox",
-    ),
-    *("sec", "server", "service", "svc", "test", "token", "user", "webhook"),
+_SECRET_WORDS = (
+    *("live", "pat", "sat", "sk", "rk", "secret", "apikey", "oauth", "pst", "oat"),
+    *("tok", "tkn", "priv", "private", "cred", "auth", "uat", "srv", "svcacct"),
 )
+_OTHER_WORDS = (
+    *("access", "admin", "api", "at", "bot", "cli", "deploy", "dev", "key", "mcp"),
+    *("personal", "prod", "production", "refresh", "ro", "rt", "rw", "sandbox", "sec"),
+    *("server", "service", "staging", "svc", "test", "token", "user", "v1", "v2", "v3"),
+    *("webhook",),
+)
+_API_WORDS = ("access", "admin", "api", "refresh", "sandbox", "token")
 _TWO_DIGITS = r"(?=(?:[A-Za-z]{0,30}\d){2})"
 _MIXED_CASE = r"(?=[a-z0-9]{0,30}[A-Z])(?=[A-Z0-9]{0,30}[a-z])"
+_MIXTURE = rf"{MIXTURE}(?=[\w-]{{0,40}}[A-Z])"
 
 
-def _make_vendor_rule(words: tuple[str, ...], check: str) -> Rule:
+def _make_vendor_rule(words: tuple[str, ...], marks: str, rest: str) -> Rule:
     """Return the rule of tokens with one of these words after their vendor's name."""
-    anchors = tuple(f"{mark}{word}{mark}" for mark in "_-" for word in words)
     return Rule(
         "vendor-token",
-        anchors,
-        rf"[_-](?:{'|'.join(words)})[_-]{check}[A-Za-z0-9]{{24,128}}{WORD_END}",
+        tuple(f"{mark}{word}{mark}" for mark in marks for word in words),
+        rf"[{marks}](?:{'|'.join(words)})[{marks}]{rest}{WORD_END}",
         lead=_VENDOR,
         before=60,
-        after=160,
+        after=200,
     )
 
 
 _VENDOR_TOKENS = (
     # Vendors without a rule of their own, such as `acme_live_…`. Behind the other
-    # words, a hash is more common than a token: only mixed case is random there.
-    _make_vendor_rule(_SECRET_WORDS, _TWO_DIGITS),
-    _make_vendor_rule(_OTHER_WORDS, _TWO_DIGITS + _MIXED_CASE),
+    # words, a hash is more common than a token: only mixed case is random there, or
+    # what has no hyphen, unlike the tag of an image.
+    _make_vendor_rule(
+        _SECRET_WORDS,
+        "_-",
+        rf"(?:{_TWO_DIGITS}[A-Za-z0-9]{{24,128}}|{_MIXTURE}[\w-]{{24,128}}|{UUID})",
+    ),
+    _make_vendor_rule(
+        _OTHER_WORDS, "_-", rf"{_TWO_DIGITS}{_MIXED_CASE}[A-Za-z0-9]{{24,128}}"
+    ),
+    _make_vendor_rule(_API_WORDS, "_", r"(?=[a-f]{0,30}\d)[a-f0-9]{32,128}"),
+)
+_WORD_TOKENS = (
+    Rule(
+        "prefixed-token",
+        tuple(
+            f"{word}{mark}"
+            for word in ("sk", "rk", "pat", "token", "secret", "apikey", "api", "tok")
+            for mark in "_-"
+        ),
+        WORD_START + r"(?:sk|rk|pat|token|secret|apikey|api|tok)[_-]"
+        rf"(?:{_TWO_DIGITS}{_MIXED_CASE}[A-Za-z0-9]{{24,128}}|{_MIXTURE}[\w-]{{32,128}})"
+        rf"{WORD_END}",
+    ),
+    Rule(
+        "openai-legacy",
+        ("t3blbkfj",),
+        r"T3BlbkFJ[\w-]{8,200}",
+        lead=rf"{WORD_START}sk-[\w-]{{2,120}}",
+        before=124,
+    ),
+    Rule(
+        "stripe-client-secret",
+        ("_secret_",),
+        r"_secret_(?P<secret>[A-Za-z0-9]{20,32})",
+        lead=rf"{WORD_START}(?:pi|seti|cs|src)_[A-Za-z0-9]{{14,80}}",
+        before=90,
+    ),
+    Rule(
+        "airtable-oauth",
+        (".v1.",),
+        rf"\.v1\.[\w-]{{20,400}}\.[a-f0-9]{{32,128}}{WORD_END}",
+        lead=rf"{WORD_START}oa[ar][A-Za-z0-9]{{10,24}}",
+    ),
 )
 _CONNECTION_STRINGS = (
     Rule(
@@ -219,7 +313,7 @@ _CONNECTION_STRINGS = (
     Rule(
         "url-password",
         ("://",),
-        r"://[^\s/:\"'<>\\?#]{0,120}:(?P<secret>"
+        rf"://{_AT_SIGN}[^\s/:\"'<>\\?#]{{0,120}}:(?P<secret>"
         r"[^\s/\"'<>]{1,200}|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,200}+)@(?=[\w\[$])",
         after=500,
     ),
@@ -227,7 +321,7 @@ _CONNECTION_STRINGS = (
         "url-password",
         ("://",),
         # Only a web address has an `@` after its host often.
-        r"(?<!http)(?<!https)://[^\s/:@\"'<>\\?#]{0,120}:"
+        rf"(?<!http)(?<!https)://{_AT_SIGN}[^\s/:@\"'<>\\?#]{{0,120}}:"
         r"(?P<secret>(?!\d{1,5}[/?#])[^\s\"'<>]{1,200})@(?=[\w\[$])",
         after=500,
     ),
@@ -260,8 +354,15 @@ _WEBHOOKS = tuple(
     )
     for host, path in (
         ("hooks.slack.com", r"(?:services|workflows|triggers)/[A-Za-z0-9/]{20,100}"),
+        ("g.alchemy.com", r"(?:v2|nft/v\d)/[\w-]{32}"),
+        ("infura.io", "(?:ws/)?v3/[a-f0-9]{32}"),
+        ("quiknode.pro", "[a-f0-9]{40}"),
         ("discord.com", r"api/(?:v\d{1,2}/)?webhooks/\d{15,25}/[\w-]{40,100}"),
         ("discordapp.com", r"api/(?:v\d{1,2}/)?webhooks/\d{15,25}/[\w-]{40,100}"),
+        *(
+            (f"hook.{region}.make.com", "[a-z0-9]{30,36}")
+            for region in ("eu1", "eu2", "us1", "us2")
+        ),
         ("webhook.office.com", r"webhookb2/[\w@/-]{60,300}"),
         ("outlook.office.com", r"webhook/[\w@/-]{60,300}"),
         ("tines.com", r"webhook/[a-z0-9]{32}/[a-z0-9]{32}"),
@@ -285,6 +386,7 @@ RULES = (
     *_TOKENS,
     *_UNPREFIXED_TOKENS,
     *_VENDOR_TOKENS,
+    *_WORD_TOKENS,
     *_CONNECTION_STRINGS,
     *_WEBHOOKS,
 )

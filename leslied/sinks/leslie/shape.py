@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leslied.control_characters import format_one_line
+from leslied.model.omitted_text import count_bytes, load_whole
 from leslied.rendering.transcript_document import (
     AssistantBlock,
     CutBlock,
@@ -15,7 +16,7 @@ from leslied.rendering.transcript_document import (
 )
 from leslied.rendering.transcript_text import serialize_block, serialize_document
 from leslied.sinks.leslie.drafts import make_drafts
-from leslied.sinks.leslie.truncate import count_bytes, take_whole, truncate_bytes
+from leslied.sinks.leslie.truncate import take_whole, truncate_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,13 +92,14 @@ class _Blocks:
         return self._made[position]
 
     def _make_prompt(self) -> UserBlock:
-        excerpt = take_whole(self.drafts[0].text, self.options.redactor)
+        excerpt = take_whole(load_whole(self.drafts[0].text), self.options.redactor)
         limit = self.options.limits.query
         return UserBlock(truncate_bytes(excerpt, limit, self.command))
 
     def truncate_answer(self, position: int, max_bytes: int) -> AssistantBlock:
         """Return an answer with as much of its text as fits, its escapes included."""
-        excerpt = take_whole(self.drafts[position].text, self.options.redactor)
+        text = load_whole(self.drafts[position].text)
+        excerpt = take_whole(text, self.options.redactor)
         text_bytes = max_bytes - _count_block_bytes(AssistantBlock(""))
         text_bytes -= _ESCAPE_RESERVE_BYTES
         while text_bytes > 0:
@@ -116,7 +118,7 @@ class _Blocks:
         )
 
     def sum_bytes(self, positions: Iterable[int], max_bytes: int) -> int:
-        """Return the size of these blocks; stop when it exceeds `max_bytes`."""
+        """Return the size of these blocks; stop adding when it exceeds `max_bytes`."""
         total = 0
         for position in positions:
             total += self.count_bytes(position)
@@ -139,11 +141,13 @@ def _fit_to_file(header: TranscriptDocument, blocks: _Blocks) -> list[Transcript
     selected = _select_blocks(blocks, free_bytes - _MAX_CUTS * cut_bytes)
     shown: list[TranscriptBlock] = []
     # Each run of omitted blocks becomes one cut block.
-    for is_selected, run in groupby(positions, key=lambda n: n in selected):
+    for is_selected, run_positions in groupby(positions, key=lambda n: n in selected):
         if is_selected:
-            shown += (selected[position] for position in run)
+            shown += (selected[position] for position in run_positions)
         else:
-            sizes = [count_bytes(blocks.drafts[position].text) for position in run]
+            sizes = [
+                count_bytes(blocks.drafts[position].text) for position in run_positions
+            ]
             shown.append(CutBlock(len(sizes), sum(sizes), header.chat_id))
     return shown
 
@@ -184,10 +188,10 @@ def _fit_answer(blocks: _Blocks, position: int, free_bytes: int) -> AssistantBlo
 def _select_in_order(
     blocks: _Blocks,
     positions: Iterable[int],
-    budget: int,
+    max_bytes: int,
     selected: dict[int, TranscriptBlock],
 ) -> int:
-    """Add blocks to `selected` up to the first that does not fit in `budget` bytes.
+    """Add blocks to `selected` up to the first that does not fit in `max_bytes`.
 
     Return the number of bytes that the added blocks need.
     """
@@ -196,7 +200,7 @@ def _select_in_order(
         if position in selected:
             continue
         size = blocks.count_bytes(position)
-        if used_bytes + size > budget:
+        if used_bytes + size > max_bytes:
             break
         selected[position] = blocks.get(position)
         used_bytes += size

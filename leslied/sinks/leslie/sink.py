@@ -31,9 +31,9 @@ def render(
 ) -> tuple[Artifact, ...]:
     """Render one file for each unit, followed by those of its subagents.
 
-    A unit that names its transcript keeps the name. `get_zone` returns the time zone of
-    a unit; without it, that of the session is used. Without a `redactor`, the session
-    must be redacted.
+    A unit that has a transcript keeps its file name. `get_zone` returns the time zone
+    of a unit; without it, that of the session is used. Without a `redactor`, the
+    session must be redacted.
     """
     renderer = _ThreadRenderer(
         session,
@@ -56,11 +56,16 @@ class _ThreadRenderer:
     _subagent_files: dict[str, str] = field(default_factory=dict)
 
     def render(self) -> Iterator[Artifact]:
+        """Yield the files of all units.
+
+        If the session's log is missing, a subagent stands in for it: its only entries
+        are those of unit 0, which has a file then.
+        """
         for unit in self._session.units:
             if unit.number or unit.summary.is_subagent or unit.summary.stand_in:
                 yield from self._render_unit(unit, "")
             else:
-                # What precedes the first prompt has no file, but its subagents have.
+                # Entries before the first prompt have no file; their subagents have.
                 for child in unit.subagents:
                     yield from self._render_unit(child, unit.chat_id)
 

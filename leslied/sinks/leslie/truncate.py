@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from leslied.control_characters import replace_control_characters
 from leslied.graphemes import iter_graphemes, take_characters
+from leslied.model.omitted_text import count_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MARGIN_CHARACTERS = 64
-"""Characters examined before a limit, because finding clusters is slow."""
+"""Characters before the tail in which the start of its first cluster is sought."""
 _WINDOW_FACTOR = 2
 """How much more of a text is redacted than shown: cleaning may make it shorter."""
 MAX_WHOLE_CHARACTERS = 1_000_000
@@ -65,7 +66,7 @@ def take_start(
     redactor: TextRedactor,
     clean: Callable[[str], str] = clean,
 ) -> Excerpt:
-    """Return more than `limit` characters of a text if it has them."""
+    """Return the redacted, cleaned start of a text, cut well beyond `limit`."""
     window = limit * _WINDOW_FACTOR
     if len(text) <= window:
         return Excerpt(clean(redactor.redact(text)), text, is_complete=True)
@@ -79,9 +80,9 @@ def take_whole(text: str, redactor: TextRedactor) -> Excerpt:
 
 
 def truncate_characters(excerpt: Excerpt, limit: int, command: str) -> str:
-    """Shorten the text to `limit` characters.
+    """Shorten the text to `limit` characters, including a note at its end.
 
-    They include a note of its length and of the command that shows all of it.
+    The note gives the length of the original, and the command that shows it.
     """
     if excerpt.is_complete and len(excerpt.text) <= limit:
         return excerpt.text
@@ -92,7 +93,7 @@ def truncate_characters(excerpt: Excerpt, limit: int, command: str) -> str:
 def truncate_bytes(excerpt: Excerpt, limit: int, command: str) -> str:
     """Shorten the text to `limit` bytes: its start, a note, and its end.
 
-    The note has its size and the command that shows all of it.
+    The note gives the size of the original, and the command that shows it.
     """
     text = excerpt.text
     if excerpt.is_complete and count_bytes(text) <= limit:
@@ -105,21 +106,14 @@ def truncate_bytes(excerpt: Excerpt, limit: int, command: str) -> str:
     return head + note + (tail if excerpt.is_complete else "")
 
 
-def count_bytes(text: str) -> int:
-    """Return the size of a text in a file, without a copy of a large one."""
-    if text.isascii():
-        return len(text)
-    step = 1 << 16
-    starts = range(0, len(text), step)
-    return sum(len(text[n : n + step].encode(errors="surrogatepass")) for n in starts)
-
-
 def _take_head_bytes(text: str, limit: int) -> str:
+    """Return the longest start of whole clusters in `limit` bytes."""
     start = text[: max(limit, 0)].encode()[: max(limit, 0)]
     return take_characters(text, len(start.decode(errors="ignore")))
 
 
 def _take_tail_bytes(text: str, limit: int) -> str:
+    """Return the longest end of whole clusters in `limit` bytes."""
     if limit <= 0:
         return ""
     longest_tail = text[-limit:].encode()[-limit:].decode(errors="ignore")

@@ -54,11 +54,11 @@ class ArchiveCursor(Struct, frozen=True):
     mtime_ns: int = 0
     """Modification time of the archive file when it was last written or verified."""
     verified_us: int = 0
-    """When the archive file was last verified; 0 if it must be."""
+    """When the archive file was last verified; 0 if it must be verified."""
 
 
 class ArchivedFile(NamedTuple):
-    """What is known about an archive file."""
+    """State of an archive file in the ledger."""
 
     source: int
     file: str
@@ -140,7 +140,7 @@ class ArchiveLedger:
             f"{list_columns(CURSOR_COLUMNS, table='o')} FROM source o WHERE o.id",
             ids,
         )
-        due = [
+        due_sources = [
             DueSource(
                 source=source,
                 agent=agent,
@@ -151,7 +151,9 @@ class ArchiveLedger:
             )
             for source, agent, path, first_placement, *cursor in rows
         ]
-        return sorted(due, key=lambda source: (source.first_placement, source.path))
+        return sorted(
+            due_sources, key=lambda source: (source.first_placement, source.path)
+        )
 
     def _load_archive_cursors(self, sources: list[int]) -> dict[int, ArchiveCursor]:
         """Return how far these sources are archived; omit those that never were."""
@@ -222,7 +224,10 @@ class ArchiveLedger:
             )
 
     def list_unverified(self, verified_before_us: int) -> list[tuple[int, str]]:
-        """List (source, archive file) of what must be verified, oldest first."""
+        """List archive files to verify as (source, file), longest unverified first.
+
+        Omit files that were verified since `verified_before_us`, or will be deleted.
+        """
         rows = self._db.execute(
             "SELECT source, file FROM archived WHERE file <> '' AND size <> ? "
             "AND verified_us < ? ORDER BY verified_us, source",

@@ -56,8 +56,8 @@ _SELECT_WATCHED = (
 )
 
 _MAX_NEW_PLACEMENTS = 1000
-"""If the store has at most so many new placements, they are read in place of the last
-placements of all units of a session."""
+"""If the store has at most this many new placements, reading them is faster than
+finding the last placement of every unit of a session."""
 
 
 class WatchedThread(Struct, frozen=True):
@@ -115,19 +115,22 @@ class AssetLedger:
     def list_watched(self, newest_limit: int, other_limit: int) -> list[WatchedThread]:
         """List threads to check for changes: the last active ones and some others.
 
-        Every call continues with the next others, so that repeated calls check all
-        threads. Threads that are due for indexing anyway are omitted.
+        Each call lists other threads than the call before, so that repeated calls list
+        all threads. Threads that are due for indexing anyway are omitted.
         """
         rows = self._db.execute(
             f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)
         )
         threads = {stream: _unpack_watched(values) for stream, *values in rows}
         if len(threads) == newest_limit:
-            threads |= self._load_next_others(other_limit)
+            threads |= self._load_next_threads(other_limit)
         return list(threads.values())
 
-    def _load_next_others(self, limit: int) -> dict[int, WatchedThread]:
-        """Return the threads after the stored position, and advance the position."""
+    def _load_next_threads(self, limit: int) -> dict[int, WatchedThread]:
+        """Return the threads after the stored position, and advance the position.
+
+        The keys are row ids of sessions. After the last thread, start again.
+        """
         query = "SELECT value FROM meta WHERE key = 'collect_at'"
         position = int(fetch_value(self._db, query, default=0))
         rows = self._db.execute(
@@ -171,13 +174,13 @@ class AssetLedger:
 
     def save_thread(self, thread: IndexedThread) -> None:
         """Save the state of a thread."""
-        t, stream = thread, find_stream(self._db, thread.session)
+        values = (thread.status, thread.stamp, thread.fingerprints_json)
         self._db.execute(
             "INSERT INTO collected (session, status, stamp, files, summary) "
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status,"
             " stamp = excluded.stamp, files = excluded.files, "
             "summary = excluded.summary",
-            (stream, t.status, t.stamp, t.fingerprints_json, t.summary_json),
+            (find_stream(self._db, thread.session), *values, thread.summary_json),
         )
 
     def mark_due(self, sessions: Collection[SessionKey], *, is_due: bool) -> None:
@@ -225,9 +228,10 @@ class AssetLedger:
         """
         stream = find_stream(self._db, session)
         query = "SELECT newest FROM touched WHERE session = ?"
-        searched = int(fetch_value(self._db, query, (stream,), default=0))
-        last = int(fetch_value(self._db, "SELECT max(id) FROM placement", default=0))
-        if last - searched <= _MAX_NEW_PLACEMENTS:
+        searched_until = int(fetch_value(self._db, query, (stream,), default=0))
+        query = "SELECT max(id) FROM placement"
+        newest_placement = int(fetch_value(self._db, query, default=0))
+        if newest_placement - searched_until <= _MAX_NEW_PLACEMENTS:
             query = (
                 "SELECT unit, max(id) FROM placement NOT INDEXED "
                 "WHERE session = :stream AND id > :searched GROUP BY unit ORDER BY unit"
@@ -237,7 +241,7 @@ class AssetLedger:
                 f"{UNIT_ENDS} SELECT unit, newest FROM unit_end "
                 "WHERE newest > :searched ORDER BY unit"
             )
-        values = {"stream": stream, "searched": searched, "after": ALL_UNITS}
+        values = {"stream": stream, "searched": searched_until, "after": ALL_UNITS}
         return dict(self._db.execute(query, values).fetchall())
 
     def find_cwd_before(self, session: SessionKey, unit: int) -> str:
@@ -305,7 +309,7 @@ class AssetLedger:
 
 
 def _unpack_watched(values: Iterable[Any]) -> WatchedThread:
-    """Return the thread of a row of _SELECT_WATCHED, which is without its row id."""
+    """Return a thread from a row of _SELECT_WATCHED without the first column."""
     agent, session_id, source, stamp, thread_id, folder, cwd = values
     session = SessionKey(agent, session_id, source)
     return WatchedThread(session, stamp, thread_id, os.fsdecode(folder), cwd)

@@ -30,10 +30,10 @@ class ExportLedger:
     def list_due(self, formats: str, stop_cutoff_us: int) -> list[DueSession]:
         """List settled sessions that are stopped or quiet and need a new export.
 
-        A session needs one if it was never exported, has new entries, or was exported
-        in other `formats`, a text that is only compared. A session is quiet if it ended
-        before `stop_cutoff_us`. Skip sessions that ended before the store was created;
-        they are not exported automatically.
+        A session needs one if it was never exported, has new entries, or if its last
+        export had another value of `formats`. A session is quiet if it ended before
+        `stop_cutoff_us`. Skip sessions that ended before the store was created; they
+        are not exported automatically.
         """
         rows = self._db.execute(
             "SELECT m.agent, m.session_id, max(c.seen_us) AS seen FROM session m "
@@ -62,7 +62,8 @@ class ExportLedger:
     def get_utc_offset(self, session: SessionKey) -> int:
         """Return the UTC offset in minutes of the session's transcripts, or 0."""
         query = (
-            "SELECT utc_offset FROM transcript WHERE session = ? ORDER BY unit LIMIT 1"
+            "SELECT utc_offset FROM transcript WHERE session = ? AND unit >= 0 "
+            "ORDER BY unit LIMIT 1"
         )
         stream = find_stream(self._db, session)
         return int(fetch_value(self._db, query, (stream,), default=0))

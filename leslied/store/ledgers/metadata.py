@@ -163,7 +163,7 @@ class MetadataLedger:
     ) -> Iterator[SessionMetadata]:
         """Yield the metadata of every session.
 
-        Runs in `manifest_runs` that are up to date are not queried again. Without
+        An order of entries in `manifest_runs` is used if it is up to date. Without
         `has_complete_feeds` the table `feed` is not used, as rows may be missing.
         """
         mixed_sessions = self._find_mixed_sessions(
@@ -210,7 +210,7 @@ class MetadataLedger:
         return set(fetch_column(self._db, query))
 
     def restore(self, sessions: list[SessionMetadata], created_us: int) -> int:
-        """Restore the metadata of sessions and, unless 0, the store's creation time.
+        """Restore the metadata of sessions, and `created_us` unless it is 0.
 
         Return how many of the sessions are not in the store.
         """
@@ -342,7 +342,7 @@ class RebuildReader:
 
     @property
     def projects(self) -> ProjectQueries:
-        """Queries over projects; what is known about removed folders is only here."""
+        """Queries over projects. Only this store knows those of removed folders."""
         return ProjectQueries(self._db, self.path)
 
     @translate_sqlite_errors
@@ -387,7 +387,7 @@ class RebuildReader:
     def load_entry_ids(
         self, session: SessionKey, *, with_context: bool = True
     ) -> set[bytes]:
-        """Return the ids of a session's entries, with or without its context."""
+        """Return a session's entry ids; `with_context`, also those of IS_CONTEXT."""
         query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
             f"WHERE p.session = ? AND (? OR NOT {IS_CONTEXT})"

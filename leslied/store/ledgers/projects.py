@@ -35,7 +35,7 @@ class ProjectLedger:
         return fetch_column(self._db, _NEW_FOLDERS)
 
     def list_folders(self) -> list[ProjectFolder]:
-        """List all working directories, by path."""
+        """List all working directories, sorted by path."""
         query = f"SELECT {list_columns(_FOLDER_COLUMNS)} FROM project_folder"
         return [ProjectFolder(*row) for row in self._db.execute(query)]
 
@@ -45,7 +45,7 @@ class ProjectLedger:
         self._db.executemany(query, map(structs.astuple, folders))
 
     def list_repositories(self) -> list[Repository]:
-        """List all repositories, by path."""
+        """List all repositories, sorted by path."""
         query = f"SELECT {list_columns(_REPOSITORY_COLUMNS)} FROM repository"
         rows = self._db.execute(query)
         return [
@@ -54,6 +54,6 @@ class ProjectLedger:
         ]
 
     def save_repositories(self, repositories: Iterable[Repository]) -> None:
-        """Save repositories with what identifies them."""
+        """Save repositories with the facts that identify them."""
         query = make_insert("repository", _REPOSITORY_COLUMNS, "INSERT OR REPLACE")
         self._db.executemany(query, map(structs.astuple, repositories))

@@ -25,9 +25,9 @@ class RedecodeLedger:
         self._db = db
 
     def list_due(self, agent: str, version: int, after: int, limit: int) -> list[int]:
-        """List sources that an older decoder read, in the order they were first read.
+        """List the row ids of sources that a decoder before `version` read, sorted.
 
-        Start after the source `after`.
+        Start after the row id `after`. Omit sources for which `version` was tried.
         """
         # A source with version 0 was never read.
         rows = self._db.execute(

@@ -49,20 +49,23 @@ class RelationsLedger:
         self._db = db
 
     def list_due(self) -> list[DueThread]:
-        """List threads whose files changed, or that were not over when last written."""
+        """List threads whose relations may have to be written again.
+
+        Their files have changed, or their session had not stopped the last time.
+        """
         rows = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, d.told FROM thread_due d "
             "JOIN session s ON s.id = d.session ORDER BY s.id"
         )
         return [DueThread(SessionKey(*key), digest) for *key, digest in rows]
 
-    def mark_written(self, key: SessionKey, digest: bytes, *, is_over: bool) -> None:
+    def mark_written(self, key: SessionKey, digest: bytes, *, is_stopped: bool) -> None:
         """Save the hash of what was written about a thread.
 
-        With `is_over`, remove it from the due threads instead.
+        If its session is stopped, remove it from the due threads instead.
         """
         session = find_stream(self._db, key)
-        if is_over:
+        if is_stopped:
             query = "DELETE FROM thread_due WHERE session = ?"
             self._db.execute(query, (session,))
         else:
@@ -111,14 +114,14 @@ class RelationsLedger:
         logged_parent = self._find_logged_parent(session)
         if logged_parent:
             return logged_parent
-        shared = self._count_shared_entries(session)
+        shared_counts = self._count_shared_entries(session)
         ownership = Ownership(self._db)
         older_sessions = [
-            other for other in shared if _is_older(ownership, other, session)
+            other for other in shared_counts if _is_older(ownership, other, session)
         ]
         return max(
             older_sessions,
-            key=lambda s: (shared[s], ownership.get_first_unshared_us(s), s),
+            key=lambda s: (shared_counts[s], ownership.get_first_unshared_us(s), s),
             default=0,
         )
 
@@ -259,7 +262,10 @@ class RelationsLedger:
         )
 
     def mark_moved(self, key: SessionKey) -> None:
-        """Record that no file remains under the old id. A thread is moved only once."""
+        """Record that no file remains under the thread's old id.
+
+        The row stays, so that the thread is not moved again.
+        """
         query = "UPDATE thread_move SET files = '' WHERE session = ?"
         self._db.execute(query, (find_stream(self._db, key),))
 

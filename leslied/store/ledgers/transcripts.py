@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary
 
-_FIELDS = tuple(f.name for f in fields(Transcript) if f.name != "session")
+_FIELDS = tuple(f for f in Transcript.__struct_fields__ if f != "session")
 """Fields of a transcript; the columns have the same names."""
 _get_fields = attrgetter(*_FIELDS)
 _COLUMNS = f"s.agent, s.session_id, s.source, {list_columns(_FIELDS, table='t')}"
@@ -37,14 +36,14 @@ _TIMED_TRANSCRIPTS = (
 
 
 class UnitMove(NamedTuple):
-    """What became of a unit whose session was decoded again."""
+    """Change of a unit whose session was decoded again."""
 
     number: int
     """Its number now."""
     is_changed: bool
     """Whether its content changed."""
     old_newest: int
-    """Its last placement before."""
+    """Its last placement before the session was decoded again."""
     first: int
     """Its first placement now."""
     newest: int
@@ -60,7 +59,7 @@ class TranscriptLedger:
     def list_due(self, since_us: int, limit: int) -> list[tuple[str, str]]:
         """List sessions with new entries since they were last settled, latest first.
 
-        Return (agent, session id) of sessions that were active since `since_us`.
+        Return (agent, session id). Omit sessions without entries since `since_us`.
         """
         rows = self._db.execute(
             "SELECT agent, session_id FROM session "
@@ -133,6 +132,8 @@ class TranscriptLedger:
 
     def mark_due(self, stream: int, units: Iterable[int]) -> None:
         """Make the existing transcripts of these units due."""
+        # `newest` is the last placement that was written. Lowering it makes the
+        # placements after it due again.
         self._db.executemany(
             "UPDATE transcript SET newest = min(newest, (SELECT max(p.id) - 1 "
             "FROM placement p WHERE p.session = ?1 AND p.unit = ?2)) "
@@ -141,7 +142,9 @@ class TranscriptLedger:
         )
 
     def mark_outdated(self, files: Iterable[tuple[bytes, str]]) -> int:
-        """Make existing transcripts due, by folder and file; return their number."""
+        """Make transcripts with these (folder, file) due; return how many exist."""
+        # `newest` is the last placement that was written. Lowering it makes the
+        # placements after it due again.
         count = 0
         for file in files:
             count += self._db.execute(
@@ -169,7 +172,7 @@ class TranscriptLedger:
     def list_start_times(self, session: SessionKey) -> dict[str, tuple[int, int]]:
         """Return when the unit of each transcript of a thread started, by path.
 
-        Units that started at the same time differ in the second number.
+        The values are (time, number of the unit): units may start at the same time.
         """
         rows = self._db.execute(
             f"SELECT file, sort_time, unit FROM {_TIMED_TRANSCRIPTS}",
@@ -204,15 +207,15 @@ class TranscriptLedger:
         query = f"SELECT {list_columns(names)} FROM transcript WHERE session = ?"
         rows = self._db.execute(f"{query} ORDER BY unit", (stream,)).fetchall()
         transcripts = [dict(zip(names, row, strict=True)) for row in rows]
-        lowest = min([0, *(transcript["unit"] for transcript in transcripts)])
+        lowest_number = min([0, *(transcript["unit"] for transcript in transcripts)])
         for transcript in transcripts:
             move = moves.get(transcript["unit"])
             if move:
                 transcript["unit"] = move.number
                 transcript["newest"] = _move_newest(transcript["newest"], move)
             elif transcript["unit"] >= 0:
-                lowest -= 1
-                transcript["unit"] = lowest
+                lowest_number -= 1
+                transcript["unit"] = lowest_number
         self._db.execute("DELETE FROM transcript WHERE session = ?", (stream,))
         self._db.executemany(
             make_insert("transcript", names),
@@ -220,7 +223,10 @@ class TranscriptLedger:
         )
 
     def list_obsolete(self, stream: int) -> list[Transcript]:
-        """List the transcripts of units that no longer exist in a stream."""
+        """List the transcripts of units that no longer exist in a stream.
+
+        `move_units` has given them negative numbers.
+        """
         query = (
             f"SELECT {_COLUMNS} FROM transcript t JOIN session s ON s.id = t.session "
             "WHERE t.session = ? AND t.unit < 0"
@@ -316,7 +322,11 @@ class TranscriptLedger:
 
 
 def _move_newest(newest: int, move: UnitMove) -> int:
-    """Return the last placement that a moved transcript includes."""
+    """Return the last placement that counts as written in a moved transcript.
+
+    It is 0 if the transcript was never written, and lies before the unit if all of it
+    must be written again.
+    """
     if not newest:
         return 0
     is_up_to_date = newest >= move.old_newest and not move.is_changed

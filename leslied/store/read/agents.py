@@ -64,15 +64,15 @@ def _summarize_sessions(db: sqlite3.Connection) -> dict[str, _AgentSessions]:
         f"SELECT agent, sum({is_session}), ifnull(max(ended_us), 0) "
         "FROM session GROUP BY agent"
     ).fetchall()
-    # Few are hidden. Reading all in the order of an index would take longer.
-    hidden = dict(
+    # Few sessions are hidden. Reading all in the order of an index would take longer.
+    hidden_counts = dict(
         db.execute(
             "SELECT agent, count(*) FROM session h NOT INDEXED "
             f"WHERE {is_session} AND {IS_GROUP_HIDDEN} GROUP BY agent"
         ).fetchall()
     )
     return {
-        agent: _AgentSessions(total - hidden.get(agent, 0), ended_us)
+        agent: _AgentSessions(total - hidden_counts.get(agent, 0), ended_us)
         for agent, total, ended_us in rows
     }
 

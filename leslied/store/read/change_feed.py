@@ -47,7 +47,7 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def list_after(self, read_order: int) -> list[PlacedRecord]:
-        """Return the next batch of records after this one; empty at the end."""
+        """Return the next batch of records after this `read_order`; [] at the end."""
         query = (
             f"{SELECT_RECORDS} WHERE p.id > ? AND {IS_VISIBLE} "
             f"ORDER BY p.id LIMIT {_BATCH_SIZE}"
@@ -57,7 +57,7 @@ class ChangeFeed:
 
     @translate_sqlite_errors
     def list_changed_streams(self, read_order: int) -> list[SessionKey]:
-        """List every session and subagent with a record after this one."""
+        """List every session and subagent with a record after this `read_order`."""
         rows = self._db.execute(
             "SELECT agent, session_id, source FROM session WHERE id IN "
             "(SELECT session FROM placement WHERE id > ?)",
@@ -125,7 +125,10 @@ class ChangeFeed:
         rows = self._db.execute(
             "SELECT agent, session_id, waiting_for FROM session WHERE waiting_for <> ''"
         )
-        return [(SessionKey(agent, name), kind) for agent, name, kind in rows]
+        return [
+            (SessionKey(agent, session_id), waiting_for)
+            for agent, session_id, waiting_for in rows
+        ]
 
     def _fetch_int(self, query: str, *values: Any) -> int:
         return int(fetch_value(self._db, query, values))

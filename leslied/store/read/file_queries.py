@@ -54,14 +54,14 @@ class FileStream(NamedTuple):
 
 
 class StoredChange(NamedTuple):
-    """What a call did to one file."""
+    """A change that a call made to one file, or tried to make."""
 
     stream: FileStream
     unit: int
     read_order: int
-    """That of the record with the call."""
+    """`read_order` of the record with the call."""
     created_us: int
-    """Time of the call; 0 if the log does not tell."""
+    """Time of the call; 0 if the log does not state it."""
     kind: FileChangeKind
     path: str
     moved_from: str
@@ -69,8 +69,8 @@ class StoredChange(NamedTuple):
     outcome: Outcome
 
 
-_latest: dict[Path, tuple[tuple[int, ...], list[StoredChange]]] = {}
-"""The changes in the store that was asked last, with its stamp; all threads use it."""
+_cached_changes: dict[Path, tuple[tuple[int, ...], list[StoredChange]]] = {}
+"""Changes in the store that was read last, with its stamp, by the store's path."""
 
 
 class FileQueries:
@@ -88,24 +88,28 @@ class FileQueries:
 
     @translate_sqlite_errors
     def list_changes(self) -> list[StoredChange]:
-        """List all changes in the order of their sources, also those that failed.
+        """List all changes, also failed ones: first by file tools, then by shells.
 
-        A copy in a fork is left out if the fork has entries of its own. The list is
-        kept until the store changes, because people ask again at every keystroke.
+        Both parts are in the order of the records. A copy in a fork is left out if the
+        fork has entries of its own. The list is cached until the store changes, because
+        a search asks for it at every keystroke.
         """
         stamp = _read_stamp(self.path)
-        kept_stamp, changes = _latest.get(self.path, ((), []))
-        if stamp != kept_stamp:
+        cached_stamp, changes = _cached_changes.get(self.path, ((), []))
+        if stamp != cached_stamp:
             changes = self._read_changes()
-            _latest.clear()
-            _latest[self.path] = (stamp, changes)
+            _cached_changes.clear()
+            _cached_changes[self.path] = (stamp, changes)
         return changes
 
     def _read_changes(self) -> list[StoredChange]:
+        """Read all changes; the texts `x.content` of results only for shells."""
         shells = list_tool_names(SHELL_KINDS)
         result = f"substr(x.content, 1, {_MAX_RESULT_CHARACTERS})"
         return [
-            *self._iter_changes(list_tool_names(FILE_KINDS), "1", "''"),
+            *self._iter_changes(
+                list_tool_names(FILE_KINDS), condition="1", result="''"
+            ),
             *self._iter_changes(shells, _MAY_WRITE, result, is_shell=True),
         ]
 
@@ -153,14 +157,17 @@ class FileQueries:
         *,
         is_shell: bool = False,
     ) -> Iterator[StoredChange]:
-        """Yield the changes by these tools, if their calls match the condition."""
+        """Yield the changes by these tools, if their calls match the condition.
+
+        `condition` is SQL on a call, and `result` SQL for a text of its result.
+        """
         rows = self._db.execute(_make_query(tools, condition, result), tuple(tools))
         last_order = 0
-        for stream_id, unit, order, created_us, tool, tool_input, *answer in rows:
+        for stream_id, unit, read_order, created_us, tool, tool_input, *answer in rows:
             # Several results may have the id of the call.
-            if order == last_order:
+            if read_order == last_order:
                 continue
-            last_order = order
+            last_order = read_order
             stream = self._get_stream(stream_id)
             outcome: Outcome | None = None
             for change in find_changed_paths(tool, tool_input, stream.cwd):
@@ -168,7 +175,7 @@ class FileQueries:
                 yield StoredChange(
                     stream,
                     unit,
-                    order,
+                    read_order,
                     created_us,
                     change.kind,
                     change.path,
@@ -221,7 +228,10 @@ def _read_stamp(path: Path) -> tuple[int, ...]:
 
 
 def _find_outcome(metadata: str | None, result: str, *, is_shell: bool) -> Outcome:
-    """Return the outcome of a call; `metadata` is None without a result."""
+    """Return the outcome of a call.
+
+    `metadata` and `result` come from its result; `metadata` is None without one.
+    """
     if metadata is None:
         return "unanswered"
     fields: dict[str, Any] = msgspec.json.decode(metadata) if metadata else {}

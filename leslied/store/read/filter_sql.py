@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def compile_is_hidden(table: str) -> str:
-    """Return SQL for whether nobody said anything in a session or subagent."""
+    """Return SQL for whether a row of `session` is hidden; `table` is its alias.
+
+    A session is, while it has no prompt and no output of its agent; a subagent is, if
+    it only fills a cache.
+    """
     is_empty = " AND ".join(f"{table}.{name} IN (0, '')" for name in CONTENT_TOTALS)
     return (
         f"CASE {table}.source WHEN '{MAIN}' THEN {is_empty} "
@@ -166,7 +170,7 @@ def _make_id_compilers(table: str) -> dict[str, Callable[[Any], Condition]]:
 def _compile(
     filters: Iterable[Filter], compilers: dict[str, Callable[[Any], Condition]]
 ) -> Condition:
-    """Compile the filters whose key is in `compilers`; ignore the others.
+    """Compile the filters whose key is in `compilers`; ignore other filters.
 
     Filters with the same key are joined with OR, different keys and negated filters
     with AND.
@@ -192,8 +196,8 @@ def _compile_is_filters(
     filters: Iterable[Filter], value: str, condition: str
 ) -> Condition:
     """Compile `is:value` to a condition, and `-is:value` to its negation."""
-    matching = [item for item in filters if (item.key, item.value) == ("is", value)]
-    return _compile(matching, {"is": lambda _: (condition, [])})
+    is_filters = [item for item in filters if (item.key, item.value) == ("is", value)]
+    return _compile(is_filters, {"is": lambda _: (condition, [])})
 
 
 def _and(left: Condition, right: Condition) -> Condition:
@@ -247,12 +251,12 @@ def _compile_project_path(path: str) -> Condition:
         f"OR worktree <> '' AND repository = {innermost}"
     )
     prefix = path + "/"
-    below = [path, len(prefix), prefix]
+    path_values = [path, len(prefix), prefix]
     condition = (
         f"(m.cwd IN (SELECT path FROM project_folder WHERE project IN ({projects})) "
         "OR m.cwd = ? OR substr(m.cwd, 1, ?) = ?)"
     )
-    return condition, [*below, prefix, prefix, *below]
+    return condition, [*path_values, prefix, prefix, *path_values]
 
 
 def _compile_thread(thread: str) -> Condition:

@@ -98,7 +98,7 @@ class ForgetReader:
     def list_entry_ids(self, session: SessionName) -> set[bytes]:
         """Return the ids of all entries of a session and its subagents.
 
-        Leave out the context of the session, which its forks need, too.
+        Leave out those of IS_CONTEXT, because forks of the session need them, too.
         """
         query = (
             "SELECT DISTINCT r.entry_id FROM session s "
@@ -156,7 +156,7 @@ class ForgetReader:
     def find_entries_at(self, lines: LineRanges) -> set[bytes]:
         """Return the ids of entries that were read from these lines.
 
-        Leave out the context of the session: the folder, the version and the like.
+        Leave out those of IS_CONTEXT: the folder, the version and the like.
         """
         if not lines:
             return set()
@@ -199,7 +199,7 @@ class ForgetReader:
     def list_parts(self, entry_ids: Iterable[bytes]) -> list[SessionPart]:
         """Return which sessions have these entries, and how many of them.
 
-        The context of a session is not counted; it is deleted with all other entries.
+        Entries of IS_CONTEXT are not counted: they are deleted if no other remains.
         """
         counts: dict[SessionName, int] = {}
         rows = select_in_batches(
@@ -247,5 +247,5 @@ class ForgetReader:
 
 def _contains(ranges: list[tuple[int, int]], offset: int) -> bool:
     """Return whether any of the sorted ranges contains the offset."""
-    at = bisect_left(ranges, (offset + 1,)) - 1
-    return at >= 0 and ranges[at][0] <= offset < ranges[at][1]
+    index = bisect_left(ranges, (offset + 1,)) - 1
+    return index >= 0 and ranges[index][0] <= offset < ranges[index][1]

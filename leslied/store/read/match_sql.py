@@ -51,8 +51,9 @@ def compile_like(part: QueryPart) -> tuple[str, list[str]]:
     """Compile a query to LIKE conditions on a record `r`, with their values."""
     match part:
         case Term():
-            # Arguments are stored as JSON, in which a quote has a backslash.
+            # In a search for substrings, `*` at the end of a word is a character.
             text = replace_surrogates(part.text) + "*" * part.is_prefix
+            # Arguments are stored as JSON, in which a quote has a backslash.
             spellings = {text, json.dumps(text, ensure_ascii=False)[1:-1]}
             conditions = [
                 f"{column} LIKE ? ESCAPE '\\'"

@@ -1,4 +1,4 @@
-"""Matching records without their texts, many at once: what groups and counts need."""
+"""Load many matching records at once, without their texts, to group and count them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class ProjectQueries:
 
     @translate_sqlite_errors
     def list_folders(self) -> list[FolderActivity]:
-        """List the working directories of sessions, by path."""
+        """List the working directories of sessions, sorted by path."""
         folders = {each.path: each for each in ProjectLedger(self._db).list_folders()}
         rows = self._db.execute(
             f"SELECT cwd, sum(NOT {IS_GROUP_HIDDEN}), "
@@ -67,7 +67,7 @@ class ProjectQueries:
 
     @translate_sqlite_errors
     def list_repositories(self) -> list[Repository]:
-        """List the known Git repositories, by path."""
+        """List the known Git repositories, sorted by path."""
         return ProjectLedger(self._db).list_repositories()
 
     @translate_sqlite_errors

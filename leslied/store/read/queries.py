@@ -99,12 +99,21 @@ class Queries(Protocol):
         """List the subagents of a session, also those with another session id."""
 
     def list_records(
-        self, key: SessionKey, unit: int | None = None, *, with_sequence: bool = True
+        self,
+        key: SessionKey,
+        unit: int | None = None,
+        *,
+        with_sequence: bool = True,
+        transform: Callable[[PlacedRecord], PlacedRecord] = lambda placed: placed,
     ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers.
 
-        Without `with_sequence`, the numbers begin at 1 in each unit.
+        Without `with_sequence`, the numbers begin at 1 in each unit. `transform` is
+        applied to each record before the next one is read.
         """
+
+    def load_text(self, read_order: int, column: str) -> str:
+        """Return a text of the current record of a placement."""
 
     def find_chat_id(self, key: SessionKey, unit: int) -> str:
         """Return the chat id of a unit, or "" if the unit has no visible entry."""
@@ -175,8 +184,11 @@ class UsageProtocol(Protocol):
 
     def list_owners(
         self, by: StoreGrouping, usage_filter: UsageFilter
-    ) -> list[tuple[Any, SessionKey]]:
-        """List (group, stream) for every stream that owns messages of the group."""
+    ) -> list[tuple[Any, tuple[str, str]]]:
+        """List (group, (agent, session id)) for every stream with messages of a group.
+
+        A session with several streams is listed several times.
+        """
 
     def list_models(self) -> list[str]:
         """List every model that has messages."""
@@ -204,10 +216,10 @@ class FeedProtocol(Protocol):
         """Return the `read_order` of the newest record, or 0."""
 
     def list_after(self, read_order: int) -> list[PlacedRecord]:
-        """Return the next batch of records after this one; empty at the end."""
+        """Return the next batch of records after this `read_order`; [] at the end."""
 
     def list_changed_streams(self, read_order: int) -> list[SessionKey]:
-        """List every session and subagent with a record after this one."""
+        """List every session and subagent with a record after this `read_order`."""
 
     def list_last(
         self,
@@ -224,7 +236,7 @@ class FeedProtocol(Protocol):
         """Return the position of the record in its stream, counted from 1."""
 
     def list_stopped(self, since_us: int) -> list[tuple[SessionKey, int]]:
-        """List (session, time at which it stopped) of sessions stopped later."""
+        """List (session, time at which it stopped) of sessions stopped after a time."""
 
     def list_waiting(self) -> list[tuple[SessionKey, str]]:
         """List (session, what it waits for) of sessions that wait for the user."""
@@ -234,7 +246,7 @@ class FilesProtocol(Protocol):
     """Questions about the changes that tool calls made to files."""
 
     def list_changes(self) -> list[StoredChange]:
-        """List all changes in the order of their sources, also those that failed."""
+        """List all changes, also failed ones: first by file tools, then by shells."""
 
     def load_calls(self, read_orders: Iterable[int]) -> dict[int, PlacedRecord]:
         """Return the calls at these positions, by `read_order`."""
@@ -253,13 +265,13 @@ class ProjectsProtocol(Protocol):
     """Questions about projects."""
 
     def list_folders(self) -> list[FolderActivity]:
-        """List the working directories of sessions, by path."""
+        """List the working directories of sessions, sorted by path."""
 
     def list_project_folders(self) -> list[ProjectFolder]:
         """List the working directories whose project is known; this is fast."""
 
     def list_repositories(self) -> list[Repository]:
-        """List the known Git repositories, by path."""
+        """List the known Git repositories, sorted by path."""
 
     def list_thread_folders(self) -> list[ThreadFolder]:
         """List the folders that hold threads of sessions, last active first."""
@@ -281,10 +293,10 @@ class ReadingProtocol(Protocol):
         """
 
     def get_extent(self, key: SessionKey, unit: int | None) -> tuple[int, int]:
-        """Return the number of entries of a unit or stream, and the newest of them."""
+        """Return number and largest `read_order` of the entries of a unit or stream."""
 
     def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
-        """List the entries with these numbers in full, in order."""
+        """List the entries with these `read_orders` in full, in order."""
 
     def find_entry(
         self, streams: Sequence[SessionKey], entry_id: str
@@ -302,7 +314,11 @@ class TitlesProtocol(Protocol):
     """Questions about titles of sessions."""
 
     def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
-        """Return the last active sessions that have all words, or begin with an id."""
+        """Return the last active sessions that match all words.
+
+        A word matches if the title or the name of the folder contains it, or if the
+        session's id begins with it.
+        """
 
 
 class SessionIndexProtocol(Protocol):
@@ -347,10 +363,10 @@ class UnknownProtocol(Protocol):
         """Return the number of unknown records."""
 
     def list_newest(self, limit: int) -> list[UnknownRecord]:
-        """List up to `limit` unknown records, those that were read last first."""
+        """List up to `limit` unknown records, the newest first."""
 
     def list_source_paths(self, limit: int) -> list[bytes]:
-        """List sources with unknown or rejected entries, or without a known format."""
+        """List sources with unknown or rejected entries, or that could not be read."""
 
 
 class SearchProtocol(Protocol):

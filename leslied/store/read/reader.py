@@ -15,7 +15,7 @@ from leslied.store import read
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.ledgers.failures import FailureLedger
 from leslied.store.read.agents import summarize_agents
-from leslied.store.read.filter_sql import IS_GROUP_HIDDEN, IS_HIDDEN
+from leslied.store.read.filter_sql import IS_HIDDEN
 from leslied.store.read.question_groups import QuestionGroups
 from leslied.store.read.record_query import (
     IS_VISIBLE,
@@ -24,10 +24,10 @@ from leslied.store.read.record_query import (
 )
 from leslied.store.read.session_queries import (
     count_hidden_sessions,
+    count_sessions,
     find_entries_by_prefix,
     find_sessions_by_prefix,
     list_agent_names,
-    list_hidden_sessions,
     select_sessions,
 )
 from leslied.store.read.session_summary import (
@@ -75,9 +75,9 @@ class StoreReader(QuestionGroups):
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def set_interrupt(self, is_due: Callable[[], bool]) -> None:
+    def set_interrupt(self, should_stop: Callable[[], bool]) -> None:
         """Interrupt every query during which this function returns True."""
-        self._db.set_progress_handler(is_due, 20_000)
+        self._db.set_progress_handler(should_stop, 20_000)
 
     @translate_sqlite_errors
     def select_sessions(self, selection: Selection) -> list[SessionGroup]:
@@ -96,8 +96,9 @@ class StoreReader(QuestionGroups):
         rows = self._db.execute(
             "WITH start AS MATERIALIZED (SELECT value FROM json_each(?)) "
             "SELECT session_id, source FROM session WHERE entries > 0 AND "
-            f"(substr(session_id, 1, {_PREFIX_CHARACTERS}) IN start OR "
-            f"substr(source, instr(source, ':') + 1, {_PREFIX_CHARACTERS}) IN start)",
+            f"(substr(session_id, 1, {_PREFIX_CHARACTERS}) IN start "
+            f"OR (source <> '{MAIN}' AND "
+            f"substr(source, instr(source, ':') + 1, {_PREFIX_CHARACTERS}) IN start))",
             (prefixes,),
         )
         similar_ids: list[str] = []
@@ -183,13 +184,19 @@ class StoreReader(QuestionGroups):
 
     @translate_sqlite_errors
     def list_records(
-        self, key: SessionKey, unit: int | None = None, *, with_sequence: bool = True
+        self,
+        key: SessionKey,
+        unit: int | None = None,
+        *,
+        with_sequence: bool = True,
+        transform: Callable[[PlacedRecord], PlacedRecord] = lambda placed: placed,
     ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers.
 
         Units come one after the other, also if two processes wrote them at once. The
         numbers begin at 1 in each unit without `with_sequence`, which saves counting
-        the entries of all earlier units.
+        the entries of all earlier units. `transform` is applied to each record before
+        the next one is read, so that it can drop texts.
         """
         session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"
@@ -197,14 +204,23 @@ class StoreReader(QuestionGroups):
             f"{SELECT_RECORDS} WHERE p.session = ? {unit_condition} AND {IS_VISIBLE} "
             "ORDER BY p.unit, p.id"
         )
-        rows = self._db.execute(query, (session,)).fetchall()
         first_sequence = 1
         if unit and with_sequence:
             first_sequence += self._count_records_before(session, unit)
+        rows = self._db.execute(query, (session,))
         return [
-            unpack_placed_record(row, sequence)
+            transform(unpack_placed_record(row, sequence))
             for sequence, row in enumerate(rows, first_sequence)
         ]
+
+    @translate_sqlite_errors
+    def load_text(self, read_order: int, column: str) -> str:
+        """Return a text column of the record with this place in the reading order."""
+        query = (
+            f"SELECT r.{column} FROM placement p "
+            "JOIN record r ON r.entry = p.entry AND r.is_current = 1 WHERE p.id = ?"
+        )
+        return str(fetch_value(self._db, query, (read_order,), default=""))
 
     @translate_sqlite_errors
     def list_tool_calls(
@@ -331,17 +347,18 @@ class StoreReader(QuestionGroups):
 
         Hidden sessions are counted separately, and hidden subagents are not counted.
         """
-        queries = {
-            "records": "SELECT count(*) FROM record WHERE is_current",
-            "sessions": "SELECT count(*) FROM session h WHERE entries > 0 "
-            f"AND source = '{MAIN}' AND NOT {IS_GROUP_HIDDEN}",
-            "subagents": "SELECT count(*) FROM session WHERE entries > 0 "
-            f"AND source <> '{MAIN}' AND NOT {IS_HIDDEN}",
-            "noise": "SELECT count(*) FROM noise",
-            "rejected": "SELECT coalesce(sum(times), 0) FROM rejected",
+        sessions, hidden = count_sessions(self._db)
+        return {
+            "records": self._count("SELECT count(*) FROM record WHERE is_current"),
+            "sessions": sessions,
+            "subagents": self._count(
+                "SELECT count(*) FROM session WHERE entries > 0 "
+                f"AND source <> '{MAIN}' AND NOT {IS_HIDDEN}"
+            ),
+            "noise": self._count("SELECT count(*) FROM noise"),
+            "rejected": self._count("SELECT coalesce(sum(times), 0) FROM rejected"),
+            "hidden_sessions": hidden,
         }
-        counts = {name: self._count(query, ()) for name, query in queries.items()}
-        return {**counts, "hidden_sessions": len(list_hidden_sessions(self._db))}
 
     @translate_sqlite_errors
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:
@@ -368,5 +385,5 @@ class StoreReader(QuestionGroups):
         """List work that failed unexpectedly and is tried again later."""
         return FailureLedger(self._db).list()
 
-    def _count(self, query: str, values: Iterable[Any]) -> int:
+    def _count(self, query: str, values: Iterable[Any] = ()) -> int:
         return int(fetch_value(self._db, query, values))

@@ -1,8 +1,8 @@
 """Queries for reading one session: light copies of all entries, then a few in full.
 
-What an entry is, when it was written and to which call or message it belongs takes
-little space. That is enough to divide a session of any size into units, messages and
-pages; the texts are loaded only for the page that is shown.
+The type and the time of an entry, and the ids of its call and message, take little
+space. They are enough to divide a session of any size into units, messages and pages;
+the texts are loaded only for the page that is shown.
 """
 
 from __future__ import annotations
@@ -43,9 +43,12 @@ _HEAD_COLUMNS = {
 
 
 def _make_head_query() -> str:
+    """Return SELECT_RECORDS with the columns of light copies."""
     columns = list_columns(RECORD_COLUMNS, table="r")
-    light = ", ".join(_HEAD_COLUMNS.get(name, f"r.{name}") for name in RECORD_COLUMNS)
-    return SELECT_RECORDS.replace(columns, light)
+    head_columns = ", ".join(
+        _HEAD_COLUMNS.get(name, f"r.{name}") for name in RECORD_COLUMNS
+    )
+    return SELECT_RECORDS.replace(columns, head_columns)
 
 
 _SELECT_HEADS = _make_head_query()
@@ -54,8 +57,8 @@ _SELECT_HEADS = _make_head_query()
 class RawPosition(NamedTuple):
     """Where the bytes of an entry are: in a generation of a log, and in the archive."""
 
-    is_newest: bool
-    """Whether the log still is the generation that has the entry."""
+    is_in_log: bool
+    """Whether the log was not replaced since the entry was read."""
     archive_file: str
     """File below the archive's folder; empty if the log is not archived."""
 
@@ -90,7 +93,7 @@ class ReadingQueries:
 
     @translate_sqlite_errors
     def get_extent(self, key: SessionKey, unit: int | None) -> tuple[int, int]:
-        """Return the number of entries of a unit or stream, and the newest of them.
+        """Return how many entries a unit or stream has, and their largest `read_order`.
 
         Both stay the same unless the unit changes.
         """
@@ -105,7 +108,7 @@ class ReadingQueries:
 
     @translate_sqlite_errors
     def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
-        """List the entries with these numbers in full, in order."""
+        """List the entries with these `read_orders` in full, in order."""
         rows = select_in_batches(
             self._db, f"{SELECT_RECORDS} WHERE {IS_VISIBLE} AND p.id", read_orders
         )
@@ -138,7 +141,7 @@ class ReadingQueries:
             (placed.record.session.agent, os.fsencode(placed.path)),
         ).fetchone()
         generation, file = row or (0, "")
-        return RawPosition(generation == placed.generation, file)
+        return RawPosition(is_in_log=generation == placed.generation, archive_file=file)
 
     def get_spawn_lookup(self, main: SessionSummary) -> StoredSpawnLookup:
         """Return the facts that decide which unit spawned each subagent of `main`."""

@@ -67,12 +67,14 @@ class RecordFilter:
             "r.entry_id = ?": bytes.fromhex(self.entry) or None,
             "p.unit = ?": self.unit,
         }
-        active = {sql: value for sql, value in conditions.items() if value is not None}
-        where = [IS_VISIBLE, *active]
+        used_conditions = {
+            sql: value for sql, value in conditions.items() if value is not None
+        }
+        where = [IS_VISIBLE, *used_conditions]
         if self.streams is not None:
             ids = ", ".join(map(str, list_streams(db, self.streams)))
             where.append(f"p.session IN ({ids})")
-        return " AND ".join(where), list(active.values())
+        return " AND ".join(where), list(used_conditions.values())
 
     @property
     def is_full_scan(self) -> bool:
@@ -115,7 +117,7 @@ def find_placements(
 def find_newest_placements(
     db: sqlite3.Connection, record_filter: RecordFilter
 ) -> array[int]:
-    """Return placements of matching records, latest first, without a time last."""
+    """Return placements of matching records, latest first; those without time last."""
     where, values = record_filter.to_sql(db)
     rows = db.execute(
         f"{_SELECT_PLACEMENTS} WHERE {where} ORDER BY r.created_us DESC, p.id DESC",
@@ -143,10 +145,12 @@ def load_records(
     rows = db.execute(
         f"{query} WHERE p.id IN ({placeholders}) AND {IS_VISIBLE}", placements
     )
-    found = {
+    records_by_placement = {
         placed.read_order: (session, placed)
         for session, placed in (
             (session, unpack_placed_record(columns, 0)) for session, *columns in rows
         )
     }
-    yield from (found[placement] for placement in placements if placement in found)
+    for placement in placements:
+        if placement in records_by_placement:
+            yield records_by_placement[placement]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from leslied.model.record import PlacedRecord, SessionKey
@@ -19,6 +20,9 @@ SELECT_RECORDS = (
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "JOIN source o ON o.id = p.source JOIN session s ON s.id = p.session"
 )
+# Most records of a query have the same values, which then take memory only once.
+_make_key = lru_cache(maxsize=64)(SessionKey)
+_decode_path = lru_cache(maxsize=64)(os.fsdecode)
 IS_VISIBLE = "(p.is_copy = 0 OR s.originals = 0)"
 """Condition on a placement: copies are hidden if the session has original entries."""
 
@@ -39,7 +43,7 @@ def unpack_placed_record(row: Iterable[Any], sequence: int) -> PlacedRecord:
         entry_id,
         *values,
     ) = row
-    session = SessionKey(agent, session_id, source)
+    session = _make_key(agent, session_id, source)
     record, observed_at, version = unpack_record(values, session)
     return PlacedRecord(
         record=record,
@@ -49,7 +53,7 @@ def unpack_placed_record(row: Iterable[Any], sequence: int) -> PlacedRecord:
         read_order=placement,
         observed_at=observed_at,
         decoder_version=version,
-        path=os.fsdecode(path),
+        path=_decode_path(path),
         generation=generation,
         offset=offset,
         length=length,

@@ -65,7 +65,7 @@ _SELECT_MATCHES = "SELECT rowid FROM record_text WHERE record_text MATCH ?"
 
 
 class _MatchRow(NamedTuple):
-    """What _SELECT_MATCH selects."""
+    """A row of _SELECT_MATCH."""
 
     agent: str
     session_id: str
@@ -168,8 +168,8 @@ class Search:
         """Whether there were too many matches to rank all of them."""
         self.is_stopped = False
         """Whether a scan was stopped before it had found all matches."""
-        self._scanned: dict[str, _FoundRow] = {}
-        """The rows that a scan found, by entry id."""
+        self._scanned_rows: dict[str, _FoundRow] = {}
+        """The rows that the last scan found, by entry id."""
 
     @property
     def is_index_incomplete(self) -> bool:
@@ -205,35 +205,36 @@ class Search:
         """
         is_ranked = by_rank and self._fts_query
         rows = self._iter_best(limit) if is_ranked else self._iter_newest(limit)
-        found = self._fetch_until(rows, should_stop)
+        found_rows = self._fetch_until(rows, should_stop)
         summaries = load_summaries(
-            self._db, ((row.record, row.placement) for row in found)
+            self._db, ((row.record, row.placement) for row in found_rows)
         )
-        self._scanned = {
-            summary.entry_id: row for summary, row in zip(summaries, found, strict=True)
+        self._scanned_rows = {
+            summary.entry_id: row
+            for summary, row in zip(summaries, found_rows, strict=True)
         }
         return summaries
 
     @translate_sqlite_errors
     def load(self, summary: MatchSummary) -> Match:
         """Return the match that the last scan found, with its text."""
-        return self._load_match(self._scanned[summary.entry_id])
+        return self._load_match(self._scanned_rows[summary.entry_id])
 
     def _fetch_until(
         self, rows: Iterable[_FoundRow], should_stop: Callable[[], bool]
     ) -> list[_FoundRow]:
         """Return the rows that are found before `should_stop` returns True."""
-        found: list[_FoundRow] = []
+        found_rows: list[_FoundRow] = []
         self._db.set_progress_handler(should_stop, _STEPS_PER_STOP_CHECK)
         try:
-            found.extend(rows)
+            found_rows.extend(rows)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                 raise
             self.is_stopped = True
         finally:
             self._db.set_progress_handler(None, 0)
-        return found
+        return found_rows
 
     def _iter_newest(self, limit: int) -> Iterator[_FoundRow]:
         """Yield the latest matching records, without a score."""
@@ -363,9 +364,9 @@ class Search:
                 values * 2,
             )
 
-    def _load_match(self, found: _FoundRow) -> Match:
+    def _load_match(self, found_row: _FoundRow) -> Match:
         values = self._db.execute(
-            _SELECT_MATCH, (found.record, found.placement)
+            _SELECT_MATCH, (found_row.record, found_row.placement)
         ).fetchone()
         row = _MatchRow(*values)
         created_us = row.created_us
@@ -379,7 +380,7 @@ class Search:
             tool_name=row.tool_name,
             at=from_us(created_us, row.utc_offset) if created_us is not None else None,
             text=row.spilled or row.content or call_text,
-            score=found.score,
+            score=found_row.score,
         )
 
     def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:

@@ -70,7 +70,7 @@ class SessionIndexRow(NamedTuple):
 
 
 class _IndexRow(NamedTuple):
-    """What is selected of one session; `_make_column` has the SQL of each field."""
+    """A selected row of one session; `_make_column` returns the SQL of each field."""
 
     agent: str
     session_id: str
@@ -102,7 +102,7 @@ class SessionIndexQueries:
     def list_sessions(self, stop_cutoff_us: int) -> list[SessionIndexRow]:
         """List all sessions, also hidden ones, last active first.
 
-        `db` has the function `count_current`.
+        The connection must have the SQL function `count_current`.
         """
         usage = UsageTotals(self._db).get_by_stream()
         columns = ", ".join(
@@ -113,7 +113,7 @@ class SessionIndexQueries:
 
 
 def _make_column(name: str, stop_cutoff_us: int) -> str:
-    """Return the SQL of a field."""
+    """Return the SQL of a field, from the group `f` or its main session `m`."""
     if name == "status":
         return compile_status(stop_cutoff_us)
     table = "f" if name in _GROUP_COLUMNS else "m"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.model.query import Selection
-from leslied.model.record import SessionKey
+from leslied.model.record import MAIN, SessionKey
 from leslied.store.read.filter_sql import (
     ALWAYS_TRUE,
     IS_GROUP_HIDDEN,
@@ -33,6 +33,14 @@ _ORDERS = {
     "units": "count_current(m.forks, m.units) DESC",
     "tools": "m.tool_calls DESC",
 }
+_STREAM_RECENCY = (
+    "ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, session_id DESC"
+)
+_LAST_ACTIVE_STREAMS = (
+    "SELECT id FROM session INDEXED BY session_family WHERE entries > 0 "
+    f"ORDER BY {_STREAM_RECENCY} LIMIT ?"
+)
+"""Selects streams by what one index contains, so that no other rows are read."""
 _MAX_LIMIT = 2**62
 """Larger limits may not fit into SQLite's integers."""
 
@@ -45,10 +53,10 @@ class SessionGroup(NamedTuple):
 
 
 def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
-    """Return the selected sessions in order; `db` has the function `count_current`.
+    """Return the selected sessions in order; `db` must have `count_current`.
 
-    If the store cannot sort in the selected order, return all of them; the caller sorts
-    and limits.
+    For an order that SQL cannot compute, ignore the limit; the caller then sorts the
+    sessions and applies the limit.
     """
     # If only the limit is set, the last active sessions are found without grouping.
     if selection.limit and selection == Selection(
@@ -87,7 +95,7 @@ def count_hidden_sessions(db: sqlite3.Connection, selection: Selection) -> int:
 
 
 def _compile_selection(selection: Selection) -> Condition:
-    """Compile the filters, and the choice from some sessions only."""
+    """Compile the filters, and the restriction to the sessions in `only`."""
     where, values = compile_session_list_filters(
         selection.filters, selection.stop_cutoff_us
     )
@@ -102,13 +110,28 @@ def _compile_selection(selection: Selection) -> Condition:
 
 def list_hidden_sessions(db: sqlite3.Connection) -> list[SessionGroup]:
     """List the sessions that are hidden."""
+    return [SessionGroup(*names) for *names, _ in _select_hidden(db)]
+
+
+def count_sessions(db: sqlite3.Connection) -> tuple[int, int]:
+    """Return the numbers of sessions that are listed, and of those that are hidden.
+
+    A session whose own log is missing is not counted as listed.
+    """
+    query = f"SELECT count(*) FROM session WHERE entries > 0 AND source = '{MAIN}'"
+    hidden = _select_hidden(db)
+    return fetch_value(db, query) - sum(has_log for *_, has_log in hidden), len(hidden)
+
+
+def _select_hidden(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Return agent and id of the hidden sessions, and whether each has its own log."""
     # Grouping all sessions would take ten times as long; reading them in the order of
     # an index, four times.
-    rows = db.execute(
-        "SELECT DISTINCT agent, session_id FROM session h NOT INDEXED "
-        f"WHERE entries > 0 AND {IS_GROUP_HIDDEN} ORDER BY agent, session_id"
-    )
-    return [SessionGroup(*row) for row in rows]
+    return db.execute(
+        f"SELECT agent, session_id, max(source = '{MAIN}') FROM session h NOT INDEXED "
+        f"WHERE entries > 0 AND {IS_GROUP_HIDDEN} "
+        "GROUP BY agent, session_id ORDER BY agent, session_id"
+    ).fetchall()
 
 
 def _select_latest(
@@ -120,12 +143,11 @@ def _select_latest(
     condition = ALWAYS_TRUE if with_hidden else f"NOT {IS_HIDDEN}"
     while True:
         rows = db.execute(
-            f"SELECT agent, session_id FROM session WHERE entries > 0 AND {condition} "
-            "ORDER BY ifnull(ifnull(ended_us, started_us), 0) DESC, agent DESC, "
-            "session_id DESC LIMIT ?",
+            f"SELECT {condition}, agent, session_id FROM session "
+            f"WHERE id IN ({_LAST_ACTIVE_STREAMS}) ORDER BY {_STREAM_RECENCY}",
             (row_limit,),
         ).fetchall()
-        groups = dict.fromkeys(rows)
+        groups = dict.fromkeys((agent, name) for listed, agent, name in rows if listed)
         if len(groups) >= limit or len(rows) < row_limit:
             return [SessionGroup(*row) for row in groups][:limit]
         row_limit *= 4

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SummaryRow(NamedTuple):
-    """What SELECT_SUMMARIES selects; a field is a column unless `_SQL` has it."""
+    """A row of SELECT_SUMMARIES; a field is a column unless `_SQL` has it."""
 
     id: int
     agent: str
@@ -75,7 +75,7 @@ def make_summary(row: SummaryRow, usage: Usage) -> SessionSummary:
         cwd=row.cwd,
         project=row.project or row.cwd,
         worktree=row.worktree or "",
-        has_project=row.project is not None,
+        is_project_known=row.project is not None,
         model=row.model,
         started_at=from_us(row.started_us) if row.started_us is not None else None,
         ended_at=from_us(row.ended_us) if row.ended_us is not None else None,

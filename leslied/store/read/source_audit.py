@@ -48,7 +48,7 @@ class StoredSource(NamedTuple):
 
 
 class _StoredEntry(NamedTuple):
-    """An entry in the store."""
+    """An entry in the store, with the digests of all of its versions."""
 
     number: int
     digests: set[bytes]
@@ -118,27 +118,30 @@ class SourceAudit:
         self._source: int = fetch_value(db, query, source, default=0)
         self._occurrences: Counter[bytes] = Counter()
         self._noise_used: Counter[str] = Counter()
-        self._has_deleted = False
+        """How many entries were compared with the stored noise, by kind of noise."""
+        self._has_deleted_entries = False
         """Whether entries of this source were pruned or forgotten."""
 
     @translate_sqlite_errors
     def check(self, chunk: DecodedChunk) -> list[EntryVerdict]:
-        """Return what became of each record, noise and rejection of the next chunk."""
+        """Return the verdict on each entry, noise and rejection of the next chunk."""
         occurrences = [self._count_occurrence(entry) for entry in chunk.entries]
-        pending = [
+        records_by_entry = [
             make_pending_records(chunk, entry, self._source, occurrence)
             for entry, occurrence in zip(chunk.entries, occurrences, strict=True)
         ]
-        stored = self._load({item.entry_id for items in pending for item in items})
-        placed = self._list_placed(stored.values())
+        stored_entries = self._load(
+            {item.entry_id for items in records_by_entry for item in items}
+        )
+        placed_numbers = self._list_placed(stored_entries.values())
         verdicts = []
         for entry, occurrence, items in zip(
-            chunk.entries, occurrences, pending, strict=True
+            chunk.entries, occurrences, records_by_entry, strict=True
         ):
-            verdict = self._judge(entry, items, stored, placed)
+            verdict = self._judge(entry, items, stored_entries, placed_numbers)
             if verdict.verdict == "missing":
-                clean = self._judge_sanitized(chunk, entry, occurrence)
-                verdict = clean or verdict
+                clean_verdict = self._judge_sanitized(chunk, entry, occurrence)
+                verdict = clean_verdict or verdict
             verdicts.append(verdict)
         verdicts += [self._judge_noise(each) for each in chunk.noise]
         verdicts += [self._judge_rejection(each) for each in chunk.rejected]
@@ -155,19 +158,20 @@ class SourceAudit:
         self,
         entry: DecodedEntry,
         items: Iterable[PendingRecord],
-        stored: dict[bytes, _StoredEntry],
-        placed: set[int],
+        stored_entries: dict[bytes, _StoredEntry],
+        placed_numbers: set[int],
     ) -> EntryVerdict:
-        """Return what became of an entry with records."""
+        """Return the verdict on an entry that has these records."""
         position = (entry.offset, entry.length)
         is_deleted = False
         for item in items:
             if self._tombstones and self._tombstones.has_record(
                 item.record, item.entry_id
             ):
-                is_deleted = self._has_deleted = True
+                is_deleted = self._has_deleted_entries = True
                 continue
-            reason = self._find_fault(item, stored.get(item.entry_id), placed)
+            stored_entry = stored_entries.get(item.entry_id)
+            reason = self._find_fault(item, stored_entry, placed_numbers)
             if reason and entry.offset in self._excluded_offsets:
                 # The project was excluded when the entry was read.
                 return EntryVerdict(*position, "noise")
@@ -176,17 +180,20 @@ class SourceAudit:
         return EntryVerdict(*position, "deleted" if is_deleted else "record")
 
     def _find_fault(
-        self, item: PendingRecord, stored: _StoredEntry | None, placed: set[int]
+        self,
+        item: PendingRecord,
+        stored_entry: _StoredEntry | None,
+        placed_numbers: set[int],
     ) -> str:
         """Return why a record is not in the store as it should be, or ""."""
-        if stored is None:
+        if stored_entry is None:
             return _NO_RECORD
         is_exact = not (item.record.is_repeat or self._is_masked)
-        if is_exact and item.prepared.digest not in stored.digests:
+        if is_exact and item.prepared.digest not in stored_entry.digests:
             return _OTHER_CONTENT
-        if not stored.is_current:
+        if not stored_entry.is_current:
             return _NOT_CURRENT
-        return "" if stored.number in placed else _NO_SESSION
+        return "" if stored_entry.number in placed_numbers else _NO_SESSION
 
     def _judge_sanitized(
         self, chunk: DecodedChunk, entry: DecodedEntry, occurrence: int
@@ -195,35 +202,39 @@ class SourceAudit:
 
         Return None if it has none.
         """
-        only = replace(chunk, entries=(entry,), noise=(), rejected=())
-        (clean,) = sanitize_chunk(only).entries
-        if structs.replace(entry, prepared=()) == clean:
+        entry_chunk = replace(chunk, entries=(entry,), noise=(), rejected=())
+        (clean_entry,) = sanitize_chunk(entry_chunk).entries
+        if structs.replace(entry, prepared=()) == clean_entry:
             return None
-        items = make_pending_records(chunk, clean, self._source, occurrence)
-        stored = self._load({item.entry_id for item in items})
-        return self._judge(entry, items, stored, self._list_placed(stored.values()))
+        items = make_pending_records(chunk, clean_entry, self._source, occurrence)
+        stored_entries = self._load({item.entry_id for item in items})
+        placed_numbers = self._list_placed(stored_entries.values())
+        return self._judge(entry, items, stored_entries, placed_numbers)
 
     def _judge_noise(self, noise: Noise) -> EntryVerdict:
+        """Return the verdict on an entry that was decoded as noise."""
         position = (noise.offset, noise.length)
         if self._has_stable_positions:
-            is_counted = self._find_noise(noise.offset)
+            is_stored = self._has_noise_at(noise.offset)
         else:
-            # Rows that changed are read again, at other offsets.
+            # Rows that changed are read again, at other offsets. So only the numbers of
+            # entries of each kind are compared.
             self._noise_used[noise.kind] += 1
-            is_counted = self._noise_used[noise.kind] <= self._noise_counts[noise.kind]
-        if is_counted:
+            is_stored = self._noise_used[noise.kind] <= self._noise_counts[noise.kind]
+        if is_stored:
             return EntryVerdict(*position, "noise")
-        if self._has_deleted or self._is_pruned:
+        if self._has_deleted_entries or self._is_pruned:
             return EntryVerdict(*position, "deleted")
         return EntryVerdict(*position, "missing", _NO_NOISE)
 
     def _judge_rejection(self, rejection: Rejection) -> EntryVerdict:
+        """Return the verdict on an entry that could not be decoded."""
         position = (rejection.offset, rejection.length)
         if self._is_rejected(rejection):
             return EntryVerdict(*position, "rejected")
-        if self._find_noise(rejection.offset):
+        if self._has_noise_at(rejection.offset):
             return EntryVerdict(*position, "noise")
-        if self._has_deleted or self._is_pruned:
+        if self._has_deleted_entries or self._is_pruned:
             return EntryVerdict(*position, "deleted")
         return EntryVerdict(*position, "missing", _NO_REJECTION)
 
@@ -235,7 +246,7 @@ class SourceAudit:
         index = bisect_right(self._rejected_ranges, (rejection.offset, 2**63)) - 1
         return index >= 0 and rejection.offset < self._rejected_ranges[index][1]
 
-    def _find_noise(self, offset: int) -> bool:
+    def _has_noise_at(self, offset: int) -> bool:
         return self._has_stable_positions and offset in self._noise_offsets
 
     @cached_property
@@ -245,7 +256,7 @@ class SourceAudit:
 
     @cached_property
     def _excluded_offsets(self) -> set[int]:
-        """Offsets of entries that were not stored, unless they differ in each read."""
+        """Offsets of entries of excluded projects; none if offsets are not stable."""
         if not self._has_stable_positions:
             return set()
         query = "SELECT offset FROM noise WHERE source = ? AND kind = ?"
@@ -276,15 +287,15 @@ class SourceAudit:
     def _load(self, entry_ids: set[bytes]) -> dict[bytes, _StoredEntry]:
         """Return the stored entries with these ids."""
         query = "SELECT entry_id, entry, digest, is_current FROM record WHERE entry_id"
-        stored: dict[bytes, _StoredEntry] = {}
+        stored_entries: dict[bytes, _StoredEntry] = {}
         for entry_id, number, digest, is_current in select_in_batches(
             self._db, query, entry_ids
         ):
-            before = stored.get(entry_id) or _StoredEntry(number, set())
-            before.digests.add(digest)
-            is_any_current = before.is_current or bool(is_current)
-            stored[entry_id] = before._replace(is_current=is_any_current)
-        return stored
+            entry = stored_entries.get(entry_id) or _StoredEntry(number, set())
+            entry.digests.add(digest)
+            is_any_current = entry.is_current or bool(is_current)
+            stored_entries[entry_id] = entry._replace(is_current=is_any_current)
+        return stored_entries
 
     def _list_placed(self, entries: Iterable[_StoredEntry]) -> set[int]:
         """Return the numbers of those entries that are in any session."""

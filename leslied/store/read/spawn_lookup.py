@@ -61,7 +61,10 @@ class StoredSpawnLookup:
         return (MainCall(*row) for row in rows)
 
     def find_unit_at(self, time: datetime | None) -> int:
-        """Return the main session's last unit with an entry at or before this time."""
+        """Return the main session's last unit with an entry at or before this time.
+
+        Return its first unit if there is none, and 0 if the session has no entry.
+        """
         units = f"SELECT p.unit {_FROM_VISIBLE} AND p.session = ?"
         query = (
             f"SELECT coalesce(({units} AND +r.created_us <= ? "

@@ -48,7 +48,7 @@ _BANNED_FUNCTIONS = {
 }
 _READABLE_TABLES = {view.name for view in VIEWS} | {"json_each", "json_tree"}
 _MAX_CACHED_CHARACTERS = 256
-"""Short texts, such as names of tools, are often the same."""
+"""Longest text whose redaction is cached: only short texts often occur again."""
 _CACHE_SIZE = 4096
 _KEY = "id INTEGER PRIMARY KEY"
 _CUT_CHARACTERS = 64 * 1024
@@ -70,8 +70,9 @@ class SqlConnection:
     ) -> None:
         self._redact = _cache_short_texts(redact) if redact else None
         self._token = secrets.token_hex(8)
-        """Suffix of the views that read tables. SQLite passes the name of a view to
-        the authorizer, and also that of a table expression, which a query chooses."""
+        """Random suffix of the views that may read tables. The authorizer knows them by
+        name only, and SQLite also passes it names that a query chooses for its table
+        expressions (`WITH name AS`); so a query must not be able to guess the name."""
         self._function_names = {"cut_words", "is_rewound", "redact_text", "redact_json"}
         self._function_names |= set(functions)
         self.db = open_reader(path)
@@ -89,7 +90,10 @@ class SqlConnection:
             self._fill(SESSION_LIST_TABLE, len(SESSIONS.columns), rows)
 
     def fill_names(self) -> None:
-        """Load the names of sessions, without secrets."""
+        """Load the names of sessions, without secrets.
+
+        If nothing is redacted, the names are in a view, which needs no loading.
+        """
         if self._redact is None:
             return
         redact = self._redact
@@ -101,6 +105,7 @@ class SqlConnection:
             self._fill(SESSION_NAMES_TABLE, len(SESSION_NAME_COLUMNS), rows)
 
     def _fill(self, table: str, width: int, rows: Rows) -> None:
+        """Replace all rows of a table with `width` columns."""
         placeholders = ", ".join("?" * width)
         self.db.execute("BEGIN")
         self.db.execute(f"DELETE FROM {table}")
@@ -116,7 +121,8 @@ class SqlConnection:
             yield
         finally:
             self.db.execute("PRAGMA query_only = 1")
-            # It also makes SQLite prepare statements again that were allowed before.
+            # Setting it makes SQLite prepare all statements again, so that those that
+            # were allowed in this context are checked.
             self.db.set_authorizer(self._authorize)
 
     def _define_functions(self, functions: Mapping[str, SqlFunction]) -> None:
@@ -133,6 +139,11 @@ class SqlConnection:
             db.create_function(name, arity, function, deterministic=True)
 
     def _make_views(self) -> None:
+        """Create the views, and the tables that they read.
+
+        Each view that queries use selects from one with the secret suffix `_token`;
+        only those may read the store's tables.
+        """
         db = self.db
         db.text_factory = partial(str, encoding="utf-8", errors="replace")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BYTES)
@@ -190,6 +201,7 @@ class SqlConnection:
 
 
 def _cache_short_texts(redact: Redact) -> Redact:
+    """Return a function that does the same and caches the results of short texts."""
     cached = lru_cache(_CACHE_SIZE)(redact)
     return lambda text: (cached if len(text) <= _MAX_CACHED_CHARACTERS else redact)(
         text
@@ -197,7 +209,11 @@ def _cache_short_texts(redact: Redact) -> Redact:
 
 
 def _redact_text(redact: Redact, value: Any) -> Any:
-    """Implement the SQL function `redact_text`; say if the text was cut."""
+    """Implement the SQL function `redact_text`.
+
+    The view cuts texts after MAX_CELL_CHARACTERS. If this one has so many, remove its
+    end, where a secret may be cut in two, and add a note.
+    """
     if not isinstance(value, str):
         return value
     redacted = redact(value)

@@ -87,6 +87,7 @@ class SqlReader(StoreReader):
         self._deadline = inf
         self._sql: SqlConnection | None = None
         self._names_version = -1
+        """Version of the store whose session names are loaded; -1 if none are."""
 
     def __exit__(self, *_: object) -> None:
         """Close both connections."""

@@ -22,7 +22,7 @@ _HAS_WORD = (
     "(CASE WHEN title <> '' THEN title ELSE substr(first_prompt, 1, 200) END "
     f"{_LIKE} OR {_FOLDER_NAME} {_LIKE} OR session_id {_LIKE})"
 )
-"""Condition on a session; its values are two patterns of a text and one of an id."""
+"""Condition on a session: patterns of its title, of its folder and of its id."""
 
 
 class TitleSearch:
@@ -34,7 +34,11 @@ class TitleSearch:
 
     @translate_sqlite_errors
     def find(self, words: Sequence[str], limit: int) -> list[SessionGroup]:
-        """Return the last active sessions that have all words, or begin with an id."""
+        """Return the last active sessions that match all words.
+
+        A word matches if the title or the name of the folder contains it, or if the
+        session's id begins with it.
+        """
         patterns = [escape_like(word) for word in words]
         values = [v for p in patterns for v in (f"%{p}%", f"%{p}%", f"{p}%")]
         where = " AND ".join([_IS_LISTED, *[_HAS_WORD] * len(patterns)])

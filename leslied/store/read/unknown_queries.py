@@ -51,12 +51,13 @@ class UnknownQueries:
 
     @translate_sqlite_errors
     def list_newest(self, limit: int) -> list[UnknownRecord]:
-        """List up to `limit` unknown records, those that were read last first."""
+        """List up to `limit` unknown records, the newest first."""
         return list(self._iter_newest(limit))
 
     @translate_sqlite_errors
     def list_source_paths(self, limit: int) -> list[bytes]:
-        """List sources with unknown or rejected entries, or without a known format."""
+        """List sources with unknown or rejected entries, or that could not be read."""
+        # The `trouble` of a source that only waits to be read begins with WAITING.
         rows = self._db.execute(
             "SELECT path FROM source WHERE NOT is_gone AND (id IN (SELECT p.source "
             "FROM record r JOIN placement p ON p.entry = r.entry "
@@ -86,11 +87,15 @@ class UnknownQueries:
             yield UnknownRecord(agent, head, facts, versions.get(session, ""))
 
     def _find_version(self, session: int, unit: int, placement: int) -> str:
-        """Return the last version that the session states before a placement."""
+        """Return the last version that the session states before a placement.
+
+        Else return the last one that it states at its start, or "".
+        """
         before = (
             "AND (unit, id) <= (?2, ?3) ORDER BY unit DESC, id DESC "
             f"LIMIT {_MAX_PLACEMENTS}"
         )
+        # SQLite demands that both values are used; these conditions are always true.
         first = f"AND ?2 >= 0 AND ?3 > 0 ORDER BY unit, id LIMIT {_FIRST_PLACEMENTS}"
         for part in (before, first):
             rows = self._db.execute(

@@ -146,15 +146,20 @@ class UsageQueries:
     @translate_sqlite_errors
     def list_owners(
         self, by: StoreGrouping, usage_filter: UsageFilter
-    ) -> list[tuple[Any, SessionKey]]:
-        """List (group, stream) for every stream that owns messages of the group."""
+    ) -> list[tuple[Any, tuple[str, str]]]:
+        """List (group, (agent, session id)) for every stream with messages of a group.
+
+        A session with several streams is listed several times.
+        """
         where, values = usage_filter.to_sql(self._db)
         rows = self._db.execute(
             f"SELECT DISTINCT {_group_sql(by, usage_filter)}, {self._owner_sql} "
             f"FROM usage WHERE {where}",
             values,
         ).fetchall()
-        return [(group, self._get_key(stream)) for group, stream in rows]
+        sessions = self._db.execute("SELECT id, agent, session_id FROM session")
+        names = {row_id: (agent, name) for row_id, agent, name in sessions}
+        return [(group, names[stream]) for group, stream in rows]
 
     @translate_sqlite_errors
     def list_models(self) -> list[str]:
@@ -198,7 +203,7 @@ class UsageQueries:
         rows = self._query_entries(
             "tool_result", metadata, UsageFilter(usage_filter.agent)
         )
-        # A result that the client added when it resumed the session says nothing.
+        # A result that the client adds when it resumes the session is not the outcome.
         results = {
             (session, call_id): _CallResult(created_us, is_error)
             for session, call_id, created_us, is_error, is_between_turns in rows

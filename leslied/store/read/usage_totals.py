@@ -24,6 +24,7 @@ class UsageTotals:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._version = -1
+        """Version of the store that the caches are of; -1 before the first call."""
         self._all_totals: dict[int, Usage] | None = None
         self._ownership = Ownership(db)
 
@@ -47,6 +48,10 @@ class UsageTotals:
         return self._all_totals
 
     def _compute(self, streams: Collection[int] | None) -> dict[int, Usage]:
+        """Return the total tokens of these streams, or of all streams if None.
+
+        A message that several streams contain counts only for the one that owns it.
+        """
         where = "1" if streams is None else f"session IN ({_format_ids(streams)})"
         shared = f"SELECT usage FROM usage_share WHERE {where}"
         totals = {

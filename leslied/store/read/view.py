@@ -23,7 +23,7 @@ class Column(NamedTuple):
     about: str
     sql: str
     redact: str = REDACT_TEXT
-    """SQL function that redacts it; none for numbers, times, hashes and our words."""
+    """SQL function that redacts it; none if it cannot contain text of a log."""
 
     def make_sql(self, *, is_redacted: bool) -> str:
         """Return the column's SQL, with or without redaction."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
 
 from leslied.errors import StoreUnusable, describe_cause
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(slots=True)
-class CommitReport:
+class CommitReport(Struct):
     """Numbers of records and placements that a commit added."""
 
     records: int = 0
@@ -82,9 +82,10 @@ class Commits:
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Commit all `postponable` contexts in this one together, at the latest now.
+        """Commit all `postponable` contexts in this one together, when it ends.
 
-        Until then, other connections do not see what they wrote.
+        `flush` commits them earlier. Until then, other connections do not see what they
+        wrote.
         """
         self._is_grouping = True
         try:
@@ -94,7 +95,7 @@ class Commits:
             self.flush()
 
     def flush(self) -> None:
-        """Commit now what waits in the group, because a file depends on it."""
+        """Commit the waiting group now; call this before writing files that need it."""
         if self._db.in_transaction:
             with self._rolling_back():
                 self._commit()

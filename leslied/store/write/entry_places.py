@@ -57,9 +57,14 @@ class EntryPlaces:
         self._unit_starts: dict[int, int] = {}
         """First placement of each added unit."""
         self._units_after: dict[str, int] = {}
+        """Each added unit, by the id of the entry that its first entry follows."""
 
     def add(self, record: Record, position: UnitPosition, unit_start: int) -> None:
-        """Add a placed record; `unit_start` is what `add_record` returned for it."""
+        """Add a placed record.
+
+        `unit_start` is the first placement of the unit that the record starts, or 0 if
+        it starts none.
+        """
         if record.type == "user_message":
             self._user_messages[position.placement] = (position, record)
         if unit_start:
@@ -94,7 +99,7 @@ class EntryPlaces:
         """Return the number of user messages in a unit."""
         positions = [position for position, _ in self._user_messages.values()]
         if self._db is not None:
-            # A command in the unit before may have started this one.
+            # A command that is stored in the unit before may belong to this unit now.
             rows = self._db.execute(_SELECT_USER_MESSAGES, (self._row.id, unit))
             positions += [UnitPosition(*row) for row in rows]
         return sum(self._units.get_unit(position) == unit for position in positions)
@@ -108,7 +113,7 @@ class EntryPlaces:
         return int(fetch_value(self._db, _FIRST_OF_UNIT, values) or 0)
 
     def _load_first_entry(self, placement: int) -> tuple[FirstEntry, str]:
-        """Return the message at a placement, and the id of the entry before it."""
+        """Return the message at a placement, and the id of the entry it follows."""
         if placement in self._user_messages:
             _, record = self._user_messages[placement]
             created_us = to_us(record.created_at) if record.created_at else None

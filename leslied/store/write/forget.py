@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from leslied.literal_text import LiteralText
 
 _SESSION_TEXTS = ("title", "first_prompt", "description", "agent_type", "cwd", "model")
-"""Columns of a session that may hold text, although no entry does any more."""
+"""Columns of a session that may hold a text when all entries with it are deleted."""
 
 
 class Forgetter(SessionPruner):
@@ -41,7 +41,7 @@ class Forgetter(SessionPruner):
         self._observed_us = observed_us
 
     def seal_sources(self, entry_ids: Iterable[bytes], *, keeps_files: bool) -> None:
-        """Archive no more of the sources with these entries.
+        """Stop archiving the sources with these entries.
 
         Unless `keeps_files`, their archive files are deleted later.
         """
@@ -55,7 +55,7 @@ class Forgetter(SessionPruner):
         exclude_from_archive(self._db, sorted({source for (source,) in rows}), size)
 
     def seal_paths(self, sources: Iterable[tuple[str, bytes]]) -> None:
-        """Archive no more of the sources with these agents and paths."""
+        """Stop archiving the sources with these agents and paths."""
         query = "SELECT id FROM source WHERE agent = ? AND path = ?"
         ids = [id_ for key in sources for id_ in fetch_column(self._db, query, key)]
         exclude_from_archive(self._db, ids, UNKNOWN_SIZE)
@@ -74,6 +74,7 @@ class Forgetter(SessionPruner):
         rows = select_in_batches(self._db, query, entries)
         streams = {stream for (stream,) in rows}
         sessions = SessionRows(self._db)
+        # Entries are only deleted; no source was decoded again.
         refold = SessionRefold(
             db=self._db,
             sessions=sessions,
@@ -108,33 +109,35 @@ class Forgetter(SessionPruner):
         removal.delete_orphan_titles()
 
     def _make_transcripts_due(self, streams: set[int]) -> None:
-        """Make all transcripts of these streams' sessions due, under their names."""
-        families = (
+        """Make all transcripts of these streams' sessions due; their names remain."""
+        session_streams = (
             "SELECT f.id FROM session f JOIN session s ON s.agent = f.agent "
             "AND s.session_id = f.session_id WHERE s.id = ?"
         )
         parameters = [(stream,) for stream in streams]
+        # Units that no longer exist have negative numbers.
         self._db.executemany(
             "DELETE FROM transcript WHERE unit < 0 AND session = ?", parameters
         )
         self._db.executemany(
             "UPDATE transcript SET digest = x'', "
             "newest = CASE WHEN is_removed THEN newest ELSE 0 END "
-            f"WHERE session IN ({families})",
+            f"WHERE session IN ({session_streams})",
             parameters,
         )
         self._db.executemany(
-            f"UPDATE session SET is_dirty = 1 WHERE entries > 0 AND id IN ({families})",
+            "UPDATE session SET is_dirty = 1 "
+            f"WHERE entries > 0 AND id IN ({session_streams})",
             parameters,
         )
         self._db.executemany(
             "INSERT OR REPLACE INTO thread_due (session) SELECT id FROM session "
-            f"WHERE source = 'main' AND folder <> x'' AND id IN ({families})",
+            f"WHERE source = 'main' AND folder <> x'' AND id IN ({session_streams})",
             parameters,
         )
 
     def _list_empty(self, streams: set[int]) -> list[int]:
-        """Return those of the streams that have no entries but their context."""
+        """Return the streams without entries, not counting those of IS_CONTEXT."""
         query = (
             "SELECT 1 FROM placement p JOIN record r ON r.entry = p.entry "
             f"WHERE p.session = ? AND NOT {IS_CONTEXT} LIMIT 1"
@@ -142,7 +145,7 @@ class Forgetter(SessionPruner):
         return [s for s in streams if not fetch_column(self._db, query, (s,))]
 
     def scrub(self, text: LiteralText) -> None:
-        """Delete what tables besides those of entries hold of the text."""
+        """Delete the text from all tables besides those of entries."""
         self.mark_vacuum_needed()
         self._db.create_function("holds", -1, text.is_in_values, deterministic=True)
         execute = self._db.execute
@@ -174,7 +177,7 @@ class Forgetter(SessionPruner):
         self._scrub_states(text)
 
     def _scrub_states(self, text: LiteralText) -> None:
-        """Empty the texts in decoder states that hold the text."""
+        """In decoder states, replace each value that contains the text by ""."""
         rows = self._db.execute("SELECT id, state FROM source WHERE holds(state)")
         self._db.executemany(
             "UPDATE source SET state = ? WHERE id = ?",
@@ -190,7 +193,7 @@ class Forgetter(SessionPruner):
         )
 
     def update_feeds(self) -> None:
-        """Make the table of each source's sessions complete."""
+        """Add new placements to `feed`, the table of each source's sessions."""
         ArchiveLedger(self._db).update_feeds()
 
 

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 def merge_entries(remaining: Sequence[int], decoded: Iterable[int]) -> list[int]:
-    """Insert the new entries of `decoded` into the remaining ones, which keep order.
+    """Insert the entries that only `decoded` has into `remaining`, and keep its order.
 
-    A new entry follows the entry that precedes it in `decoded`. Those before the first
-    common entry are inserted before it; without a common entry, all are appended.
+    A new entry follows the common entry that precedes it in `decoded`. New entries
+    before the first common entry are inserted before that; without a common entry, all
+    are appended.
     """
     remaining_set = set(remaining)
     leading: list[int] = []
@@ -40,7 +41,7 @@ def merge_entries(remaining: Sequence[int], decoded: Iterable[int]) -> list[int]
 
 
 def reorder(entries: Sequence[int], order: Iterable[int]) -> list[int]:
-    """Return the entries with those of `order` in that order, at the same positions."""
+    """Bring the entries that `order` has into its order; the others stay in place."""
     present = set(entries)
     ordered = [entry for entry in order if entry in present]
     moved = set(ordered)
@@ -67,6 +68,7 @@ def assign_ids(
         position = max(position, bisect_left(pool, old_id))
         ids[entry] = pool[position] if position < len(pool) else next(free_ids)
         position += 1
+    # `entry` is the last one now.
     if ids and pool and ids[entry] < pool[-1]:
         ids[entry] = pool[-1]
     return ids

@@ -1,4 +1,4 @@
-"""What agents' processes do: which sessions are live, and which wait for the user."""
+"""Find which sessions start or cease to be live, or to wait for the user."""
 
 from __future__ import annotations
 
@@ -15,11 +15,22 @@ if TYPE_CHECKING:
 
     from leslied.model.session import Activity, WaitingFor
 
+    AgentSession = tuple[str, str]
+    """Agent and id of a session."""
+
 SET_WAITING = "UPDATE session SET waiting_for = ?, waiting_us = ? WHERE id = ?"
 _LAST_CALL = (
     "(SELECT CASE r.type WHEN 'tool_use' THEN r.tool_name END FROM placement p "
     "JOIN record r ON r.entry = p.entry AND r.is_current = 1 "
     "WHERE p.session = s.id ORDER BY p.unit DESC, p.id DESC LIMIT 1)"
+)
+_LISTED = (
+    "listed AS (SELECT json_extract(value, '$[0]') AS agent, "
+    "json_extract(value, '$[1]') AS session_id FROM json_each(?1))"
+)
+# Without `CROSS`, SQLite would read all sessions.
+_LISTED_SESSIONS = (
+    "listed l CROSS JOIN session s ON s.agent = l.agent AND s.session_id = l.session_id"
 )
 
 
@@ -27,6 +38,7 @@ class _ProcessRow(NamedTuple):
     """A session that waits, or may wait."""
 
     id: int
+    agent: str
     session_id: str
     waiting_for: WaitingFor | Literal[""]
     waiting_us: int
@@ -37,35 +49,33 @@ class _ProcessRow(NamedTuple):
 
 
 def find_live_changes(
-    db: sqlite3.Connection, agent: str, session_ids: Iterable[str]
+    db: sqlite3.Connection, sessions: Iterable[AgentSession]
 ) -> list[tuple[int]]:
-    """Return the row ids of the agent's sessions that start or cease to be live."""
-    # Without `CROSS`, SQLite would read all sessions of the agent.
+    """Return the row ids of sessions to change so that exactly these are live."""
     return db.execute(
-        "SELECT id FROM session WHERE agent = ?1 AND is_live "
-        "AND session_id NOT IN (SELECT value FROM json_each(?2)) UNION ALL "
-        "SELECT s.id FROM json_each(?2) CROSS JOIN session s ON s.agent = ?1 "
-        "AND s.session_id = value WHERE NOT s.is_live",
-        (agent, json.dumps(sorted(session_ids))),
+        f"WITH {_LISTED} SELECT id FROM session WHERE is_live "
+        "AND (agent, session_id) NOT IN (SELECT agent, session_id FROM listed) "
+        f"UNION ALL SELECT s.id FROM {_LISTED_SESSIONS} WHERE NOT s.is_live",
+        (json.dumps(sorted(sessions)),),
     ).fetchall()
 
 
 def find_waiting_changes(
-    db: sqlite3.Connection, agent: str, activities: Mapping[str, Activity]
+    db: sqlite3.Connection, activities: Mapping[AgentSession, Activity]
 ) -> list[tuple[str, int, int]]:
-    """Return the arguments of SET_WAITING for each session of the agent that changes.
+    """Return the arguments of SET_WAITING for each session that changes.
 
-    `activities` are what processes and hooks report, by session id.
+    `activities` has the reports of processes and hooks, by agent and session id.
     """
     rows = db.execute(
-        "SELECT id, session_id, waiting_for, waiting_us, ifnull(ended_us, 0), "
-        "stopped_us IS NOT NULL, CASE WHEN is_live AND NOT has_turn_ended "
-        f"THEN {_LAST_CALL} END FROM session s WHERE source = '{MAIN}' AND id IN ("
-        "SELECT id FROM session WHERE agent = ?1 AND is_live UNION "
-        "SELECT id FROM session WHERE agent = ?1 AND waiting_for <> '' UNION "
-        "SELECT n.id FROM json_each(?2) CROSS JOIN session n ON n.agent = ?1 "
-        "AND n.session_id = value)",
-        (agent, json.dumps(sorted(activities))),
+        f"WITH {_LISTED} SELECT id, agent, session_id, waiting_for, waiting_us, "
+        "ifnull(ended_us, 0), stopped_us IS NOT NULL, "
+        f"CASE WHEN is_live AND NOT has_turn_ended THEN {_LAST_CALL} END "
+        f"FROM session s WHERE source = '{MAIN}' AND id IN ("
+        "SELECT id FROM session WHERE is_live UNION "
+        "SELECT id FROM session WHERE waiting_for <> '' UNION "
+        f"SELECT s.id FROM {_LISTED_SESSIONS})",
+        (json.dumps(sorted(activities)),),
     ).fetchall()
     changes: list[tuple[str, int, int]] = []
     for row in map(_ProcessRow._make, rows):
@@ -73,7 +83,7 @@ def find_waiting_changes(
         waiting = decide_waiting(
             stored,
             row.last_entry_us,
-            activities.get(row.session_id),
+            activities.get((row.agent, row.session_id)),
             find_question(row.last_call or ""),
             is_stopped=bool(row.is_stopped),
         )

@@ -185,7 +185,7 @@ class SessionPruner:
         )
 
     def _remove_projects(self) -> None:
-        """Delete the folders in which no remaining session worked."""
+        """Delete the rows of folders in which no remaining session worked."""
         self._db.execute(
             "DELETE FROM project_folder WHERE path NOT IN (SELECT cwd FROM session)"
         )
@@ -215,8 +215,8 @@ def exclude_from_archive(
 ) -> None:
     """Record that entries of these sources were deleted: archive no more of them.
 
-    `size` is what becomes the size of their archive files, if they have any:
-    PENDING_DELETION, or UNKNOWN_SIZE to keep them.
+    `size` is recorded as the size of their archive files, if they have any:
+    PENDING_DELETION, or UNKNOWN_SIZE to keep the files.
     """
     parameters = [(source,) for source in sources]
     db.executemany(

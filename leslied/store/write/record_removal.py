@@ -33,6 +33,7 @@ class RecordRemoval:
         self._unlimited_until = int(
             fetch_value(db, query, (UNLIMITED_INDEX_KEY,), default="0")
         )
+        """The records up to this row id are in the index with all of their text."""
         self._titled_ids: set[bytes] = set()
         """Ids of entries for which `leaf_title` may have a title."""
         self.count = 0
@@ -68,7 +69,7 @@ class RecordRemoval:
         return extract_index_text(record, max_characters=None)
 
     def delete_orphan_titles(self) -> None:
-        """Delete the titles that logs gave to those of the entries that are gone."""
+        """Delete the leaf titles of removed entries that have no record any more."""
         self._db.executemany(
             "DELETE FROM leaf_title WHERE entry_id = ?1 "
             "AND NOT EXISTS (SELECT 1 FROM record WHERE entry_id = ?1)",

@@ -18,6 +18,7 @@ from leslied.store.columns import (
 )
 from leslied.store.fts_text import extract_index_text
 from leslied.store.sql import make_insert, select_in_batches
+from leslied.store.write.long_texts import may_be_long, take_long_texts
 from leslied.store.write.text_indexer import INSERT_TEXT
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from leslied.model.decoded_chunk import DecodedChunk, DecodedEntry
     from leslied.model.record import Record
+    from leslied.store.write.long_texts import LongText
 
 
 _INSERT_RECORD = make_insert(
@@ -62,12 +64,12 @@ class _EntryVersions(NamedTuple):
 
 
 class RecordVersions:
-    """Add records as versions of their entries; `write` inserts what was queued."""
+    """Add records as versions of their entries; `write` inserts the queued ones."""
 
     def __init__(
         self, db: sqlite3.Connection, observed_us: int, *, has_indexer: bool = False
     ) -> None:
-        """Index texts with `write`, unless another process does that."""
+        """Prepare to add records; with `has_indexer`, another process indexes texts."""
         self._db = db
         self._has_indexer = has_indexer
         self._observed_us = observed_us
@@ -78,6 +80,7 @@ class RecordVersions:
         self._usage_by_record: dict[int, Usage] = {}
         self._usage_updates: dict[int, Usage] = {}
         self._record_rows: list[tuple[Any, ...]] = []
+        self._long_texts: list[LongText] = []
         self.text_rows: list[tuple[int, str]] = []
         """Record ids and texts for the index."""
         self.changes: dict[int, int] = {}
@@ -135,13 +138,13 @@ class RecordVersions:
         return number, self._set_current(number, record_id)
 
     def _has_original(self, item: PendingRecord, number: int) -> bool:
-        """Return whether a repeated record adds nothing to its entry."""
-        del item
+        """Return whether the entry has the record that this one repeats."""
+        del item  # for subclasses
         # An entry without a current version was dropped by a later decoder.
         return number in self._current_versions
 
     def _set_current(self, number: int, record_id: int) -> bool:
-        """Make a version the current one; return whether another one was."""
+        """Make a version the current one; return False if it already was."""
         if self._current_versions.get(number) == record_id:
             return False
         self._current_versions[number] = self.changes[number] = record_id
@@ -149,7 +152,7 @@ class RecordVersions:
 
     def _add_again(self, item: PendingRecord, record_id: int, number: int) -> None:
         """Merge a record into the version that has the same content."""
-        del number
+        del number  # for subclasses
         if item.record.usage:
             self._merge_usage(record_id, item.record.usage)
 
@@ -161,10 +164,11 @@ class RecordVersions:
             self._usage_by_record[record_id] = self._usage_updates[record_id] = largest
 
     def _queue(self, item: PendingRecord, record_id: int, entry_number: int) -> None:
-        prepared = item.prepared
-        packed = pack_record(
-            item.record, prepared, self._observed_us, item.decoder_version
-        )
+        prepared, record = item.prepared, item.record
+        if may_be_long(record):
+            record, long_texts = take_long_texts(record, record_id)
+            self._long_texts += long_texts
+        packed = pack_record(record, prepared, self._observed_us, item.decoder_version)
         if item.record.usage:
             self._usage_by_record[record_id] = item.record.usage
         self._record_rows.append(
@@ -177,6 +181,8 @@ class RecordVersions:
         """Insert new versions, and update the marks of current ones and the usage."""
         executemany = self._db.executemany
         executemany(_INSERT_RECORD, self._record_rows)
+        for long_text in self._long_texts:
+            long_text.write(self._db)
         if not self._has_indexer:
             executemany(INSERT_TEXT, self.text_rows)
         executemany(
@@ -216,7 +222,7 @@ def make_pending_records(
 
 
 def prepare_record(record: Record) -> PreparedRecord:
-    """Compute what depends on the record alone."""
+    """Compute the values that depend on nothing but the record."""
     text = extract_index_text(record)
     return PreparedRecord(
         digest_record(record),

@@ -1,4 +1,4 @@
-"""Replace what an older decoder stored of a source by what a newer one decodes.
+"""Replace the entries that an older decoder stored of a source by newly decoded ones.
 
 The newer decoder reads the source from its beginning. Entries whose content changed get
 a new version, entries that it no longer yields lose their placement, and new entries
@@ -60,7 +60,7 @@ class Redecode:
         self._generation = 0
         self._decoded: dict[int, dict[int, DecodedPlacement]] = {}
         """Placements by stream and entry number, in the order of the source."""
-        self.changed_sessions = 0
+        self.changed_count = 0
         """Number of streams that changed; set by `finish`."""
         self.obsolete_transcripts: list[Transcript] = []
         """Transcripts of units that no longer exist; set by `finish`."""
@@ -83,7 +83,7 @@ class Redecode:
             )
         ]
         self._versions.load({item.entry_id for item in pending})
-        remaining = [item for item in pending if not self._is_pruned(item)]
+        remaining = [item for item in pending if not self._replace_if_pruned(item)]
         is_all_pruned = bool(pending) and not remaining
         discarded = [
             each
@@ -114,22 +114,22 @@ class Redecode:
             observed_us=self._observed_us,
         )
         sessions = self._find_sessions(refold.changed_entries)
-        changed = {
+        changed_sessions = {
             session
             for session in sorted(sessions)
             if refold.apply(session, self._decoded.get(session, {}))
         }
         refold.finish()
         failpoint("redecode.half")
-        if changed:
-            recount_usage(self._db, changed)
+        if changed_sessions:
+            recount_usage(self._db, changed_sessions)
             self._usage.write()
             self._sessions.write(refold.entry_ids)
-        self.changed_sessions = len(changed)
+        self.changed_count = len(changed_sessions)
         self._complete(sessions)
 
     def _complete(self, sessions: set[int]) -> None:
-        """Find obsolete transcripts; without any, the source is decoded."""
+        """Find obsolete transcripts; without any, mark the source as decoded."""
         ledger = TranscriptLedger(self._db)
         self.obsolete_transcripts = [
             transcript
@@ -139,8 +139,8 @@ class Redecode:
         if not self.obsolete_transcripts:
             RedecodeLedger(self._db).mark_decoded(self._source, self._version)
 
-    def _is_pruned(self, item: PendingRecord) -> bool:
-        """Return whether the record was pruned; if so, add noise instead.
+    def _replace_if_pruned(self, item: PendingRecord) -> bool:
+        """If the record was pruned, add noise instead and return True.
 
         A newer decoder may derive other ids from a pruned entry. So nothing is added to
         a session from which entries were pruned.
@@ -157,6 +157,7 @@ class Redecode:
         return is_pruned
 
     def _is_placed(self, item: PendingRecord) -> bool:
+        """Return whether the store already has the entry in this session."""
         row = self._db.execute(
             "SELECT 1 FROM session s JOIN record r ON r.entry_id = ? "
             "JOIN placement p ON p.entry = r.entry AND p.session = s.id "
@@ -181,7 +182,7 @@ class Redecode:
     def _write_source(self, state: str | None) -> None:
         self._sources.write()
         if self._was_pruned:
-            # Keeps the source out of the archive, whatever the decoder makes of it.
+            # This row keeps the source out of the archive, whatever was decoded.
             self._db.execute(
                 "INSERT INTO noise SELECT id, generation, 0, offset, ? FROM source "
                 "WHERE id = ?",
@@ -198,7 +199,7 @@ class Redecode:
         ArchiveLedger(self._db).update_feeds()
         query = "SELECT session FROM placement WHERE entry"
         rows = select_in_batches(self._db, query, changed_entries)
-        sharing = {session for (session,) in rows}
+        sharing_sessions = {session for (session,) in rows}
         query = "SELECT session FROM feed WHERE source = ?"
-        own = fetch_column(self._db, query, (self._source,))
-        return {*self._decoded, *sharing, *own}
+        own_sessions = fetch_column(self._db, query, (self._source,))
+        return {*self._decoded, *sharing_sessions, *own_sessions}

@@ -43,7 +43,9 @@ class RevisedVersions(RecordVersions):
         """The version that was current before, by the number of the entry; only of
         entries whose current version has changed."""
         self._new_versions: dict[int, int] = {}
+        """The version that is current now, by the number of the entry."""
         self._revised_entries: set[int] = set()
+        """Numbers of entries of which a version was updated in place."""
 
     @property
     def changed_entries(self) -> set[int]:
@@ -55,10 +57,10 @@ class RevisedVersions(RecordVersions):
         }
 
     def flush(self) -> None:
-        """Write what was queued, and forget everything that the store has."""
+        """Write the queued rows, and clear the queues and the caches of the store."""
         self.write()
         self._new_versions |= self.changes
-        for queue in (self._record_rows, self.text_rows):
+        for queue in (self._record_rows, self._long_texts, self.text_rows):
             queue.clear()
         for cache in (self._entries_by_id, self._current_versions, self.changes):
             cache.clear()
@@ -66,7 +68,10 @@ class RevisedVersions(RecordVersions):
         self._usage_updates.clear()
 
     def _has_original(self, item: PendingRecord, number: int) -> bool:
-        """Return whether this decoder, or another source, has the original record."""
+        """Return whether the entry has the record that this one repeats.
+
+        This decoder must have yielded that record, or another source must contain it.
+        """
         if self._current_versions.get(number) in self._seen_records:
             return True
         query = "SELECT 1 FROM placement WHERE entry = ? AND source <> ?"
@@ -88,7 +93,7 @@ class RevisedVersions(RecordVersions):
         is_first = record_id not in self._seen_records
         self._seen_records.add(record_id)
         old = self._load(record_id) if is_first else {}
-        # The decoded copy in another log may have revised the record already.
+        # Decoding a copy in another log again may have revised the record already.
         if not old or old["decoder_version"] >= self._decoder_version:
             super()._add_again(item, record_id, number)
             if record_id in self._usage_updates:
@@ -98,7 +103,7 @@ class RevisedVersions(RecordVersions):
             item.record, item.prepared, self._observed_us, self._decoder_version
         )
         new = dict(zip(RECORD_COLUMNS, values, strict=True))
-        # The agent may have deleted the file since.
+        # The agent may have deleted the file of the spilled text since.
         new["spilled"] = new["spilled"] or old["spilled"]
         self._usage_by_record[record_id] = item.record.usage or Usage()
         self._update(record_id, old, new, item.search_text)
@@ -109,6 +114,10 @@ class RevisedVersions(RecordVersions):
     def _update(
         self, record_id: int, old: dict[str, Any], new: dict[str, Any], text: str
     ) -> None:
+        """Write the columns that a digest ignores, and index a new spilled text.
+
+        `text` is the text of the whole record for the index.
+        """
         self._db.execute(
             f"UPDATE record SET {_ASSIGNMENTS} WHERE id = ?",
             (*(new[name] for name in _REVISED_COLUMNS), record_id),

@@ -45,8 +45,8 @@ _LINK_COLUMNS = (
 class Coverage(NamedTuple):
     """Part of a source that was decoded again completely.
 
-    Only entries from this part are removed if they are no longer decoded. The rest may
-    be missing because an agent deleted it.
+    An entry of this part is removed if it is no longer decoded. Entries of other parts
+    remain: they may be missing because the agent deleted them.
     """
 
     generation: int = 0
@@ -56,7 +56,7 @@ class Coverage(NamedTuple):
 
 
 class DecodedPlacement(NamedTuple):
-    """Where a newer decoder found an entry."""
+    """Position at which a newer decoder found an entry."""
 
     source: int
     generation: int
@@ -131,7 +131,7 @@ class SessionRefold:
         self._refold(session, old, new, are_all_changed=False)
 
     def finish(self) -> None:
-        """After all streams: removed entries without any placement are not current."""
+        """Unset `is_current` of removed entries that have no placement left."""
         self.db.executemany(
             "UPDATE record SET is_current = 0 WHERE entry = ?1 AND NOT EXISTS "
             "(SELECT 1 FROM placement WHERE entry = ?1)",
@@ -146,8 +146,8 @@ class SessionRefold:
         self, remaining: list[_Placement], decoded: dict[int, DecodedPlacement]
     ) -> list[int]:
         """List the entries whose order the newer decoder decides, in that order."""
-        own = {p.entry for p in remaining if self._is_covered(p)}
-        return [entry for entry in decoded if entry in own]
+        covered_entries = {p.entry for p in remaining if self._is_covered(p)}
+        return [entry for entry in decoded if entry in covered_entries]
 
     def _load_placements(self, session: int) -> list[_Placement]:
         columns = list_columns(_Placement._fields)
@@ -169,7 +169,10 @@ class SessionRefold:
         ids: dict[int, int],
         decoded: dict[int, DecodedPlacement],
     ) -> list[_Placement]:
-        """Return the placements with these ids, by entry; their units are the old."""
+        """Return placements with these `ids`, which are by entry number.
+
+        A stored placement keeps its unit; that of a new entry gets 0 until `_refold`.
+        """
         old_by_entry = {p.entry: p for p in old}
         placements = []
         for entry, placement_id in ids.items():
@@ -185,12 +188,15 @@ class SessionRefold:
     def _get_copy_mark(
         self, placement: _Placement, decoded: dict[int, DecodedPlacement]
     ) -> int:
-        """Return whether the entry is a copy now; only its own source tells."""
-        is_own = placement.source == self.source and placement.entry in decoded
-        return (decoded[placement.entry] if is_own else placement).is_copy
+        """Return 1 if the entry is a copy now, else 0.
+
+        Only a placement in the source that was decoded again can get another mark.
+        """
+        is_decoded = placement.source == self.source and placement.entry in decoded
+        return (decoded[placement.entry] if is_decoded else placement).is_copy
 
     def _replace_placements(self, old: list[_Placement], new: list[_Placement]) -> None:
-        """Write the placements that differ."""
+        """Delete the old placements that `new` lacks; insert those that `old` lacks."""
         old_set, new_set = set(old), set(new)
         self.db.executemany(
             "DELETE FROM placement WHERE id = ?", [(p.id,) for p in old_set - new_set]
@@ -204,6 +210,7 @@ class SessionRefold:
         )
         self._removed_entries |= {p.entry for p in old} - {p.entry for p in new}
         if not new:
+            # The newest placements of the store may be gone.
             clamp_checkpoints(self.db)
 
     def _refold(
@@ -214,7 +221,7 @@ class SessionRefold:
         *,
         are_all_changed: bool,
     ) -> None:
-        """Compute totals and units, and mark what changed as due."""
+        """Compute totals and units again, and mark changed outputs as due."""
         query = "SELECT agent, session_id, source FROM session WHERE id = ?"
         key = SessionKey(*self.db.execute(query, (session,)).fetchone())
         before = self.sessions.get(key)
@@ -224,6 +231,7 @@ class SessionRefold:
             [(units[p.id], p.id) for p in new if units[p.id] != p.unit],
         )
         new = [p._replace(unit=units[p.id]) for p in new]
+        # Copies are visible only in a stream that has no originals.
         has_other_visibility = (before.originals == 0) != (row.originals == 0)
         self._move_units(
             session, old, new, are_all_changed=are_all_changed or has_other_visibility
@@ -263,7 +271,7 @@ class SessionRefold:
 
     @staticmethod
     def _move_since(start: int, units: dict[int, int], unit: int) -> None:
-        """Move the placements since `start` from the unit before into this unit."""
+        """Move the placements since `start` from unit `unit - 1` into `unit`."""
         for placement in takewhile(lambda each: each >= start, reversed(units)):
             if units[placement] == unit - 1:
                 units[placement] = unit
@@ -286,7 +294,7 @@ class SessionRefold:
         *,
         are_all_changed: bool,
     ) -> None:
-        """Tell the transcripts which number each unit has now, and whether it changed.
+        """Renumber the transcripts of the units; make those of changed units due.
 
         A unit is identified by its first entry, from which its chat id is derived.
         """
@@ -310,7 +318,7 @@ class SessionRefold:
         TranscriptLedger(self.db).move_units(session, moves)
 
     def _mark_due(self, session: int, key: SessionKey) -> None:
-        """Make the later stages look at the whole stream again, except transcripts."""
+        """Make the asset index and the exports process the whole stream again."""
         for table in ("touch", "touched"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
         main: tuple[Any, ...] = (*key[:2], MAIN)

@@ -60,11 +60,11 @@ class SessionRows:
     def reset(self, key: SessionKey) -> SessionRow:
         """Return the row with empty totals, to add all of its records again.
 
-        Keep what does not follow from the current version of its records.
+        Keep the columns that do not follow from the current version of its records.
         """
         row = self.get(key)
-        kept = {name: getattr(row, name) for name in _KEPT_COLUMN_NAMES}
-        self._by_key[key] = SessionRow(**kept)
+        kept_values = {name: getattr(row, name) for name in _KEPT_COLUMN_NAMES}
+        self._by_key[key] = SessionRow(**kept_values)
         return self._by_key[key]
 
     def add_leaf_title(self, record: Record) -> None:
@@ -76,10 +76,10 @@ class SessionRows:
         self._leaf_titles.append((leaf, record.content))
 
     def write(self, entry_ids: Iterable[bytes]) -> None:
-        """Write all rows; apply gathered titles, and earlier titles of these entries.
+        """Write all rows, with the titles from `add_leaf_title`.
 
-        `entry_ids` are the entries that the transaction placed. A title can be read
-        before its leaf.
+        `entry_ids` are the entries that the transaction placed. Also apply titles of
+        earlier transactions with such a leaf: a title can be read before its leaf.
         """
         self._db.executemany(
             "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",

@@ -115,9 +115,10 @@ class SourceRows:
             self.add_noise(*location, Noise(rejection.offset, rejection.length, PRUNED))
 
     def count_occurrence(self, source: int, entry: DecodedEntry) -> int:
-        """Count the entry's line; return how often its generation has it so far.
+        """Count the entry's line; return the number of its occurrences until now.
 
-        Return 0 for an entry whose records have ids of their own.
+        Occurrences in earlier generations are not counted; this one is. Return 0 for an
+        entry whose records have ids of their own.
         """
         if not entry.line_digest:
             return 0
@@ -132,7 +133,7 @@ class SourceRows:
         return int(times) + 1
 
     def write(self) -> None:
-        """Write everything that was gathered."""
+        """Write all gathered rows."""
         executemany = self._db.executemany
         executemany(make_insert("noise", _NoiseRow._fields), self._noise)
         executemany(
@@ -174,7 +175,7 @@ class SourceRows:
             )
 
     def clear(self, source: int) -> None:
-        """Delete the noise, rejections and line counts of a source, gathered or not."""
+        """Delete a source's noise, rejections and line counts, stored or pending."""
         for table in ("noise", "rejected", "occurrence"):
             self._db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
         self._occurrences = {

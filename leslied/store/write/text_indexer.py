@@ -103,7 +103,7 @@ class TextIndexer:
 def run_indexer(
     db: sqlite3.Connection, path: Path, *, is_enabled: bool
 ) -> Iterator[TextIndexer | None]:
-    """Yield a process that builds the index, or None if the store must do it."""
+    """Yield a process that builds the index, or None if each commit must index."""
     query = "SELECT 1 FROM record_text_docsize LIMIT 1"
     if not is_enabled or db.execute(query).fetchone():
         yield None
@@ -113,12 +113,13 @@ def run_indexer(
         yield indexer
     finally:
         indexer.finish()
-        # No later commit may find the store marked: it would index by itself.
+        # Later commits index their own records, which must not be indexed again because
+        # the store is still marked.
         index_missing_texts(db, path)
 
 
 def index_missing_texts(db: sqlite3.Connection, path: Path) -> None:
-    """Index the records that a killed first sync has left without index.
+    """Index the records that a first sync has left unindexed, for example if killed.
 
     Raise StoreUnusable if that fails.
     """
@@ -148,7 +149,7 @@ def _index_missing_texts(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _select_texts(db: sqlite3.Connection, start: int) -> Iterable[TextRow]:
-    """Yield the row ids and texts of some records, from this row id on."""
+    """Yield (row id, text) of the next records, from the row id `start` on."""
     rows = db.execute(
         f"SELECT id, {list_columns(RECORD_COLUMNS)} FROM record WHERE id >= ? "
         "ORDER BY id LIMIT ?",
@@ -169,6 +170,7 @@ def _build_index(path: Path, create_table: str, receiver: Connection) -> None:
 
 
 def _index_received(path: Path, create_table: str, receiver: Connection) -> None:
+    """Index texts from the receiver into a new database, until an empty message."""
     detach(receiver)
     create_private_file(path)
     with closing(connect(path)) as db:

@@ -38,10 +38,10 @@ class Tombstones:
         self._prefixes: dict[SessionKey, frozenset[bytes]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._forgotten) or self._has_any
+        return bool(self._forgotten) or self._has_pruned
 
     @cached_property
-    def _has_any(self) -> bool:
+    def _has_pruned(self) -> bool:
         query = "SELECT 1 FROM pruned LIMIT 1"
         return self._db.execute(query).fetchone() is not None
 
@@ -82,7 +82,8 @@ class Tombstones:
     def has_rejected(self, source: int, digest: bytes) -> bool:
         """Return whether rejected bytes of a source were forgotten.
 
-        So are all of a source that has nothing but deleted entries.
+        If a source has only deleted entries, all of its rejected bytes count as
+        forgotten.
         """
         if not self._forgotten:
             return False

@@ -51,7 +51,11 @@ class Transaction:
         forgotten: Forgotten | None = None,
         indexer: TextIndexer | None = None,
     ) -> None:
-        """Index texts with `finish`, or if there is an indexer, with `send_texts`."""
+        """Prepare a commit.
+
+        Without an indexer, `finish` indexes the texts; with one, `send_texts` sends
+        them to it.
+        """
         self._db = db
         self._observed_us = observed_us
         self._sources = SourceRows(db)
@@ -94,7 +98,7 @@ class Transaction:
             self._sources.discard_rejected(source, chunk.cursor.generation, discarded)
 
     def _drop_pruned(self, pending: list[PendingRecord]) -> list[PendingRecord]:
-        """Return an entry's records that are not deleted; if any is, add noise.
+        """Return the records that have no tombstone; if any has one, add noise.
 
         All records in `pending` come from the same entry of a source.
         """
@@ -116,7 +120,7 @@ class Transaction:
         return remaining
 
     def finish(self) -> tuple[int, int]:
-        """Write what was gathered; return the numbers of new records and placements."""
+        """Write the gathered rows; return the numbers of new records and placements."""
         self._load_existing()
         self._placement_ids = iter_free_ids(self._db, "placement")
         for item in self._pending:

@@ -38,12 +38,14 @@ _SELECT_USAGE = (
 )
 _CountedMessage = tuple[int, str, str]
 """Stream, agent and message id."""
+_Message = tuple[str, str]
+"""Agent and message id."""
 _MessageKey = tuple[str, str, str]
 """Values of _MESSAGE_COLUMNS; the request id can be empty."""
 
 
 class _UsedRecord(NamedTuple):
-    """What _SELECT_USAGE selects: a placed record that has usage."""
+    """A row of _SELECT_USAGE: a placed record that has usage."""
 
     placement: int
     session: int
@@ -71,8 +73,8 @@ class UsageRows:
         """Values of _FIRST_COLUMNS from the first record, by message."""
         self._containing_sessions: set[tuple[int, _MessageKey]] = set()
         """(session, message) for every session that contains the message."""
-        self._without_request_id: set[tuple[str, str]] = set()
-        """(agent, message id) of messages with a record that has no request id."""
+        self._without_request_id: set[_Message] = set()
+        """Messages with a record that has no request id."""
 
     def add(self, record: Record, entry_id: bytes, session: int) -> None:
         """Merge a record's usage into its message: the largest counts are used.
@@ -92,7 +94,8 @@ class UsageRows:
 
     def write(self) -> None:
         """Write each message once, with the largest counts of its records."""
-        full_keys = self._find_full_keys()
+        stored_messages = self._find_stored_messages()
+        full_keys = self._find_full_keys(stored_messages)
         self._db.executemany(
             _SAVE_USAGE,
             [
@@ -104,13 +107,16 @@ class UsageRows:
                 for key, usage in self._usages.items()
             ],
         )
+        # `usage` names one session for each message. If several contain the message,
+        # list all of them in `usage_share`: the one in `usage`, then the others.
+        shared_messages = stored_messages.union(self._find_shared_messages())
         containing_sessions = sorted(
             {
                 (*full_keys.get(key, key), session)
                 for session, key in self._containing_sessions
+                if key[:2] in shared_messages
             }
         )
-        # For a message of several sessions, add the first session and the others.
         where = (
             "WHERE agent = ?1 AND message_id = ?2 AND request_id = ?3 AND session <> ?4"
         )
@@ -123,7 +129,30 @@ class UsageRows:
             containing_sessions,
         )
 
-    def _find_full_keys(self) -> dict[_MessageKey, _MessageKey]:
+    def _find_stored_messages(self) -> set[_Message]:
+        """Return those of the gathered messages that the store already has."""
+        ids_by_agent: dict[str, set[str]] = {}
+        for agent, message, _ in self._usages:
+            ids_by_agent.setdefault(agent, set()).add(message)
+        query = "SELECT message_id FROM usage WHERE agent = ? AND message_id"
+        return {
+            (agent, message)
+            for agent, ids in ids_by_agent.items()
+            for (message,) in select_in_batches(self._db, query, ids, (agent,))
+        }
+
+    def _find_shared_messages(self) -> set[_Message]:
+        """Return the messages that were gathered for more than one session."""
+        first_sessions: dict[_Message, int] = {}
+        return {
+            key[:2]
+            for session, key in self._containing_sessions
+            if first_sessions.setdefault(key[:2], session) != session
+        }
+
+    def _find_full_keys(
+        self, stored_messages: set[_Message]
+    ) -> dict[_MessageKey, _MessageKey]:
         """Map keys without a request id to the key of the same message with one.
 
         Copies of a message may lack the request id. Also add request ids to stored
@@ -143,7 +172,7 @@ class UsageRows:
             request = fetch_value(self._db, query, (agent, message))
             if (agent, message) in gathered_keys:
                 full_keys[agent, message, ""] = gathered_keys[agent, message]
-            elif request is not None:
+            elif request:
                 full_keys[agent, message, ""] = (agent, message, request)
         self._db.executemany(
             "UPDATE OR IGNORE usage SET request_id = ? "
@@ -151,6 +180,7 @@ class UsageRows:
             [
                 (request, agent, message)
                 for agent, message, request in gathered_keys.values()
+                if (agent, message) in stored_messages
             ],
         )
         return full_keys
@@ -162,27 +192,27 @@ def recount_usage(db: sqlite3.Connection, sessions: set[int]) -> None:
     Only messages that were counted before are counted, and for the same streams: a log
     may contain a message without its usage, and then it does not count for its stream.
     """
-    usage_ids = _find_usage(db, sessions)
-    owners, streams = _load_streams(db, usage_ids)
+    usage_ids = _find_usage_ids(db, sessions)
+    owned_messages, counted_messages = _load_counted_messages(db, usage_ids)
     parameters = [(usage_id,) for usage_id in usage_ids]
     db.executemany("DELETE FROM usage_share WHERE usage = ?", parameters)
     db.executemany("DELETE FROM usage WHERE id = ?", parameters)
     rows = select_in_batches(
-        db, _SELECT_USAGE, {stream for stream, _, _ in streams}.union(sessions)
+        db, _SELECT_USAGE, {stream for stream, _, _ in counted_messages}.union(sessions)
     )
-    used = [
-        row for row in (_UsedRecord(*row) for row in rows) if row.message in streams
+    records = [
+        row for row in map(_UsedRecord._make, rows) if row.message in counted_messages
     ]
-    # The first stream of a message owns it.
-    used.sort(key=lambda row: (row.message not in owners, row.placement))
+    # The stream for which a message is added first owns it.
+    records.sort(key=lambda row: (row.message not in owned_messages, row.placement))
     usage_rows = UsageRows(db)
-    for row in used:
+    for row in records:
         usage_rows.add(_make_usage_record(row), row.entry_id, row.session)
     usage_rows.write()
 
 
 def _make_usage_record(row: _UsedRecord) -> Record:
-    """Return a record with only what `UsageRows.add` needs."""
+    """Return a record with only the fields that `UsageRows.add` reads."""
     created_us = row.created_us
     return Record(
         session=SessionKey(row.agent, ""),
@@ -196,8 +226,8 @@ def _make_usage_record(row: _UsedRecord) -> Record:
     )
 
 
-def _find_usage(db: sqlite3.Connection, sessions: set[int]) -> set[int]:
-    """Find the messages that these streams own or contain."""
+def _find_usage_ids(db: sqlite3.Connection, sessions: set[int]) -> set[int]:
+    """Return the row ids of the messages that these streams own or contain."""
     owned = select_in_batches(db, "SELECT id FROM usage WHERE session", sessions)
     contained = select_in_batches(
         db,
@@ -210,10 +240,13 @@ def _find_usage(db: sqlite3.Connection, sessions: set[int]) -> set[int]:
     return {usage_id for (usage_id,) in (*owned, *contained)}
 
 
-def _load_streams(
+def _load_counted_messages(
     db: sqlite3.Connection, usage_ids: set[int]
 ) -> tuple[set[_CountedMessage], set[_CountedMessage]]:
-    """Return the streams that own these messages, and all streams that have them."""
+    """Return the messages with the stream of each, in two sets.
+
+    The first has the streams that own the messages, the second all that contain them.
+    """
     query = "SELECT session, agent, message_id FROM usage WHERE id"
     owners = set(select_in_batches(db, query, usage_ids))
     query = (

@@ -73,7 +73,7 @@ class Store:
             self.forgotten = Forgotten(path)
             self._db = open_writer(path)
             self._commits = Commits(self._db, path)
-            self._complete()
+            self._prepare_store()
             self.files = OpenFiles(path)
         except BaseException:
             os.close(self._lock)
@@ -92,7 +92,7 @@ class Store:
         return self._commits.group()
 
     def flush(self) -> None:
-        """Commit what ledgers wrote, before doing what must not happen without it."""
+        """Commit what ledgers wrote; call it before an action that depends on that."""
         self._commits.flush()
 
     def write_lock_info(self, text: str) -> None:
@@ -186,15 +186,15 @@ class Store:
 
     @contextmanager
     def track_scan(self, agent: str) -> Iterator[list[object]]:
-        """Save when the scan that runs in this context started.
+        """Save when the scan in this context started, if it changed anything.
 
-        Save nothing if it changes nothing, or adds what it left out to the list.
+        Yield a list for skipped sources. If it gets any, the time is not saved.
         """
-        left_out: list[object] = []
+        skipped_sources: list[object] = []
         start_us = to_us(self._clock.now())
         changes_before = self._db.total_changes
-        yield left_out
-        if self._db.total_changes != changes_before and not left_out:
+        yield skipped_sources
+        if self._db.total_changes != changes_before and not skipped_sources:
             with self._commits.postponable():
                 record_scan(self._db, agent, start_us)
 
@@ -233,13 +233,13 @@ class Store:
             )
 
     @contextmanager
-    def _open(self, ledger: Callable[[sqlite3.Connection], T]) -> Iterator[T]:
+    def _open_ledger(self, make: Callable[[sqlite3.Connection], T]) -> Iterator[T]:
         with self._commits.postponable():
-            yield ledger(self._db)
+            yield make(self._db)
 
     def transcripts(self) -> AbstractContextManager[TranscriptLedger]:
         """Return the ledger of transcripts, in one transaction."""
-        return self._open(TranscriptLedger)
+        return self._open_ledger(TranscriptLedger)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
         """Mark sessions and subagents as stopped; return how many were newly marked."""
@@ -260,76 +260,76 @@ class Store:
         since_us: int,
         until_us: int,
         *,
-        is_settled: bool = False,
+        with_settled: bool = False,
     ) -> list[str]:
-        """List sessions that were started so, ended a turn, and are not live.
+        """List sessions of these entrypoints that ended a turn and are not live.
 
-        Their last entry is not before `since_us` and was read until `until_us`. Settled
-        ones are listed only with `is_settled`.
+        Their last entry is not older than `since_us`, and was read by `until_us`. With
+        `with_settled`, settled sessions are listed, too.
         """
         values = (since_us, until_us, agent, json.dumps(sorted(entrypoints)))
-        condition = "" if is_settled else " AND is_dirty"
+        condition = "" if with_settled else " AND is_dirty"
         return fetch_column(self._db, SELECT_UNREGISTERED + condition, values)
 
     @translate_sqlite_errors
-    def mark_live(self, agent: str, session_ids: Iterable[str]) -> None:
-        """Mark exactly these sessions of the agent as live: a process works on them."""
-        if changed_rows := write.find_live_changes(self._db, agent, session_ids):
+    def mark_live(self, sessions: Iterable[tuple[str, str]]) -> None:
+        """Mark exactly these sessions as live; each is an agent and a session id."""
+        if changed_rows := write.find_live_changes(self._db, sessions):
             with self._commits.transaction():
                 sql = "UPDATE session SET is_live = NOT is_live WHERE id = ?"
                 self._db.executemany(sql, changed_rows)
 
-    def mark_waiting(self, agent: str, activities: Mapping[str, Activity]) -> None:
-        """Record which sessions of the agent wait for the user; see `decide_waiting`.
+    def mark_waiting(self, activities: Mapping[tuple[str, str], Activity]) -> None:
+        """Record which sessions wait for the user; see `decide_waiting`.
 
-        `activities` are what processes and hooks report, by session id.
+        `activities` has the reports of processes and hooks, by agent and session id.
         """
-        if changes := write.find_waiting_changes(self._db, agent, activities):
+        if changes := write.find_waiting_changes(self._db, activities):
             with self._commits.transaction():
                 self._db.executemany(write.SET_WAITING, changes)
 
     def archive(self) -> AbstractContextManager[ArchiveLedger]:
         """Return the ledger of the archive, in one transaction."""
-        return self._open(ArchiveLedger)
+        return self._open_ledger(ArchiveLedger)
 
     def relations(self) -> AbstractContextManager[RelationsLedger]:
         """Return the ledger of relations, in one transaction."""
-        return self._open(RelationsLedger)
+        return self._open_ledger(RelationsLedger)
 
     def assets(self) -> AbstractContextManager[AssetLedger]:
         """Return the ledger of the asset index, in one transaction."""
-        return self._open(AssetLedger)
+        return self._open_ledger(AssetLedger)
 
     def exports(self) -> AbstractContextManager[ExportLedger]:
         """Return the ledger of exports, in one transaction."""
-        return self._open(ExportLedger)
+        return self._open_ledger(ExportLedger)
 
     def projects(self) -> AbstractContextManager[ProjectLedger]:
         """Return the ledger of projects, in one transaction."""
-        return self._open(ProjectLedger)
+        return self._open_ledger(ProjectLedger)
 
     def failures(self) -> AbstractContextManager[FailureLedger]:
         """Return the ledger of failed work, in one transaction."""
-        return self._open(FailureLedger)
+        return self._open_ledger(FailureLedger)
 
     def metadata(self) -> AbstractContextManager[MetadataLedger]:
         """Return the ledger of session metadata, in one transaction."""
-        return self._open(MetadataLedger)
+        return self._open_ledger(MetadataLedger)
 
     def decoder_versions(self) -> AbstractContextManager[RedecodeLedger]:
         """Return the ledger of decoder versions, in one transaction."""
-        return self._open(RedecodeLedger)
+        return self._open_ledger(RedecodeLedger)
 
     @contextmanager
     def redecode(self, source: int, version: int) -> Iterator[write.Redecode]:
-        """Yield what replaces the entries of a source, in one transaction."""
+        """Yield an object that replaces the entries of a source, in one transaction."""
         with self._commits.transaction():
             now_us = to_us(self._clock.now())
             yield write.Redecode(self._db, now_us, source, version, self.forgotten)
 
     @contextmanager
     def pruner(self) -> Iterator[write.Forgetter]:
-        """Yield what deletes sessions and entries, in one transaction."""
+        """Yield an object that deletes sessions and entries, in one transaction."""
         self.flush()
         # Overwrite deleted rows with zeros instead of leaving their bytes in the file.
         self._db.execute("PRAGMA secure_delete = ON")
@@ -367,7 +367,7 @@ class Store:
     ) -> Iterator[None]:
         """Make commits fast during a large import, and durable again afterwards.
 
-        Commits that a power loss destroys are read again from the logs. A second
+        Entries that a power loss destroys are read again from the logs. A second
         process builds the index of a large first import.
         """
         if not is_enabled:
@@ -384,8 +384,8 @@ class Store:
             end_bulk_load(self._db)
 
     @translate_sqlite_errors
-    def _complete(self) -> None:
-        """Finish the index of a killed sync; save when a new store was created."""
+    def _prepare_store(self) -> None:
+        """Finish the index of a killed sync; in a new store, save its creation time."""
         index_missing_texts(self._db, self.path)
         query = "SELECT 1 FROM meta WHERE key = 'created_us'"
         if self._db.execute(query).fetchone() is None:

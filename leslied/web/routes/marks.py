@@ -112,7 +112,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         path="/sessions/{id}/tags",
-        about="Add tags to a session, and remove others; the rest stays.",
+        about="Add some tags to a session and remove some; all others stay.",
         method="POST",
         answer=_change_tags,
         params=(

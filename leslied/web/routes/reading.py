@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_NUMBER = 10**9
 _UNIT = Param(
     name="unit",
-    about="Number of the unit; 0 is before the first prompt, and a subagent.",
+    about="Number of the unit: 0 for what precedes the first prompt or for a subagent.",
     type="integer",
     default=0,
     maximum=_MAX_NUMBER,
@@ -33,7 +33,7 @@ _PAGE = (
     _UNIT,
     Param(
         name="page",
-        about="Number of the page, from 0.",
+        about="Number of the page; the first is 0.",
         type="integer",
         default=0,
         maximum=_MAX_NUMBER,
@@ -165,7 +165,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         path="/sessions/{id}/entries/{entry}/images/{number}",
-        about="An image of an entry, from 0.",
+        about="An image of an entry; the first has number 0.",
         answer=_load_image,
         media_type="image/*",
     ),

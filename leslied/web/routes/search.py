@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from leslied.web.endpoint import Answer, Arguments
 
 MAX_SEARCH_SECONDS = 2.0
-"""Time after which a search in a large store stops and shows what it has found."""
+"""Time after which a search in a large store stops and shows the hits so far."""
 
 
 def _search(queries: QueryContext, arguments: Arguments) -> Answer:
     text = arguments["q"]
-    # Part of a word needs no completion where any characters match.
-    is_typing = arguments["typing"] and arguments["sort"] != "substring"
-    complete = complete_last_word if is_typing else str
-    query = parse_query(complete(text), make_value_parsers(queries.now, queries.home))
+    # A search for any characters finds parts of words anyway.
+    is_completed = arguments["typing"] and arguments["sort"] != "substring"
+    query = parse_query(
+        complete_last_word(text) if is_completed else text,
+        make_value_parsers(queries.now, queries.home),
+    )
     limits = GroupLimits(
         sessions=arguments["sessions"],
         hits_per_session=arguments["hits"],
@@ -69,7 +71,8 @@ ENDPOINTS = (
             ),
             Param(
                 name="sort",
-                about="Newest or best first, or newest with any characters.",
+                about="Newest or best match first; `substring` also finds parts of "
+                "words, newest first.",
                 choices=get_args(SearchMode),
                 default="newest",
             ),
@@ -95,7 +98,7 @@ ENDPOINTS = (
             ),
             Param(
                 name="all",
-                about="Also search sessions without a prompt or an answer.",
+                about="Also search sessions with neither a prompt nor an answer.",
                 type="flag",
                 default=False,
             ),

@@ -22,9 +22,11 @@ _FILTERS = (
     Param(name="agent", about="Only sessions of this agent."),
     Param(name="project", about="Only sessions of this project."),
     Param(name="model", about="Only sessions whose model contains this text."),
-    Param(name="status", about="Only such sessions.", choices=get_args(Status)),
+    Param(
+        name="status", about="Only sessions with this status.", choices=get_args(Status)
+    ),
     Param(name="since", about="Only sessions active since: 2026-01-31, today, 7d."),
-    Param(name="until", about="Only sessions that started on or before."),
+    Param(name="until", about="Only sessions that started on this day or before."),
 )
 _MARK_FILTERS = (
     Param(name="tag", about="Only sessions with this tag."),
@@ -70,7 +72,7 @@ ENDPOINTS = (
             Param(
                 name="ids",
                 about="Exactly the sessions with these ids, joined by commas; other "
-                "parameters do not count.",
+                "parameters are ignored.",
                 maximum=8000,
             ),
             Param(
@@ -85,7 +87,7 @@ ENDPOINTS = (
             ),
             Param(
                 name="all",
-                about="Also sessions without a prompt or an answer.",
+                about="Also sessions with neither a prompt nor an answer.",
                 type="flag",
                 default=False,
             ),

@@ -1,6 +1,6 @@
 """Endpoints about usage: cost, tokens, activity, tools and context windows.
 
-Each picture of the page has an endpoint, and one that sends its numbers as CSV.
+Each chart of the page has two endpoints; one of them sends its numbers as CSV.
 """
 
 from __future__ import annotations

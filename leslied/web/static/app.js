@@ -37,5 +37,6 @@ keys.start();
 live.connect();
 router.start();
 
-// What is opened most is loaded before it is needed. It is loaded again if this fails.
+// The reader is opened most, so it is loaded before it is needed. If this fails, it is
+// loaded when it is opened.
 setTimeout(() => void import("./pages/reader.js").catch(() => {}), PRELOAD_MILLISECONDS);

@@ -49,8 +49,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def shown(browser: Browser, server: WebServer) -> Iterator[BrowserPage]:
+def browser_page(browser: Browser, server: WebServer) -> Iterator[BrowserPage]:
     """A page in the browser; nothing may go wrong in it."""
-    with open_browser_page(browser, server) as shown:
-        yield shown
-        assert shown.problems == []
+    with open_browser_page(browser, server) as browser_page:
+        yield browser_page
+        assert browser_page.problems == []

@@ -24,9 +24,9 @@ def server(leslied: LesliedRunner) -> Iterator[WebServer]:
 
 @pytest.mark.parametrize("path", ["/", "/search?q=x", "/files", "/stats", "/threads"])
 def test_a_page_says_what_to_do_and_shows_what_is_read_then(
-    shown: BrowserPage, claude: ClaudeHome, leslied: LesliedRunner, path: str
+    browser_page: BrowserPage, claude: ClaudeHome, leslied: LesliedRunner, path: str
 ):
-    page = shown.open(path)
+    page = browser_page.open(path)
     alert = page.locator("main .message-box[role=alert]")
     expect(alert).to_contain_text("Nothing has been read yet.")
     expect(alert.locator("code")).to_have_text("leslied sync")
@@ -35,4 +35,4 @@ def test_a_page_says_what_to_do_and_shows_what_is_read_then(
 
     expect(alert).to_have_count(0)
     # The browser logs the status of the first answers.
-    shown.problems.clear()
+    browser_page.problems.clear()

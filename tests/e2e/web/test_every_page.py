@@ -71,26 +71,26 @@ def open_width(
     """Open a page of this width; nothing may go wrong in it."""
     size = {"width": width, "height": WIDTHS[width]}
     options = {"viewport": size, **options}
-    with open_browser_page(browser, showcase.server, **options) as shown:
-        yield shown
-        assert shown.problems == []
+    with open_browser_page(browser, showcase.server, **options) as browser_page:
+        yield browser_page
+        assert browser_page.problems == []
 
 
 @pytest.fixture
 def desktop(browser: Browser, showcase: Showcase) -> Iterator[BrowserPage]:
-    with open_width(browser, showcase, 1440) as shown:
-        yield shown
+    with open_width(browser, showcase, 1440) as browser_page:
+        yield browser_page
 
 
 @pytest.fixture
 def phone(browser: Browser, showcase: Showcase) -> Iterator[BrowserPage]:
-    with open_width(browser, showcase, 390) as shown:
-        yield shown
+    with open_width(browser, showcase, 390) as browser_page:
+        yield browser_page
 
 
-def open_at_rest(shown: BrowserPage, path: str) -> Page:
+def open_at_rest(browser_page: BrowserPage, path: str) -> Page:
     """Open a page, and wait until it asks for nothing more."""
-    page = shown.open(path)
+    page = browser_page.open(path)
     page.wait_for_selector(".live-state[data-state=not-reading]")
     expect(page.locator(".skeleton")).to_have_count(0)
     return page
@@ -102,8 +102,8 @@ def open_at_rest(shown: BrowserPage, path: str) -> Page:
 def test_a_page_is_accessible(
     browser: Browser, showcase: Showcase, path: str, theme: str, width: int
 ):
-    with open_width(browser, showcase, width, color_scheme=theme) as shown:
-        page = open_at_rest(shown, showcase.fill(path))
+    with open_width(browser, showcase, width, color_scheme=theme) as browser_page:
+        page = open_at_rest(browser_page, showcase.fill(path))
 
         assert find_accessibility_problems(page) == []
 
@@ -141,7 +141,7 @@ def test_help_lists_the_shortcuts(desktop: BrowserPage, showcase: Showcase, path
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_the_keyboard_reaches_what_can_be_operated(
+def test_the_element_with_the_focus_is_visible_and_marked(
     desktop: BrowserPage, showcase: Showcase, path: str
 ):
     page = open_at_rest(desktop, showcase.fill(path))
@@ -208,7 +208,7 @@ def test_the_theme_follows_the_system(desktop: BrowserPage):
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_pages_are_at_the_bottom_of_a_phone(phone: BrowserPage):
+def test_the_navigation_is_at_the_bottom_of_a_phone(phone: BrowserPage):
     page = open_at_rest(phone, "/")
 
     box = page.locator("nav[aria-label=Pages]").bounding_box()
@@ -246,13 +246,13 @@ def test_a_page_without_a_store_says_what_to_do(
 ):
     with (
         serve_page(leslied) as server,
-        open_browser_page(browser, server) as shown,
+        open_browser_page(browser, server) as browser_page,
     ):
-        page = shown.open(path)
+        page = browser_page.open(path)
 
         expect(page.locator("main")).to_contain_text("leslied")
         assert find_accessibility_problems(page) == []
-        assert [p for p in shown.problems if "Failed to load" not in p] == []
+        assert [p for p in browser_page.problems if "Failed to load" not in p] == []
 
 
 def test_the_page_says_when_the_server_is_gone(
@@ -260,8 +260,8 @@ def test_the_page_says_when_the_server_is_gone(
 ):
     with serve_page(leslied) as server:
         context = open_browser_page(browser, server)
-        shown = context.__enter__()
-        page = shown.open("/")
+        browser_page = context.__enter__()
+        page = browser_page.open("/")
         page.wait_for_selector(".live-state[data-state=not-reading]")
 
     expect(page.locator(".live-state")).to_contain_text("connection lost")

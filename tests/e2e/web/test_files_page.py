@@ -66,8 +66,8 @@ def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, quer
 
 
 @pytest.mark.heavy
-def test_typing_narrows_the_list_and_stays_in_the_address(shown: BrowserPage):
-    page = shown.open("/files")
+def test_typing_narrows_the_list_and_stays_in_the_address(browser_page: BrowserPage):
+    page = browser_page.open("/files")
     page.wait_for_selector("tbody a")
 
     page.keyboard.press("/")
@@ -78,8 +78,10 @@ def test_typing_narrows_the_list_and_stays_in_the_address(shown: BrowserPage):
 
 
 @pytest.mark.heavy
-def test_the_keyboard_leads_from_the_list_to_the_conversation(shown: BrowserPage):
-    page = shown.open("/files?sort=path")
+def test_the_keyboard_leads_from_the_list_to_the_conversation(
+    browser_page: BrowserPage,
+):
+    page = browser_page.open("/files?sort=path")
     page.wait_for_selector("tbody a")
 
     page.keyboard.press("j")
@@ -93,8 +95,8 @@ def test_the_keyboard_leads_from_the_list_to_the_conversation(shown: BrowserPage
 
 
 @pytest.mark.heavy
-def test_the_history_shows_diffs_prompts_and_failures(shown: BrowserPage):
-    page = shown.open(f"/files?path={PARSER}")
+def test_the_history_shows_diffs_prompts_and_failures(browser_page: BrowserPage):
+    page = browser_page.open(f"/files?path={PARSER}")
     page.wait_for_selector(".revision")
 
     text = page.inner_text("main")
@@ -105,12 +107,12 @@ def test_the_history_shows_diffs_prompts_and_failures(shown: BrowserPage):
 
 
 @pytest.mark.heavy
-def test_a_file_that_nobody_changed_is_explained(shown: BrowserPage):
-    page = shown.open("/files?path=/nowhere.py")
+def test_a_file_that_nobody_changed_is_explained(browser_page: BrowserPage):
+    page = browser_page.open("/files?path=/nowhere.py")
 
     page.wait_for_selector("text=No agent changed /nowhere.py")
     # The browser logs the status of the answer.
-    shown.problems.clear()
+    browser_page.problems.clear()
 
 
 @pytest.mark.heavy
@@ -121,18 +123,18 @@ def test_the_page_is_accessible(
     browser: Browser, server: WebServer, path: str, scheme: str, width: int
 ):
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
-    with open_browser_page(browser, server, **options) as shown:
-        page = shown.open(path)
+    with open_browser_page(browser, server, **options) as browser_page:
+        page = browser_page.open(path)
         page.wait_for_selector("tbody a, .revision, .message-box")
 
         assert find_accessibility_problems(page) == []
         assert page.evaluate("document.body.scrollWidth") <= width
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 @pytest.mark.heavy
-def test_the_filter_finds_nothing_and_offers_all_files(shown: BrowserPage):
-    page = shown.open("/files?q=zzz")
+def test_the_filter_finds_nothing_and_offers_all_files(browser_page: BrowserPage):
+    page = browser_page.open("/files?q=zzz")
 
     page.click("text=Show all files")
     page.wait_for_selector(f"tbody a[title='{NOTES}']")
@@ -140,9 +142,9 @@ def test_the_filter_finds_nothing_and_offers_all_files(shown: BrowserPage):
 
 @pytest.mark.heavy
 def test_a_new_change_appears_while_the_page_is_open(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
-    page = shown.open("/files")
+    page = browser_page.open("/files")
     page.wait_for_selector("h1:text-is('2 files')")
     builder = ClaudeLogBuilder("cccccccc-2222-4333-8444-555555555555")
 
@@ -158,7 +160,7 @@ def test_a_new_change_appears_while_the_page_is_open(
 
 @pytest.mark.heavy
 def test_hostile_names_prompts_and_diffs_are_inert(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
     text = "\n".join(PAYLOADS)
     name = "/x/" + PAYLOADS[3].replace("/", "_")
@@ -171,7 +173,7 @@ def test_hostile_names_prompts_and_diffs_are_inert(
     )
     assert leslied("sync").code == 0
 
-    page = shown.open("/files?q=onerror")
+    page = browser_page.open("/files?q=onerror")
     page.click("tbody a")
     page.wait_for_selector(".revision .diff")
     page.click(".diff-more")

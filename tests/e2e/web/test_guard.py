@@ -167,7 +167,9 @@ def test_the_matrix_of_requests_has_no_wrong_answer(server: WebServer):
 
 @pytest.mark.threat("W3")
 @pytest.mark.parametrize(("method", "path"), [*ROUTES, ("GET", "/api/events")])
-def test_without_a_login_no_route_answers(server: WebServer, method: str, path: str):
+def test_without_a_login_only_open_paths_answer(
+    server: WebServer, method: str, path: str
+):
     status = ask(server, method, path, "Host: 127.0.0.1:{port}")
 
     # A link needs a code; the other open routes reveal nothing.
@@ -245,7 +247,7 @@ GET / HTTP/1.1|Host: {host}|Cookie: a|\tb||
 
 @pytest.mark.threat("W6")
 @pytest.mark.parametrize("request_text", SMUGGLED.split("\n")[:-1])
-def test_a_smuggled_request_gets_no_answer(server: WebServer, request_text: str):
+def test_a_smuggled_request_is_refused(server: WebServer, request_text: str):
     text = request_text.format(host=f"127.0.0.1:{server.port}").replace("|", "\r\n")
 
     answer = server.send_raw(text.encode())

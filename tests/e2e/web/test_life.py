@@ -25,7 +25,7 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.fixture
-def synced(leslied: LesliedRunner, claude: ClaudeHome) -> LesliedRunner:
+def synced_leslied(leslied: LesliedRunner, claude: ClaudeHome) -> LesliedRunner:
     write_sample_session(claude)
     assert leslied("sync", "--stop-all").code == 0
     return leslied
@@ -92,10 +92,10 @@ def open_stream(server: WebServer) -> socket.socket:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_server_ends_at_once_also_with_an_open_page(
-    synced: LesliedRunner, number: signal.Signals
+    synced_leslied: LesliedRunner, number: signal.Signals
 ):
     """The link is printed at once, although the output is a pipe."""
-    process = synced.start(
+    process = synced_leslied.start(
         "web",
         "--port",
         "0",
@@ -116,25 +116,27 @@ def test_the_server_ends_at_once_also_with_an_open_page(
     assert (process.returncode, errors) == (0, "")
 
 
-def test_a_page_that_vanishes_leaves_nothing_behind(synced: LesliedRunner):
-    with serve_page(synced) as server:
+def test_pages_that_vanish_do_not_stop_the_server(synced_leslied: LesliedRunner):
+    with serve_page(synced_leslied) as server:
         for _ in range(20):
             open_stream(server).close()
 
         assert server.get("/status")
 
 
-def test_logging_out_ends_the_login_of_a_running_server(synced: LesliedRunner):
-    with serve_page(synced) as server:
+def test_logging_out_ends_the_login_of_a_running_server(synced_leslied: LesliedRunner):
+    with serve_page(synced_leslied) as server:
         before = server.request("GET", "/api/status").status
-        synced("web", "--logout")
+        synced_leslied("web", "--logout")
 
         assert (before, server.request("GET", "/api/status").status) == (200, 401)
 
 
-def test_a_second_command_prints_a_link_to_the_first_server(synced: LesliedRunner):
-    with serve_page(synced) as server:
-        result = synced("web")
+def test_a_second_command_prints_a_link_to_the_first_server(
+    synced_leslied: LesliedRunner,
+):
+    with serve_page(synced_leslied) as server:
+        result = synced_leslied("web")
         other = WebServer(find_link(result.out))
         other.log_in()
 
@@ -143,7 +145,7 @@ def test_a_second_command_prints_a_link_to_the_first_server(synced: LesliedRunne
 
 
 def test_a_foreign_program_on_the_port_is_an_error_with_a_next_step(
-    synced: LesliedRunner,
+    synced_leslied: LesliedRunner,
 ):
     program = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1"]
     port = find_free_port()
@@ -152,7 +154,7 @@ def test_a_foreign_program_on_the_port_is_an_error_with_a_next_step(
     )
     try:
         wait_until(lambda: can_connect(port))
-        result = synced("web", "--port", str(port))
+        result = synced_leslied("web", "--port", str(port))
     finally:
         process.terminate()
         process.wait()
@@ -165,12 +167,12 @@ def test_a_foreign_program_on_the_port_is_an_error_with_a_next_step(
 @needs_proc
 @pytest.mark.threat("W4")
 def test_the_daemon_serves_the_page_from_a_process_that_ends_with_it(
-    synced: LesliedRunner, home: Path
+    synced_leslied: LesliedRunner, home: Path
 ):
     port = enable_page(home)
-    with run_daemon(synced, port) as daemon:
+    with run_daemon(synced_leslied, port) as daemon:
         before = list_children(daemon.pid)
-        server = WebServer(find_link(synced("web").out))
+        server = WebServer(find_link(synced_leslied("web").out))
         server.log_in()
         children = list_children(daemon.pid)
         running = server.get("/status")["daemon"]["running"]
@@ -185,10 +187,12 @@ def test_the_daemon_serves_the_page_from_a_process_that_ends_with_it(
 
 
 @needs_proc
-def test_a_process_that_was_killed_is_started_again(synced: LesliedRunner, home: Path):
+def test_a_process_that_was_killed_is_started_again(
+    synced_leslied: LesliedRunner, home: Path
+):
     port = enable_page(home)
-    with run_daemon(synced, port) as daemon:
-        server = WebServer(find_link(synced("web").out))
+    with run_daemon(synced_leslied, port) as daemon:
+        server = WebServer(find_link(synced_leslied("web").out))
         server.log_in()
         (first,) = list_children(daemon.pid)
         os.kill(first, signal.SIGKILL)
@@ -200,11 +204,11 @@ def test_a_process_that_was_killed_is_started_again(synced: LesliedRunner, home:
 
 @needs_proc
 def test_the_process_ends_after_the_daemon_was_killed(
-    synced: LesliedRunner, home: Path
+    synced_leslied: LesliedRunner, home: Path
 ):
     port = enable_page(home)
-    with run_daemon(synced, port) as daemon:
-        server = WebServer(find_link(synced("web").out))
+    with run_daemon(synced_leslied, port) as daemon:
+        server = WebServer(find_link(synced_leslied("web").out))
         server.log_in()
         daemon.kill()
         daemon.wait()
@@ -214,12 +218,12 @@ def test_the_process_ends_after_the_daemon_was_killed(
 
 @needs_proc
 @pytest.mark.threat("S9", "W4")
-def test_without_the_setting_the_daemon_does_not_listen(
-    synced: LesliedRunner, home: Path
+def test_the_daemon_stops_listening_when_the_setting_is_removed(
+    synced_leslied: LesliedRunner, home: Path
 ):
     config = home / ".config/leslied/config.toml"
     port = enable_page(home)
-    with run_daemon(synced, port) as daemon:
+    with run_daemon(synced_leslied, port) as daemon:
         config.write_text(f"[web]\nenabled = false\nport = {port}\n")
         daemon.send_signal(signal.SIGHUP)
 

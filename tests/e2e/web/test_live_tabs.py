@@ -26,10 +26,10 @@ RECORD = """async () => {
 @pytest.fixture
 def tabs(browser: Browser, server: WebServer) -> Iterator[list[Page]]:
     """More tabs than a browser opens connections to one server."""
-    with open_browser_page(browser, server) as shown:
-        pages = [shown.open("/")]
+    with open_browser_page(browser, server) as browser_page:
+        pages = [browser_page.open("/")]
         for _ in range(7):
-            page = shown.page.context.new_page()
+            page = browser_page.page.context.new_page()
             page.set_default_timeout(MAX_WAIT_SECONDS * 1000)
             page.goto(server.base + "/")
             page.wait_for_selector("main > *")
@@ -37,7 +37,7 @@ def tabs(browser: Browser, server: WebServer) -> Iterator[list[Page]]:
         for page in pages:
             page.evaluate(RECORD)
         yield pages
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 def write_session(claude: ClaudeHome, leslied: LesliedRunner, name: str) -> None:

@@ -38,21 +38,21 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
         yield server
 
 
-def open_reader(shown: BrowserPage) -> Page:
-    page = shown.open(SAMPLE_PAGE)
+def open_reader(browser_page: BrowserPage) -> Page:
+    page = browser_page.open(SAMPLE_PAGE)
     page.wait_for_selector(".reader:not([aria-busy])")
     return page
 
 
-def open_list(shown: BrowserPage, query: str = "") -> Page:
-    page = shown.open(f"/{query}")
+def open_list(browser_page: BrowserPage, query: str = "") -> Page:
+    page = browser_page.open(f"/{query}")
     expect(page.locator(".session-count")).not_to_be_empty()
     return page
 
 
-def open_other_tab(shown: BrowserPage, path: str, selector: str) -> Page:
-    page = shown.page.context.new_page()
-    page.goto(shown.server.base + path)
+def open_other_tab(browser_page: BrowserPage, path: str, selector: str) -> Page:
+    page = browser_page.page.context.new_page()
+    page.goto(browser_page.server.base + path)
     page.wait_for_selector(selector)
     return page
 
@@ -67,27 +67,29 @@ def edit(page: Page, tags: str, note: str) -> None:
     page.wait_for_selector(EDITOR, state="detached")
 
 
-def get_marks(shown: BrowserPage, session_id: str = SESSION) -> tuple[list[str], str]:
-    marks = shown.server.get(f"/sessions/{session_id}/marks")
+def get_marks(
+    browser_page: BrowserPage, session_id: str = SESSION
+) -> tuple[list[str], str]:
+    marks = browser_page.server.get(f"/sessions/{session_id}/marks")
     return marks["tags"], marks["note"]
 
 
-def test_tags_and_note_are_edited_in_the_reader(shown: BrowserPage):
-    page = open_reader(shown)
+def test_tags_and_note_are_edited_in_the_reader(browser_page: BrowserPage):
+    page = open_reader(browser_page)
     edit(page, "Bug, #later", "Read the second answer.\nThen decide.")
 
     expect(page.locator(".reader-tags .chip")).to_have_text(["bug", "later"])
     expect(page.locator(".reader-note")).to_have_text(
         "Read the second answer.\nThen decide."
     )
-    assert get_marks(shown) == (
+    assert get_marks(browser_page) == (
         ["bug", "later"],
         "Read the second answer.\nThen decide.",
     )
 
 
-def test_tags_and_note_are_edited_in_the_list(shown: BrowserPage):
-    page = open_list(shown)
+def test_tags_and_note_are_edited_in_the_list(browser_page: BrowserPage):
+    page = open_list(browser_page)
     page.keyboard.press("j")
     edit(page, "bug", "look again")
 
@@ -96,26 +98,28 @@ def test_tags_and_note_are_edited_in_the_list(shown: BrowserPage):
     expect(row.locator(".session-note")).to_have_text("look again")
 
 
-def test_the_button_of_a_row_opens_the_editor(shown: BrowserPage):
-    page = open_list(shown)
+def test_the_button_of_a_row_opens_the_editor(browser_page: BrowserPage):
+    page = open_list(browser_page)
     page.locator(ROW).first.hover()
     page.locator(f"{ROW} .edit-marks").first.click()
 
     expect(page.locator(f"{EDITOR} .editor-session")).not_to_be_empty()
 
 
-def test_a_tag_of_a_row_selects_its_sessions(shown: BrowserPage):
-    shown.server.change("PUT", f"/sessions/{SESSION}/tags", {"tags": "bug"})
-    page = open_list(shown)
+def test_a_tag_of_a_row_selects_its_sessions(browser_page: BrowserPage):
+    browser_page.server.change("PUT", f"/sessions/{SESSION}/tags", {"tags": "bug"})
+    page = open_list(browser_page)
     page.click(".session-tag")
 
     expect(page.locator(ROW)).to_have_count(1)
     assert page.url.endswith("/?tag=bug")
 
 
-def test_a_tag_is_removed_in_the_editor(shown: BrowserPage):
-    shown.server.change("PUT", f"/sessions/{SESSION}/tags", {"tags": "bug later"})
-    page = open_reader(shown)
+def test_a_tag_is_removed_in_the_editor(browser_page: BrowserPage):
+    browser_page.server.change(
+        "PUT", f"/sessions/{SESSION}/tags", {"tags": "bug later"}
+    )
+    page = open_reader(browser_page)
     page.get_by_role("button", name="Tags, note").click()
     page.get_by_role("button", name="Remove the tag bug").click()
     page.get_by_role("button", name="Save").click()
@@ -123,9 +127,9 @@ def test_a_tag_is_removed_in_the_editor(shown: BrowserPage):
     expect(page.locator(".reader-tags .chip")).to_have_text(["later"])
 
 
-def test_a_deleted_note_comes_back_with_undo(shown: BrowserPage):
-    shown.server.change("PUT", f"/sessions/{SESSION}/note", {"note": "keep me"})
-    page = open_reader(shown)
+def test_a_deleted_note_comes_back_with_undo(browser_page: BrowserPage):
+    browser_page.server.change("PUT", f"/sessions/{SESSION}/note", {"note": "keep me"})
+    page = open_reader(browser_page)
     edit(page, "", "")
     expect(page.locator(TOAST)).to_contain_text("Note deleted")
 
@@ -133,30 +137,30 @@ def test_a_deleted_note_comes_back_with_undo(shown: BrowserPage):
     expect(page.locator(".reader-note")).to_have_text("keep me")
 
 
-def test_a_key_takes_back_the_last_edit(shown: BrowserPage):
-    page = open_reader(shown)
+def test_a_key_takes_back_the_last_edit(browser_page: BrowserPage):
+    page = open_reader(browser_page)
     edit(page, "bug", "a note")
     expect(page.locator(".reader-marks")).to_be_visible()
     page.keyboard.press("z")
 
     expect(page.locator(".reader-marks")).to_be_hidden()
-    assert get_marks(shown) == ([], None)
+    assert get_marks(browser_page) == ([], None)
 
 
-def test_other_tabs_show_the_change(shown: BrowserPage):
-    page = open_reader(shown)
-    listed = open_other_tab(shown, "/", ROW)
-    read = open_other_tab(shown, SAMPLE_PAGE, ".reader:not([aria-busy])")
+def test_other_tabs_show_the_change(browser_page: BrowserPage):
+    page = open_reader(browser_page)
+    list_tab = open_other_tab(browser_page, "/", ROW)
+    reader_tab = open_other_tab(browser_page, SAMPLE_PAGE, ".reader:not([aria-busy])")
     edit(page, "bug", "a note")
 
-    expect(listed.locator(".session-tag")).to_have_text("bug")
-    expect(read.locator(".reader-note")).to_have_text("a note")
+    expect(list_tab.locator(".session-tag")).to_have_text("bug")
+    expect(reader_tab.locator(".reader-note")).to_have_text("a note")
 
 
 def test_an_open_editor_keeps_what_was_typed_and_takes_what_others_changed(
-    shown: BrowserPage, leslied: LesliedRunner
+    browser_page: BrowserPage, leslied: LesliedRunner
 ):
-    page = open_reader(shown)
+    page = open_reader(browser_page)
     page.keyboard.press("e")
     page.wait_for_selector(EDITOR)
     page.fill(f"{EDITOR} textarea", "mine")
@@ -167,8 +171,8 @@ def test_an_open_editor_keeps_what_was_typed_and_takes_what_others_changed(
     expect(page.locator(f"{EDITOR} [role=alert]")).to_contain_text("changed elsewhere")
 
 
-def test_escape_warns_before_it_discards_a_note(shown: BrowserPage):
-    page = open_reader(shown)
+def test_escape_warns_before_it_discards_a_note(browser_page: BrowserPage):
+    page = open_reader(browser_page)
     page.keyboard.press("e")
     page.fill(f"{EDITOR} textarea", "a long note")
     page.keyboard.press("Escape")
@@ -176,20 +180,20 @@ def test_escape_warns_before_it_discards_a_note(shown: BrowserPage):
     page.keyboard.press("Escape")
 
     expect(page.locator(EDITOR)).to_have_count(0)
-    assert get_marks(shown) == ([], None)
+    assert get_marks(browser_page) == ([], None)
 
 
-def test_a_note_with_markup_is_shown_as_text(shown: BrowserPage):
+def test_a_note_with_markup_is_shown_as_text(browser_page: BrowserPage):
     note = "<img src=x onerror=alert(1)>"
-    shown.server.change("PUT", f"/sessions/{SESSION}/note", {"note": note})
-    page = open_reader(shown)
+    browser_page.server.change("PUT", f"/sessions/{SESSION}/note", {"note": note})
+    page = open_reader(browser_page)
 
     expect(page.locator(".reader-note")).to_have_text(note)
     assert page.locator(".reader-note img").count() == 0
 
 
-def test_the_palette_opens_the_editor(shown: BrowserPage):
-    page = open_reader(shown)
+def test_the_palette_opens_the_editor(browser_page: BrowserPage):
+    page = open_reader(browser_page)
     page.keyboard.press("Control+k")
     page.keyboard.type("edit tags")
     page.keyboard.press("Enter")
@@ -197,38 +201,44 @@ def test_the_palette_opens_the_editor(shown: BrowserPage):
     expect(page.locator(EDITOR)).to_be_visible()
 
 
-def test_a_star_is_set_in_the_reader(shown: BrowserPage):
-    page = open_reader(shown)
+def test_a_star_is_set_in_the_reader(browser_page: BrowserPage):
+    page = open_reader(browser_page)
     page.keyboard.press("s")
 
     expect(page.locator(".reader-header .star")).to_have_attribute(
         "aria-pressed", "true"
     )
-    assert shown.server.get(f"/sessions/{SESSION}/marks")["starred"]
+    assert browser_page.server.get(f"/sessions/{SESSION}/marks")["starred"]
 
 
-def test_opening_a_session_makes_it_read(shown: BrowserPage):
-    shown.server.change("PUT", f"/sessions/{SESSION}/visited", {"visited": False})
-    open_reader(shown)
+def test_opening_a_session_makes_it_read(browser_page: BrowserPage):
+    browser_page.server.change(
+        "PUT", f"/sessions/{SESSION}/visited", {"visited": False}
+    )
+    open_reader(browser_page)
 
-    wait_until(lambda: not shown.server.get(f"/sessions/{SESSION}/marks")["unread"])
+    wait_until(
+        lambda: not browser_page.server.get(f"/sessions/{SESSION}/marks")["unread"]
+    )
 
 
-def test_a_session_that_goes_on_after_the_visit_is_unread(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+def test_a_session_that_starts_after_the_first_visit_is_unread(
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
-    open_reader(shown)
+    open_reader(browser_page)
     wait_until((claude.home / ".local/share/leslied/annotations.db").exists)
-    page = open_list(shown)
+    page = open_list(browser_page)
     write_session(claude, 7, hours_ago=-1)
     assert leslied("sync").code == 0
 
     expect(page.locator(f"{ROW}.unread")).to_have_count(1)
 
 
-def test_the_editor_is_accessible(shown: BrowserPage):
-    shown.server.change("PUT", f"/sessions/{SESSION}/tags", {"tags": "bug later"})
-    page = open_reader(shown)
+def test_the_editor_is_accessible(browser_page: BrowserPage):
+    browser_page.server.change(
+        "PUT", f"/sessions/{SESSION}/tags", {"tags": "bug later"}
+    )
+    page = open_reader(browser_page)
     assert find_accessibility_problems(page) == []
     page.keyboard.press("e")
     page.wait_for_selector(EDITOR)

@@ -48,17 +48,17 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def shown(browser: Browser, server: WebServer) -> Iterator[BrowserPage]:
+def browser_page(browser: Browser, server: WebServer) -> Iterator[BrowserPage]:
     """A page that may use the clipboard; nothing may go wrong in it."""
     permissions = ["clipboard-read", "clipboard-write"]
-    with open_browser_page(browser, server, permissions=permissions) as shown:
-        yield shown
-        assert shown.problems == []
+    with open_browser_page(browser, server, permissions=permissions) as browser_page:
+        yield browser_page
+        assert browser_page.problems == []
 
 
-def open_session(shown: BrowserPage, path: str) -> Page:
+def open_session(browser_page: BrowserPage, path: str) -> Page:
     """Open a session and wait until all of it is loaded."""
-    page = shown.open(path)
+    page = browser_page.open(path)
     page.wait_for_selector(".reader:not([aria-busy]) .message")
     page.wait_for_function("() => !document.querySelector('.message-page.unloaded')")
     return page
@@ -69,8 +69,8 @@ def read_clipboard(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_a_unit_is_a_section_with_its_prompt_and_answers(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_a_unit_is_a_section_with_its_prompt_and_answers(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     assert page.locator(".unit").count() == 2
     assert "loses the last line" in page.inner_text("#unit-1 .message.user")
@@ -78,14 +78,14 @@ def test_a_unit_is_a_section_with_its_prompt_and_answers(shown: BrowserPage):
     assert page.inner_text("#unit-2 .message.assistant .prose") == "Gladly."
 
 
-def test_code_is_highlighted_on_the_server(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_code_is_highlighted_on_the_server(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     assert page.locator(".prose .tok-keyword").first.inner_text() == "def"
 
 
-def test_calls_are_folded_to_a_line_with_their_outcome(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_calls_are_folded_to_a_line_with_their_outcome(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
     failed = page.locator(".call.failed summary")
 
     assert page.locator(".call[open]").count() == 0
@@ -93,8 +93,8 @@ def test_calls_are_folded_to_a_line_with_their_outcome(shown: BrowserPage):
     assert failed.locator(".mark").get_attribute("aria-label") == "failed"
 
 
-def test_an_edit_is_unfolded_as_a_diff(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_an_edit_is_unfolded_as_a_diff(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     page.click(".call:has(b:text-is('Edit')) summary")
 
@@ -103,8 +103,8 @@ def test_an_edit_is_unfolded_as_a_diff(shown: BrowserPage):
     assert link == "vscode://file/home/dev/app/src/parser.py"
 
 
-def test_all_calls_are_unfolded_by_one_key(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_all_calls_are_unfolded_by_one_key(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     page.keyboard.press("O")
     page.wait_for_selector(".call[open] .call-body")
@@ -112,8 +112,8 @@ def test_all_calls_are_unfolded_by_one_key(shown: BrowserPage):
     assert page.locator(".call:not([open])").count() == 0
 
 
-def test_the_keyboard_moves_by_message_and_by_prompt(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_the_keyboard_moves_by_message_and_by_prompt(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -126,8 +126,8 @@ def test_the_keyboard_moves_by_message_and_by_prompt(shown: BrowserPage):
     assert page.url.endswith("#unit-2")
 
 
-def test_one_key_unfolds_the_calls_of_the_current_message(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_one_key_unfolds_the_calls_of_the_current_message(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
     page.evaluate(
         "document.querySelector('.message.calls-only').classList.add('current')"
     )
@@ -137,37 +137,37 @@ def test_one_key_unfolds_the_calls_of_the_current_message(shown: BrowserPage):
     assert page.locator(".call[open]").count() == 1
 
 
-def test_the_rail_leads_to_a_prompt_and_marks_it(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_the_rail_leads_to_a_prompt_and_marks_it(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
 
     page.click(".rail a[data-unit='2']")
 
     page.wait_for_selector(".rail a[data-unit='2'][aria-current]")
 
 
-def test_the_rail_can_be_hidden_and_stays_hidden(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_the_rail_can_be_hidden_and_stays_hidden(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     page.keyboard.press("p")
     page.wait_for_selector(".rail", state="hidden")
-    open_session(shown, SAMPLE_PAGE)
+    open_session(browser_page, SAMPLE_PAGE)
 
     assert not page.is_visible(".rail")
 
 
-def test_thinking_can_be_hidden_and_stays_hidden(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_thinking_can_be_hidden_and_stays_hidden(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
     assert page.is_visible(".thinking")
 
     page.keyboard.press("T")
     page.wait_for_selector(".thinking", state="hidden")
-    open_session(shown, SAMPLE_PAGE)
+    open_session(browser_page, SAMPLE_PAGE)
 
     assert not page.is_visible(".thinking")
 
 
-def test_subagents_open_at_any_depth(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_subagents_open_at_any_depth(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
 
     page.click("[data-subagent='aaa1'] > summary")
     page.click("[data-subagent='bbb2'] > summary")
@@ -175,16 +175,16 @@ def test_subagents_open_at_any_depth(shown: BrowserPage):
     page.wait_for_selector("[data-subagent='bbb2'] >> text=Answer of bbb2.")
 
 
-def test_parallel_calls_are_grouped(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_parallel_calls_are_grouped(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
 
     group = page.locator(".parallel")
     assert group.get_attribute("aria-label") == "2 parallel calls"
     assert group.locator(".call").count() == 2
 
 
-def test_images_are_shown(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_images_are_shown(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
 
     for box in page.locator(".images").all():
         box.scroll_into_view_if_needed()
@@ -195,25 +195,25 @@ def test_images_are_shown(shown: BrowserPage):
     assert page.locator(".images img").count() == 2
 
 
-def test_an_image_that_is_gone_says_why(shown: BrowserPage, claude: ClaudeHome):
+def test_an_image_that_is_gone_says_why(browser_page: BrowserPage, claude: ClaudeHome):
     claude.log(f"-home-dev-app/{RICH}.jsonl").unlink()
     shutil.rmtree(claude.home / ".local/share/leslied/archive")
-    page = open_session(shown, RICH_PAGE)
+    page = open_session(browser_page, RICH_PAGE)
 
     expect(page.locator(".images .image-place").first).to_have_text(
         "The log and its archive are gone."
     )
 
 
-def test_a_compaction_is_visible(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_a_compaction_is_visible(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
 
     assert page.inner_text(".event.compacted") == "conversation compacted"
     assert "compacted" in page.inner_text(".rail a[data-unit='1']")
 
 
-def test_a_long_prompt_is_clamped_until_asked_for(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_a_long_prompt_is_clamped_until_asked_for(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
     prompt = page.locator("#unit-2 .prompt-text")
     height = prompt.bounding_box()
 
@@ -225,8 +225,8 @@ def test_a_long_prompt_is_clamped_until_asked_for(shown: BrowserPage):
     assert whole["height"] > 5 * height["height"]
 
 
-def test_a_long_output_is_loaded_on_request(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_a_long_output_is_loaded_on_request(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
     page.click(".call:has-text('b.py') summary")
 
     page.click(".call-body .show-all")
@@ -237,11 +237,13 @@ def test_a_long_output_is_loaded_on_request(shown: BrowserPage):
     )
 
 
-def test_the_link_to_an_entry_highlights_it(shown: BrowserPage, server: WebServer):
+def test_the_link_to_an_entry_highlights_it(
+    browser_page: BrowserPage, server: WebServer
+):
     messages = server.get(f"/sessions/{RICH}/messages?subagent=bbb2")["messages"]
     entry = messages[-1]["id"]
 
-    page = open_session(shown, f"{RICH_PAGE}#entry-{entry}")
+    page = open_session(browser_page, f"{RICH_PAGE}#entry-{entry}")
 
     target = page.wait_for_selector(".message.target")
     assert target
@@ -249,8 +251,8 @@ def test_the_link_to_an_entry_highlights_it(shown: BrowserPage, server: WebServe
     assert "Answer of bbb2" in target.inner_text()
 
 
-def test_the_link_of_a_message_can_be_copied(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_the_link_of_a_message_can_be_copied(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
     message = page.locator("#unit-2 .message.assistant")
     message.hover()
     message.locator(".more").click()
@@ -260,19 +262,19 @@ def test_the_link_of_a_message_can_be_copied(shown: BrowserPage):
     assert read_clipboard(page).endswith(f"{SAMPLE_PAGE}#{message.get_attribute('id')}")
 
 
-def test_escape_closes_a_menu_and_not_the_session(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_escape_closes_a_menu_and_not_the_session(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
     page.click("#unit-2 .unit-header .more")
     page.wait_for_selector(".menu")
 
     page.keyboard.press("Escape")
 
     page.wait_for_selector(".menu", state="detached")
-    assert page.url.startswith(shown.server.base + SAMPLE_PAGE)
+    assert page.url.startswith(browser_page.server.base + SAMPLE_PAGE)
 
 
-def test_the_resume_command_can_be_copied(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_the_resume_command_can_be_copied(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     page.keyboard.press("c")
 
@@ -280,8 +282,8 @@ def test_the_resume_command_can_be_copied(shown: BrowserPage):
 
 
 @pytest.mark.parametrize("name", ["Copy as Markdown", "Copy as Leslie text"])
-def test_a_unit_can_be_copied_as_text(shown: BrowserPage, name: str):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_a_unit_can_be_copied_as_text(browser_page: BrowserPage, name: str):
+    page = open_session(browser_page, SAMPLE_PAGE)
     page.click("#unit-2 .unit-header .more")
 
     page.click(f"role=menuitem[name='{name}']")
@@ -291,8 +293,8 @@ def test_a_unit_can_be_copied_as_text(shown: BrowserPage, name: str):
     assert "What was wrong" not in text
 
 
-def test_the_raw_json_of_a_message_is_shown(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_the_raw_json_of_a_message_is_shown(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
     page.keyboard.press("j")
 
     page.keyboard.press("r")
@@ -303,8 +305,8 @@ def test_the_raw_json_of_a_message_is_shown(shown: BrowserPage):
 
 
 @pytest.mark.threat("S1")
-def test_a_secret_is_shown_only_after_a_click(shown: BrowserPage):
-    page = open_session(shown, RICH_PAGE)
+def test_a_secret_is_shown_only_after_a_click(browser_page: BrowserPage):
+    page = open_session(browser_page, RICH_PAGE)
     assert SECRET not in page.content()
     message = page.locator(".message:has-text('The token is')")
     message.hover()
@@ -314,13 +316,13 @@ def test_a_secret_is_shown_only_after_a_click(shown: BrowserPage):
     page.wait_for_selector(".message.revealed")
 
     assert SECRET in page.inner_text(".message.revealed")
-    open_session(shown, RICH_PAGE)
+    open_session(browser_page, RICH_PAGE)
     assert SECRET not in page.content()
 
 
-def test_brackets_open_the_neighbours_in_the_list(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
-    ids = [each["id"] for each in shown.server.get("/sessions")["sessions"]]
+def test_brackets_open_the_neighbours_in_the_list(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
+    ids = [each["id"] for each in browser_page.server.get("/sessions")["sessions"]]
     key = "]" if ids.index(SESSION) == 0 else "["
 
     page.keyboard.press(key)
@@ -329,14 +331,14 @@ def test_brackets_open_the_neighbours_in_the_list(shown: BrowserPage):
 
 
 def test_brackets_follow_the_order_and_the_filter_of_the_list(
-    shown: BrowserPage, claude: ClaudeHome, leslied: LesliedRunner
+    browser_page: BrowserPage, claude: ClaudeHome, leslied: LesliedRunner
 ):
     for number, title in enumerate(
         ["Cherry tree", "Apple tree", "Banana", "Date tree"]
     ):
         write_session(claude, number, title)
     assert leslied("sync", "--stop-all").code == 0
-    page = shown.open("/?q=tree&sort=title&group=none")
+    page = browser_page.open("/?q=tree&sort=title&group=none")
     expect(page.locator(".session-row")).to_have_count(3)
     page.click(".session-title:text-is('Apple tree')")
     page.wait_for_selector(".reader:not([aria-busy])")
@@ -348,11 +350,11 @@ def test_brackets_follow_the_order_and_the_filter_of_the_list(
     page.wait_for_url(f"**/s/{make_session_id(3)}")
 
 
-def test_brackets_reach_the_end_of_a_long_list(shown: BrowserPage):
-    page = shown.page
+def test_brackets_reach_the_end_of_a_long_list(browser_page: BrowserPage):
+    page = browser_page.page
     serve_index(page, 3000)
     page.route("**/api/sessions/costs", lambda route: route.abort())
-    shown.open(f"/s/{RICH}")
+    browser_page.open(f"/s/{RICH}")
     page.wait_for_selector(".reader:not([aria-busy])")
     neighbour = page.evaluate(
         """async ([id, step]) => {
@@ -364,33 +366,33 @@ def test_brackets_reach_the_end_of_a_long_list(shown: BrowserPage):
     )
     # That session exists only in the list, and the browser logs the error.
     page.wait_for_selector("[role=alert]")
-    shown.problems.clear()
+    browser_page.problems.clear()
 
     assert neighbour == f"/s/{make_session_id(2999)}"
 
 
-def test_escape_leads_back_to_the_list(shown: BrowserPage):
-    page = open_session(shown, SAMPLE_PAGE)
+def test_escape_leads_back_to_the_list(browser_page: BrowserPage):
+    page = open_session(browser_page, SAMPLE_PAGE)
 
     page.keyboard.press("Escape")
 
-    page.wait_for_url(f"{shown.server.base}/")
+    page.wait_for_url(f"{browser_page.server.base}/")
 
 
-def test_an_unknown_session_leads_to_the_list(shown: BrowserPage):
-    page = shown.open("/s/zzz")
+def test_an_unknown_session_leads_to_the_list(browser_page: BrowserPage):
+    page = browser_page.open("/s/zzz")
     page.wait_for_selector("[role=alert]")
     assert page.get_attribute("[role=alert] a", "href") == "/"
     # The browser logs the status of the answer.
-    shown.problems.clear()
+    browser_page.problems.clear()
 
     assert "No session" in page.inner_text("[role=alert]")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_rich_session_is_accessible(shown: BrowserPage, scheme: str):
-    shown.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page = open_session(shown, RICH_PAGE)
+def test_a_rich_session_is_accessible(browser_page: BrowserPage, scheme: str):
+    browser_page.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page = open_session(browser_page, RICH_PAGE)
     page.click("[data-subagent='aaa1'] > summary")
     page.keyboard.press("O")
     page.wait_for_selector("[data-subagent='aaa1'] .message")
@@ -398,9 +400,11 @@ def test_a_rich_session_is_accessible(shown: BrowserPage, scheme: str):
     assert find_accessibility_problems(page) == []
 
 
-def test_a_phone_shows_prompts_in_a_sheet_and_nothing_overflows(shown: BrowserPage):
-    shown.page.set_viewport_size({"width": 390, "height": 800})
-    page = open_session(shown, RICH_PAGE)
+def test_a_phone_shows_prompts_in_a_sheet_and_nothing_overflows(
+    browser_page: BrowserPage,
+):
+    browser_page.page.set_viewport_size({"width": 390, "height": 800})
+    page = open_session(browser_page, RICH_PAGE)
     page.keyboard.press("O")
 
     page.click(".prompts-button")
@@ -418,13 +422,16 @@ def test_hostile_texts_are_inert(
     write_hostile_session(claude)
     assert leslied("sync", "--stop-all").code == 0
 
-    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
-        page = open_session(shown, f"/s/{HOSTILE}")
+    with (
+        serve_page(leslied) as server,
+        open_browser_page(browser, server) as browser_page,
+    ):
+        page = open_session(browser_page, f"/s/{HOSTILE}")
         page.keyboard.press("O")
         page.wait_for_function(
             "() => document.querySelectorAll('.call-body').length >= 50", timeout=60_000
         )
-        problems = list(shown.problems)
+        problems = list(browser_page.problems)
 
     assert problems == []
 
@@ -435,8 +442,11 @@ def test_a_session_of_many_entries_is_loaded_while_it_is_read(
     write_long_session(claude, units=60, answers=50)
     assert leslied("sync", "--stop-all").code == 0
 
-    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
-        page = shown.open(f"/s/{LONG}")
+    with (
+        serve_page(leslied) as server,
+        open_browser_page(browser, server) as browser_page,
+    ):
+        page = browser_page.open(f"/s/{LONG}")
         page.wait_for_selector(".reader:not([aria-busy]) #unit-1 .message")
         assert page.locator(".message-page.unloaded").count() > 0
         page.keyboard.press("G")
@@ -446,7 +456,7 @@ def test_a_session_of_many_entries_is_loaded_while_it_is_read(
         )
 
         assert page.locator(".message").count() == 60 * 51
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 def test_a_result_that_came_late_in_a_long_unit_is_shown_with_its_call(
@@ -455,11 +465,14 @@ def test_a_result_that_came_late_in_a_long_unit_is_shown_with_its_call(
     write_unit_with_late_result(claude, answers=1200)
     assert leslied("sync", "--stop-all").code == 0
 
-    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
-        page = shown.open(f"/s/{LONG}")
+    with (
+        serve_page(leslied) as server,
+        open_browser_page(browser, server) as browser_page,
+    ):
+        page = browser_page.open(f"/s/{LONG}")
         page.wait_for_selector("#unit-1 .call:not(.unanswered)")
 
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 @pytest.fixture
@@ -474,9 +487,9 @@ def append(leslied: LesliedRunner, claude: ClaudeHome) -> Callable[[str, int], N
 
 
 def test_new_messages_appear_while_the_reader_is_at_the_end(
-    shown: BrowserPage, append: Callable[[str, int], None]
+    browser_page: BrowserPage, append: Callable[[str, int], None]
 ):
-    page = open_session(shown, SAMPLE_PAGE)
+    page = open_session(browser_page, SAMPLE_PAGE)
     page.keyboard.press("G")
 
     append("Something new.", 1)
@@ -486,10 +499,10 @@ def test_new_messages_appear_while_the_reader_is_at_the_end(
 
 
 def test_new_messages_do_not_move_the_reader(
-    shown: BrowserPage, append: Callable[[str, int], None]
+    browser_page: BrowserPage, append: Callable[[str, int], None]
 ):
-    shown.page.set_viewport_size({"width": 1200, "height": 500})
-    page = open_session(shown, SAMPLE_PAGE)
+    browser_page.page.set_viewport_size({"width": 1200, "height": 500})
+    page = open_session(browser_page, SAMPLE_PAGE)
     page.click(".call.failed summary")
     top = page.evaluate("scrollY")
 

@@ -47,9 +47,9 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
         yield server
 
 
-def search(shown: BrowserPage, text: str) -> Page:
+def search(browser_page: BrowserPage, text: str) -> Page:
     """Type a query, and wait for its results."""
-    page = shown.open("/search")
+    page = browser_page.open("/search")
     with page.expect_response(
         lambda response: f"q={quote_plus(text)}&" in response.url
     ):
@@ -59,8 +59,8 @@ def search(shown: BrowserPage, text: str) -> Page:
     return page
 
 
-def test_results_appear_while_the_user_types(shown: BrowserPage):
-    page = search(shown, "need")
+def test_results_appear_while_the_user_types(browser_page: BrowserPage):
+    page = search(browser_page, "need")
 
     expect(page.locator(".group")).to_have_count(2)
     expect(page.locator("mark").first).to_have_text("need")
@@ -68,8 +68,8 @@ def test_results_appear_while_the_user_types(shown: BrowserPage):
     assert page.url.endswith("/search?q=need")
 
 
-def test_a_session_shows_three_hits_and_a_way_to_the_others(shown: BrowserPage):
-    page = search(shown, "needle")
+def test_a_session_shows_three_hits_and_a_way_to_the_others(browser_page: BrowserPage):
+    page = search(browser_page, "needle")
     group = page.locator(".group", has_text="haystack")
     expect(group.locator(HITS)).to_have_count(3)
 
@@ -79,14 +79,14 @@ def test_a_session_shows_three_hits_and_a_way_to_the_others(shown: BrowserPage):
     expect(page.locator(BOX)).to_have_value("needle session:aaaa1111")
 
 
-def test_a_mark_after_an_emoji_is_in_the_right_place(shown: BrowserPage):
-    page = search(shown, "haystack")
+def test_a_mark_after_an_emoji_is_in_the_right_place(browser_page: BrowserPage):
+    page = search(browser_page, "haystack")
 
     expect(page.locator("mark").first).to_have_text("haystack")
 
 
-def test_a_facet_narrows_the_search_and_widens_it_again(shown: BrowserPage):
-    page = search(shown, "needle")
+def test_a_facet_narrows_the_search_and_widens_it_again(browser_page: BrowserPage):
+    page = search(browser_page, "needle")
 
     page.get_by_role("link", name="Bash 2").click()
     expect(page.locator(BOX)).to_have_value("needle tool:Bash")
@@ -97,8 +97,8 @@ def test_a_facet_narrows_the_search_and_widens_it_again(shown: BrowserPage):
     expect(page.locator(".group")).to_have_count(2)
 
 
-def test_the_history_has_the_queries_of_facets(shown: BrowserPage):
-    page = search(shown, "needle")
+def test_the_history_has_the_queries_of_facets(browser_page: BrowserPage):
+    page = search(browser_page, "needle")
     page.get_by_role("link", name="Bash 2").click()
     expect(page.locator(HITS)).to_have_count(2)
 
@@ -108,8 +108,8 @@ def test_the_history_has_the_queries_of_facets(shown: BrowserPage):
     expect(page.locator(".group")).to_have_count(2)
 
 
-def test_the_keyboard_goes_through_the_results(shown: BrowserPage):
-    page = search(shown, "needle")
+def test_the_keyboard_goes_through_the_results(browser_page: BrowserPage):
+    page = search(browser_page, "needle")
 
     page.keyboard.press("ArrowDown")
     page.keyboard.press("j")
@@ -121,8 +121,8 @@ def test_the_keyboard_goes_through_the_results(shown: BrowserPage):
     expect(page.locator(BOX)).to_be_focused()
 
 
-def test_enter_opens_the_entry(shown: BrowserPage):
-    page = search(shown, "haystack")
+def test_enter_opens_the_entry(browser_page: BrowserPage):
+    page = search(browser_page, "haystack")
 
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
@@ -130,28 +130,29 @@ def test_enter_opens_the_entry(shown: BrowserPage):
     page.wait_for_url("**/s/aaaa1111#entry-*")
 
 
-def test_an_invalid_filter_is_explained_and_the_results_stay(shown: BrowserPage):
-    page = search(shown, "needle role:user")
+def test_an_invalid_filter_is_explained_and_the_results_stay(browser_page: BrowserPage):
+    page = search(browser_page, "needle role:user")
     page.locator(BOX).press("Backspace")
 
     expect(page.locator(".search-notice")).to_contain_text("role:use is not a filter")
     expect(page.locator(HITS).first).to_be_visible()
-    shown.problems.clear()  # The browser reports the status 400 as an error.
+    browser_page.problems.clear()  # The browser reports the status 400 as an error.
 
 
-def test_the_order_and_the_query_are_in_the_address(shown: BrowserPage):
-    page = shown.open("/search?q=eedl&sort=substring")
+def test_the_address_sets_the_query_and_the_order(browser_page: BrowserPage):
+    page = browser_page.open("/search?q=eedl&sort=substring")
 
     expect(page.locator(".group")).to_have_count(2)
     any_characters = page.get_by_role("button", name="Any characters", pressed=True)
     expect(any_characters).to_be_visible()
+    # The other orders search for words, and "eedl" is only a part of one.
     page.get_by_role("button", name="Newest").click()
 
     expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
 
 
-def test_a_note_leads_to_a_search_for_any_characters(shown: BrowserPage):
-    page = shown.open("/search?q=%3A%3A")
+def test_a_note_leads_to_a_search_for_any_characters(browser_page: BrowserPage):
+    page = browser_page.open("/search?q=%3A%3A")
     notice = page.locator(".search-notice")
     expect(notice).not_to_contain_text("--substring")
     notice.get_by_role("button", name="Search for any characters").click()
@@ -159,8 +160,8 @@ def test_a_note_leads_to_a_search_for_any_characters(shown: BrowserPage):
     page.wait_for_url("**sort=substring**")
 
 
-def test_examples_are_offered_before_the_first_search(shown: BrowserPage):
-    page = shown.open("/search")
+def test_examples_are_offered_before_the_first_search(browser_page: BrowserPage):
+    page = browser_page.open("/search")
 
     page.get_by_role("link", name="is:error tool:Bash").click()
 
@@ -168,8 +169,8 @@ def test_examples_are_offered_before_the_first_search(shown: BrowserPage):
 
 
 @pytest.mark.threat("R2")
-def test_hostile_texts_are_shown_as_text(shown: BrowserPage):
-    page = search(shown, "payload session:bbbb2222")
+def test_hostile_texts_are_shown_as_text(browser_page: BrowserPage):
+    page = search(browser_page, "payload session:bbbb2222")
 
     expect(page.locator(HITS)).to_have_count(len(PAYLOADS))
     tags = page.evaluate(
@@ -183,19 +184,26 @@ def test_hostile_texts_are_shown_as_text(shown: BrowserPage):
 def test_the_page_is_accessible(
     browser: Browser, server: WebServer, scheme: str, path: str
 ):
-    with open_browser_page(browser, server, color_scheme=scheme) as shown:
-        page = shown.open(path)
+    with open_browser_page(browser, server, color_scheme=scheme) as browser_page:
+        page = browser_page.open(path)
         page.wait_for_selector(".group, .search-help, .message-box")
 
         assert find_accessibility_problems(page) == []
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, server: WebServer):
     size = {"width": 390, "height": 800}
-    with open_browser_page(browser, server, viewport=size) as shown:
-        page = search(shown, "needle")
+    with open_browser_page(browser, server, viewport=size) as browser_page:
+        page = search(browser_page, "needle")
 
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_phone_shows_the_filters_on_request(browser: Browser, server: WebServer):
+    size = {"width": 390, "height": 800}
+    with open_browser_page(browser, server, viewport=size) as browser_page:
+        page = search(browser_page, "needle")
+
         page.get_by_text("Narrow down").click()
         expect(page.get_by_role("link", name="Bash 2")).to_be_visible()

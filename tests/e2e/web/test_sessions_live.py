@@ -44,9 +44,9 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
         yield server
 
 
-def open_list(shown: BrowserPage, query: str = "") -> Page:
+def open_list(browser_page: BrowserPage, query: str = "") -> Page:
     """Open the list and wait until all sessions are loaded."""
-    page = shown.open(f"/{query}")
+    page = browser_page.open(f"/{query}")
     expect(page.locator(".session-count")).not_to_be_empty()
     return page
 
@@ -69,9 +69,9 @@ def add_permission_dialogs(route: Route) -> None:
 
 
 def test_a_new_session_appears(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
-    page = open_list(shown)
+    page = open_list(browser_page)
 
     write_session(claude, 100, "The newest of all")
     assert leslied("sync").code == 0
@@ -80,10 +80,10 @@ def test_a_new_session_appears(
 
 
 def test_a_session_that_goes_on_moves_up_and_is_live(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
     builder = write_session(claude, 101, "Goes on")
-    page = open_list(shown)
+    page = open_list(browser_page)
 
     write_lines(claude, builder, builder.prompt("And now?"))
     assert leslied("sync").code == 0
@@ -92,10 +92,10 @@ def test_a_session_that_goes_on_moves_up_and_is_live(
 
 
 def test_a_session_that_waits_for_the_user_says_so(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
-    shown.page.route("**/api/sessions?ids=*", add_permission_dialogs)
-    page = open_list(shown)
+    browser_page.page.route("**/api/sessions?ids=*", add_permission_dialogs)
+    page = open_list(browser_page)
     builder = write_session(claude, 101, "Asks for leave")
     write_lines(claude, builder, builder.prompt("Delete it"))
     assert leslied("sync").code == 0
@@ -106,9 +106,9 @@ def test_a_session_that_waits_for_the_user_says_so(
 
 
 def test_the_reader_keeps_the_place_when_sessions_appear_above(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
-    page = open_list(shown)
+    page = open_list(browser_page)
     page.locator(TITLE).get_by_text("Task 20 of many", exact=True).focus()
     page.evaluate("scrollTo(0, 900)")
     before = find_top(page, "Task 20 of many")
@@ -119,8 +119,10 @@ def test_the_reader_keeps_the_place_when_sessions_appear_above(
     assert find_top(page, "Task 20 of many") == pytest.approx(before, abs=1)
 
 
-def test_the_way_back_leads_to_the_same_place(shown: BrowserPage):
-    page = open_list(shown, "?q=task")
+def test_going_back_to_the_list_keeps_its_place_and_its_filter(
+    browser_page: BrowserPage,
+):
+    page = open_list(browser_page, "?q=task")
     page.evaluate("scrollTo(0, 1200)")
     # The place is kept as soon as the list is drawn there.
     expect(page.locator(TITLE).get_by_text("Task 25 of many")).to_be_in_viewport()
@@ -134,8 +136,8 @@ def test_the_way_back_leads_to_the_same_place(shown: BrowserPage):
     expect(page.locator("input[type=search]")).to_have_value("task")
 
 
-def test_a_reload_leads_to_the_same_place(shown: BrowserPage):
-    page = open_list(shown)
+def test_a_reload_leads_to_the_same_place(browser_page: BrowserPage):
+    page = open_list(browser_page)
     row = page.locator(TITLE).get_by_text("Task 25 of many")
     page.evaluate("scrollTo(0, 1200)")
     expect(row).to_be_in_viewport()
@@ -152,29 +154,31 @@ def test_a_long_list_has_rows_wherever_one_scrolls(
     browser: Browser, server: WebServer, width: int
 ):
     viewport = {"width": width, "height": 800}
-    with open_browser_page(browser, server, viewport=viewport) as shown:
-        serve_index(shown.page, MANY)
-        page = open_list(shown)
+    with open_browser_page(browser, server, viewport=viewport) as browser_page:
+        serve_index(browser_page.page, MANY)
+        page = open_list(browser_page)
         expect(page.locator(".session-count")).to_contain_text("20,000 sessions")
         height = page.evaluate("document.documentElement.scrollHeight")
 
         steps = [*range(1000, 3000, 333), *range(1000, height - 800, height // 60)]
         assert page.evaluate(SCROLL_AND_LOOK, steps) == []
         assert page.locator("[data-key]").count() < 150
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
-def test_the_group_is_named_while_its_heading_is_out_of_sight(shown: BrowserPage):
-    page = open_list(shown, "?group=agent")
+def test_the_group_is_named_while_its_heading_is_out_of_sight(
+    browser_page: BrowserPage,
+):
+    page = open_list(browser_page, "?group=agent")
     expect(page.locator(".current-group")).to_be_empty()
 
     page.evaluate("scrollTo(0, 1000)")
     expect(page.locator(".current-group")).to_have_text("claude-code")
 
 
-def test_the_ends_of_a_long_list_are_a_key_away(shown: BrowserPage):
-    serve_index(shown.page, MANY)
-    page = open_list(shown)
+def test_the_ends_of_a_long_list_are_a_key_away(browser_page: BrowserPage):
+    serve_index(browser_page.page, MANY)
+    page = open_list(browser_page)
     expect(page.locator(".session-count")).to_contain_text("20,000 sessions")
 
     page.keyboard.press("G")
@@ -184,9 +188,9 @@ def test_the_ends_of_a_long_list_are_a_key_away(shown: BrowserPage):
     expect(page.locator(f"{ROW}.selected .session-title")).to_have_text("Session 0")
 
 
-def test_a_long_list_is_filtered(shown: BrowserPage):
-    serve_index(shown.page, MANY)
-    page = open_list(shown)
+def test_a_long_list_is_filtered(browser_page: BrowserPage):
+    serve_index(browser_page.page, MANY)
+    page = open_list(browser_page)
     expect(page.locator(".session-count")).to_contain_text("20,000 sessions")
 
     page.fill("input[type=search]", "1999")
@@ -194,20 +198,21 @@ def test_a_long_list_is_filtered(shown: BrowserPage):
     expect(page.locator(ROW)).to_have_count(12)
 
 
-def test_a_server_that_is_gone_leaves_the_list(shown: BrowserPage):
-    page = open_list(shown)
-    shown.page.route("**/api/**", lambda route: route.abort())
+def test_the_list_stays_when_the_server_is_gone(browser_page: BrowserPage):
+    page = open_list(browser_page)
+    browser_page.page.route("**/api/**", lambda route: route.abort())
 
     page.keyboard.press("j")
     page.keyboard.press("s")
     expect(page.locator(".toast")).to_contain_text("leslied does not answer")
     expect(page.locator(".star[aria-pressed=true]")).to_have_count(0)
-    shown.problems.clear()  # The browser reports the request that failed.
+    expect(page.locator(ROW).first).to_be_visible()
+    browser_page.problems.clear()  # The browser reports the request that failed.
 
 
-def test_an_error_says_what_to_do(shown: BrowserPage):
-    shown.page.route("**/api/sessions**", lambda route: route.abort())
+def test_an_error_says_what_to_do(browser_page: BrowserPage):
+    browser_page.page.route("**/api/sessions**", lambda route: route.abort())
 
-    page = shown.open("/")
+    page = browser_page.open("/")
     expect(page.get_by_role("alert").first).to_contain_text("leslied does not answer")
-    shown.problems.clear()  # The browser reports the request that failed.
+    browser_page.problems.clear()  # The browser reports the request that failed.

@@ -42,9 +42,9 @@ def server(leslied: LesliedRunner, claude: ClaudeHome) -> Iterator[WebServer]:
         yield server
 
 
-def open_list(shown: BrowserPage, query: str = "") -> Page:
+def open_list(browser_page: BrowserPage, query: str = "") -> Page:
     """Open the list and wait until all sessions are loaded."""
-    page = shown.open(f"/{query}")
+    page = browser_page.open(f"/{query}")
     expect(page.locator(".session-count")).not_to_be_empty()
     return page
 
@@ -53,38 +53,40 @@ def get_query(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
-def test_the_list_leads_to_the_session(shown: BrowserPage):
-    page = open_list(shown)
+def test_the_list_leads_to_the_session(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.click(TITLE)
     page.wait_for_url("**/s/*")
 
 
-def test_the_count_says_what_it_counts(shown: BrowserPage):
-    page = open_list(shown)
+def test_the_count_says_what_it_counts(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     expect(page.locator(".session-count")).to_have_text(
-        "8 sessions in 4 projects; 2 hidden without a prompt or an answer"
+        "8 sessions in 4 projects; 2 hidden with neither a prompt nor an answer"
     )
 
 
-def test_hidden_sessions_are_shown_on_request(shown: BrowserPage):
-    page = open_list(shown)
+def test_hidden_sessions_are_shown_on_request(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.click(".session-count button")
     expect(page.locator(ROW)).to_have_count(10)
     assert get_query(page) == {"hidden": ["1"]}
 
 
-def test_sessions_are_grouped_by_day(shown: BrowserPage):
-    page = open_list(shown)
+def test_sessions_are_grouped_by_day(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     headings = page.locator(".session-group h2").all_text_contents()
     assert headings[:2] == ["Today", "Yesterday"]
 
 
-def test_sessions_are_grouped_by_project_and_the_address_says_so(shown: BrowserPage):
-    page = open_list(shown)
+def test_sessions_are_grouped_by_project_and_the_address_says_so(
+    browser_page: BrowserPage,
+):
+    page = open_list(browser_page)
 
     page.select_option("select[aria-label='Group by']", "project")
     headings = page.locator(".session-group h2")
@@ -95,8 +97,8 @@ def test_sessions_are_grouped_by_project_and_the_address_says_so(shown: BrowserP
     assert get_query(page) == {"group": ["project"]}
 
 
-def test_a_click_on_a_column_sorts(shown: BrowserPage):
-    page = open_list(shown)
+def test_a_click_on_a_column_sorts(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.click(".session-columns .calls")
     expect(page.locator(TITLE).first).to_contain_text("The parser loses")
@@ -116,39 +118,39 @@ def test_a_click_on_a_column_sorts(shown: BrowserPage):
     ],
 )
 def test_a_filter_selects_sessions(
-    shown: BrowserPage, label: str, value: str, count: int
+    browser_page: BrowserPage, label: str, value: str, count: int
 ):
-    page = open_list(shown)
+    page = open_list(browser_page)
 
     page.select_option(f"select[aria-label='{label}']", value)
     expect(page.locator(".session-count")).to_contain_text(f"{count} of 8 sessions")
     expect(page.locator(ROW)).to_have_count(count)
 
 
-def test_the_filters_of_an_address_are_applied(shown: BrowserPage):
-    page = open_list(shown, "?q=task+many&project=old/parser")
+def test_the_filters_of_an_address_are_applied(browser_page: BrowserPage):
+    page = open_list(browser_page, "?q=task+many&project=old/parser")
 
     expect(page.locator(ROW)).to_have_count(2)
     expect(page.locator(FILTER)).to_have_value("task many")
 
 
-def test_a_time_that_is_none_is_explained(shown: BrowserPage):
-    page = open_list(shown, "?since=yesteryear")
+def test_an_invalid_time_is_explained(browser_page: BrowserPage):
+    page = open_list(browser_page, "?since=yesteryear")
 
     expect(page.get_by_role("alert")).to_contain_text("is not a time. Try today")
     expect(page.locator(ROW)).to_have_count(8)
 
 
-def test_words_are_looked_for_in_any_order_and_case(shown: BrowserPage):
-    page = open_list(shown)
+def test_words_are_looked_for_in_any_order_and_case(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.fill(FILTER, "MANY 4 task")
     expect(page.locator(TITLE)).to_have_text(["Task 4 of many"])
     assert get_query(page) == {"q": ["MANY 4 task"]}
 
 
-def test_without_a_match_the_page_says_what_to_do(shown: BrowserPage):
-    page = open_list(shown, "?q=nothing+like+this")
+def test_without_a_match_the_page_says_what_to_do(browser_page: BrowserPage):
+    page = open_list(browser_page, "?q=nothing+like+this")
     expect(page.locator(".message-box")).to_contain_text("No session matches")
 
     page.click(".message-box button")
@@ -162,15 +164,15 @@ def test_without_sessions_the_page_says_what_to_do(
     assert leslied("sync").code == 0
     with (
         serve_page(leslied) as server,
-        open_browser_page(browser, server) as shown,
+        open_browser_page(browser, server) as browser_page,
     ):
-        page = shown.open("/")
+        page = browser_page.open("/")
 
         expect(page.locator(".message-box")).to_contain_text("leslied sync")
 
 
-def test_subagents_are_shown_below_their_session(shown: BrowserPage):
-    page = open_list(shown)
+def test_subagents_are_shown_below_their_session(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.get_by_role("button", name="1 subagent of").click()
     expect(page.locator(".subagent-row .session-title")).to_have_text(
@@ -180,8 +182,8 @@ def test_subagents_are_shown_below_their_session(shown: BrowserPage):
     expect(page.locator(".subagent-row")).to_have_count(0)
 
 
-def test_keys_move_and_open(shown: BrowserPage):
-    page = open_list(shown)
+def test_keys_move_the_selection_and_open_a_session(browser_page: BrowserPage):
+    page = open_list(browser_page)
     titles = page.locator(TITLE).all_text_contents()
 
     for key in ("j", "j", "j", "k"):
@@ -195,8 +197,8 @@ def test_keys_move_and_open(shown: BrowserPage):
     page.wait_for_url("**/s/*")
 
 
-def test_a_slash_leads_to_the_filter_and_escape_back(shown: BrowserPage):
-    page = open_list(shown)
+def test_a_slash_leads_to_the_filter_and_escape_back(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.keyboard.press("/")
     page.keyboard.type("task 4")
@@ -207,8 +209,8 @@ def test_a_slash_leads_to_the_filter_and_escape_back(shown: BrowserPage):
     expect(page.locator(FILTER)).not_to_be_focused()
 
 
-def test_a_star_is_kept(shown: BrowserPage):
-    page = open_list(shown)
+def test_a_star_is_kept(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.keyboard.press("j")
     with page.expect_response("**/star"):
@@ -219,18 +221,18 @@ def test_a_star_is_kept(shown: BrowserPage):
     expect(page.locator(ROW)).to_have_count(1)
 
 
-def test_tags_are_shown_and_selected(shown: BrowserPage, server: WebServer):
+def test_tags_are_shown_and_selected(browser_page: BrowserPage, server: WebServer):
     (first, *_) = server.get("/sessions")["sessions"]
     server.change("PUT", f"/sessions/{first['id']}/tags", {"tags": "later"})
-    page = open_list(shown)
+    page = open_list(browser_page)
 
     expect(page.locator(".badge.accent")).to_have_text("later")
     page.select_option("select[aria-label='Tag']", "later")
     expect(page.locator(ROW)).to_have_count(1)
 
 
-def test_a_session_is_marked_as_unread(shown: BrowserPage):
-    page = open_list(shown)
+def test_a_session_is_marked_as_unread(browser_page: BrowserPage):
+    page = open_list(browser_page)
 
     page.keyboard.press("j")
     with page.expect_response("**/visited"):
@@ -248,15 +250,15 @@ def test_the_list_is_accessible(
     viewport = {"width": width, "height": 844}
     with open_browser_page(
         browser, server, viewport=viewport, color_scheme=scheme
-    ) as shown:
-        page = open_list(shown)
+    ) as browser_page:
+        page = open_list(browser_page)
         page.keyboard.press("j")
         page.get_by_role("button", name="1 subagent of").click()
         expect(page.locator(".subagent-row")).to_have_count(1)
 
         assert find_accessibility_problems(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 def test_hostile_titles_are_text(
@@ -267,10 +269,10 @@ def test_hostile_titles_are_text(
     assert leslied("sync", "--stop-all").code == 0
     with (
         serve_page(leslied) as server,
-        open_browser_page(browser, server) as shown,
+        open_browser_page(browser, server) as browser_page,
     ):
-        page = open_list(shown)
+        page = open_list(browser_page)
 
         assert page.locator(".session-list :is(script, img, iframe)").count() == 0
         assert page.evaluate("typeof window.pwned") == "undefined"
-        assert shown.problems == []
+        assert browser_page.problems == []

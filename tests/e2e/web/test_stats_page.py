@@ -33,9 +33,9 @@ PICTURES = {
 PHONE = {"width": 390, "height": 800}
 
 
-def open_stats(shown: BrowserPage, query: str = "") -> Page:
+def open_stats(browser_page: BrowserPage, query: str = "") -> Page:
     """Open the page, and wait until every panel has its numbers."""
-    page = shown.open(f"/stats{query}")
+    page = browser_page.open(f"/stats{query}")
     page.wait_for_selector(".stats-content > *")
     page.wait_for_selector(".loading", state="detached")
     return page
@@ -45,17 +45,17 @@ def get_panel(page: Page, title: str):
     return page.get_by_role("region", name=title, exact=True)
 
 
-def test_key_figures_are_those_of_the_api(shown: BrowserPage):
-    totals = shown.server.get("/stats?by=day")["totals"]
-    page = open_stats(shown)
+def test_key_figures_are_those_of_the_api(browser_page: BrowserPage):
+    totals = browser_page.server.get("/stats?by=day")["totals"]
+    page = open_stats(browser_page)
 
     values = page.locator(".key-figures .value").all_inner_texts()
     assert values[2:4] == [str(totals["messages"]), str(totals["sessions"])]
     assert values[0].startswith(("$", "<$"))
 
 
-def test_every_picture_is_drawn_with_a_summary(shown: BrowserPage):
-    page = open_stats(shown)
+def test_every_picture_is_drawn_with_a_summary(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     for title, mark in PICTURES.items():
         picture = get_panel(page, title).locator("svg[role=img]")
@@ -63,8 +63,8 @@ def test_every_picture_is_drawn_with_a_summary(shown: BrowserPage):
         expect(picture.locator(mark).first).to_be_visible()
 
 
-def test_every_picture_has_a_table_of_its_numbers(shown: BrowserPage):
-    page = open_stats(shown)
+def test_every_picture_has_a_table_of_its_numbers(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     for title in PICTURES:
         panel = get_panel(page, title)
@@ -72,8 +72,8 @@ def test_every_picture_has_a_table_of_its_numbers(shown: BrowserPage):
         expect(panel.locator("details tbody tr").first).to_be_visible()
 
 
-def test_every_picture_has_a_csv_file(shown: BrowserPage):
-    page = open_stats(shown)
+def test_every_picture_has_a_csv_file(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     for title in PICTURES:
         with page.expect_download() as download:
@@ -82,8 +82,8 @@ def test_every_picture_has_a_csv_file(shown: BrowserPage):
         assert download.value.path().read_text().count("\n") > 1
 
 
-def test_keys_move_between_the_values_of_a_picture(shown: BrowserPage):
-    page = open_stats(shown)
+def test_keys_move_between_the_values_of_a_picture(browser_page: BrowserPage):
+    page = open_stats(browser_page)
     panel = get_panel(page, "Hours")
 
     panel.locator("svg").focus()
@@ -96,16 +96,16 @@ def test_keys_move_between_the_values_of_a_picture(shown: BrowserPage):
     expect(panel.get_by_role("status")).to_contain_text("Tue, 1:00 to 2:00: messages")
 
 
-def test_the_pointer_shows_the_values_of_a_bar(shown: BrowserPage):
-    panel = get_panel(open_stats(shown), "Cost over time")
+def test_the_pointer_shows_the_values_of_a_bar(browser_page: BrowserPage):
+    panel = get_panel(open_stats(browser_page), "Cost over time")
 
     panel.locator("[data-mark]").last.hover()
 
     expect(panel.locator(".chart-values")).to_contain_text("claude-opus-5-5")
 
 
-def test_a_day_leads_to_its_sessions(shown: BrowserPage):
-    page = open_stats(shown)
+def test_a_day_leads_to_its_sessions(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     get_panel(page, "Activity").locator("rect.heat-4").click()
 
@@ -113,8 +113,8 @@ def test_a_day_leads_to_its_sessions(shown: BrowserPage):
     expect(page.locator("main a[href^='/s/']").first).to_be_visible()
 
 
-def test_the_list_ends_with_the_last_day_of_a_link(shown: BrowserPage):
-    page = shown.open("/?since=2020-01-01&until=2020-01-31")
+def test_a_link_to_the_list_can_select_a_range_of_days(browser_page: BrowserPage):
+    page = browser_page.open("/?since=2020-01-01&until=2020-01-31")
 
     expect(page.get_by_role("combobox", name="Time")).to_contain_text(
         "2020-01-01 to 2020-01-31"
@@ -122,8 +122,8 @@ def test_the_list_ends_with_the_last_day_of_a_link(shown: BrowserPage):
     expect(page.locator("main a[href^='/s/']")).to_have_count(0)
 
 
-def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
-    page = open_stats(shown)
+def test_a_filter_changes_the_address_and_offers_a_reset(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     page.get_by_role("combobox", name="Agent").select_option("claude-code")
     page.wait_for_url("**/stats?agent=claude-code")
@@ -133,8 +133,8 @@ def test_a_filter_changes_the_address_and_the_numbers(shown: BrowserPage):
     expect(page.get_by_role("link", name="Reset")).to_be_visible()
 
 
-def test_days_can_be_chosen(shown: BrowserPage):
-    page = open_stats(shown)
+def test_days_can_be_chosen(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     page.get_by_role("combobox", name="Time").select_option("Between days")
     page.get_by_label("From").fill("2026-01-01")
@@ -145,8 +145,8 @@ def test_days_can_be_chosen(shown: BrowserPage):
     expect(page.get_by_label("From")).to_have_value("2026-01-01")
 
 
-def test_the_address_sets_the_filters(shown: BrowserPage):
-    page = open_stats(shown, "?model=opus&measure=tokens&split=agent")
+def test_the_address_sets_the_filters(browser_page: BrowserPage):
+    page = open_stats(browser_page, "?model=opus&measure=tokens&split=agent")
 
     expect(page.get_by_role("combobox", name="Model")).to_have_value("opus")
     expect(page.get_by_role("button", name="tokens").first).to_have_attribute(
@@ -157,8 +157,8 @@ def test_the_address_sets_the_filters(shown: BrowserPage):
     )
 
 
-def test_a_switch_keeps_the_focus(shown: BrowserPage):
-    page = open_stats(shown)
+def test_a_switch_keeps_the_focus(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     get_panel(page, "Cost over time").get_by_role("button", name="messages").press(
         "Enter"
@@ -168,24 +168,24 @@ def test_a_switch_keeps_the_focus(shown: BrowserPage):
     page.wait_for_url("**/stats?measure=messages")
 
 
-def test_a_key_changes_what_is_measured(shown: BrowserPage):
-    page = open_stats(shown)
+def test_a_key_changes_what_is_measured(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     page.keyboard.press("m")
 
     expect(get_panel(page, "Tokens over time")).to_be_visible()
 
 
-def test_top_sessions_lead_to_the_session(shown: BrowserPage):
-    page = open_stats(shown)
+def test_top_sessions_lead_to_the_session(browser_page: BrowserPage):
+    page = open_stats(browser_page)
 
     get_panel(page, "Top sessions").locator("tbody a").first.click()
 
     page.wait_for_url("**/s/*")
 
 
-def test_nothing_in_the_range_is_said(shown: BrowserPage):
-    page = open_stats(shown, "?until=2020-01-01")
+def test_a_range_without_messages_is_explained(browser_page: BrowserPage):
+    page = open_stats(browser_page, "?until=2020-01-01")
 
     expect(page.get_by_role("heading", name="No message matches")).to_be_visible()
     page.get_by_role("link", name="Show all messages").click()
@@ -194,19 +194,22 @@ def test_nothing_in_the_range_is_said(shown: BrowserPage):
 
 def test_a_wrong_address_is_explained(browser: Browser, server: WebServer):
     # The browser reports the answer 400 on its console.
-    with open_browser_page(browser, server) as shown:
-        page = shown.open("/stats?since=soon")
+    with open_browser_page(browser, server) as browser_page:
+        page = browser_page.open("/stats?since=soon")
 
         expect(page.get_by_role("alert")).to_contain_text("is not a date or time")
 
 
 def test_an_empty_store_says_what_to_do(leslied: LesliedRunner, browser: Browser):
     assert leslied("sync").code == 0
-    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
-        page = shown.open("/stats")
+    with (
+        serve_page(leslied) as server,
+        open_browser_page(browser, server) as browser_page,
+    ):
+        page = browser_page.open("/stats")
 
         expect(page.get_by_text("leslied sync")).to_be_visible()
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -218,21 +221,21 @@ def test_the_page_is_accessible_and_fits(
         "color_scheme": scheme,
         "viewport": viewport or {"width": 1440, "height": 900},
     }
-    with open_browser_page(browser, server, **options) as shown:
-        page = open_stats(shown)
+    with open_browser_page(browser, server, **options) as browser_page:
+        page = open_stats(browser_page)
         for summary in page.locator("summary").all():
             summary.click()
 
         assert find_accessibility_problems(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert shown.problems == []
+        assert browser_page.problems == []
 
 
 def test_new_sessions_are_counted_without_a_reload(
-    shown: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
+    browser_page: BrowserPage, leslied: LesliedRunner, claude: ClaudeHome
 ):
-    shown.page.clock.install()
-    page = open_stats(shown)
+    browser_page.page.clock.install()
+    page = open_stats(browser_page)
     sessions = page.locator(".key-figures dt:text('Sessions') + .value")
     expect(sessions).to_have_text("1")
     builder = ClaudeLogBuilder("00000000-0000-4000-8000-00000000aaaa")
@@ -262,11 +265,14 @@ def test_names_from_a_log_are_never_markup(
         builder.answer("Done.", model=markup),
     )
     assert leslied("sync", "--stop-all").code == 0
-    with serve_page(leslied) as server, open_browser_page(browser, server) as shown:
-        page = open_stats(shown, "?split=project&measure=tokens")
+    with (
+        serve_page(leslied) as server,
+        open_browser_page(browser, server) as browser_page,
+    ):
+        page = open_stats(browser_page, "?split=project&measure=tokens")
         for summary in page.locator("summary").all():
             summary.click()
 
         assert page.locator("main img").count() == 0
         expect(get_panel(page, "Tools").locator("tbody th")).to_have_text(markup)
-        assert shown.problems == []
+        assert browser_page.problems == []

@@ -68,8 +68,8 @@ def test_a_wrong_request_gets_a_sentence_and_a_next_step(server: WebServer, path
 
 
 @pytest.mark.heavy
-def test_the_keyboard_leads_from_the_tree_to_the_plan(shown: BrowserPage):
-    page = shown.open("/threads")
+def test_the_keyboard_leads_from_the_tree_to_the_plan(browser_page: BrowserPage):
+    page = browser_page.open("/threads")
     page.wait_for_selector(".thread-tree a")
 
     page.keyboard.press("j")
@@ -81,24 +81,24 @@ def test_the_keyboard_leads_from_the_tree_to_the_plan(shown: BrowserPage):
 
 
 @pytest.mark.heavy
-def test_an_asset_leads_to_the_call_that_wrote_it(shown: BrowserPage):
-    page = shown.open(f"/threads?thread={THREAD}")
+def test_an_asset_leads_to_the_call_that_wrote_it(browser_page: BrowserPage):
+    page = browser_page.open(f"/threads?thread={THREAD}")
 
     page.click("text=written by claude-code")
     page.wait_for_url(f"**/s/{SESSION}#entry-*")
 
 
 @pytest.mark.heavy
-def test_the_fork_names_its_parent(shown: BrowserPage):
-    page = shown.open(f"/threads?thread={FORK}")
+def test_the_fork_names_its_parent(browser_page: BrowserPage):
+    page = browser_page.open(f"/threads?thread={FORK}")
 
     page.wait_for_selector("dt:text-is('Forked from')")
     assert page.locator(".thread-tree ul a[aria-current]").count() == 1
 
 
 @pytest.mark.heavy
-def test_the_filter_narrows_the_trees(shown: BrowserPage):
-    page = shown.open("/threads")
+def test_the_filter_narrows_the_trees(browser_page: BrowserPage):
+    page = browser_page.open("/threads")
     page.wait_for_selector(".thread-tree a")
 
     page.keyboard.press("/")
@@ -109,8 +109,8 @@ def test_the_filter_narrows_the_trees(shown: BrowserPage):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("plan", ["# The plan\n\n" + "\n\n".join(PAYLOADS)])
-def test_a_hostile_plan_is_inert(shown: BrowserPage):
-    page = shown.open(f"/threads?thread={THREAD}")
+def test_a_hostile_plan_is_inert(browser_page: BrowserPage):
+    page = browser_page.open(f"/threads?thread={THREAD}")
 
     page.wait_for_selector(".asset-content :text('The plan')")
     assert page.locator(".asset-content :is(script, img, iframe, style)").count() == 0
@@ -124,11 +124,11 @@ def test_the_page_is_accessible(
     browser: Browser, server: WebServer, path: str, scheme: str, width: int
 ):
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
-    with open_browser_page(browser, server, **options) as shown:
-        page = shown.open(path)
+    with open_browser_page(browser, server, **options) as browser_page:
+        page = browser_page.open(path)
         ready = ".asset-content h1" if "thread=" in path else ".thread-tree a"
         page.wait_for_selector(ready)
 
         assert find_accessibility_problems(page) == []
         assert page.evaluate("document.body.scrollWidth") <= width
-        assert shown.problems == []
+        assert browser_page.problems == []

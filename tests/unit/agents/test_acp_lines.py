@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from leslied.agents._acp_lines import erase_sessions
 from leslied.errors import DecodeError
 from tests.support.imports import decode_file, split_file, summarize
 
@@ -69,3 +70,26 @@ def test_a_file_without_sessions_is_rejected_and_not_imported():
     with pytest.raises(DecodeError):
         decode({"id": 1, "method": "initialize", "params": {}})
     assert split_file("acp", "/x/a.jsonl", {"method": "other"}) == {}
+
+
+def encode(*messages: Any) -> bytes:
+    return b"\n".join(json.dumps(message).encode() for message in messages)
+
+
+def test_the_messages_of_a_session_are_erased():
+    large = make_chunk("x" * 5_000_000, "other")
+    data = encode(make_chunk("one"), make_chunk("two", "other"), large)
+
+    erased = erase_sessions("a.jsonl", data, {"s"}).split(b"\n")
+
+    assert erased[0] == b'{"result":null}'
+    assert erased[1:] == data.split(b"\n")[1:]
+
+
+def test_messages_without_a_session_id_are_erased_with_the_session_of_the_file():
+    chunk = make_chunk("secret")
+    del chunk["params"]["sessionId"]
+    data = encode(chunk, make_chunk("two", "other"))
+
+    assert b"secret" not in erase_sessions("a.jsonl", data, {"a"})
+    assert erase_sessions("b.jsonl", data, {"a"}) == data

@@ -147,7 +147,7 @@ def test_a_call_that_runs_has_no_result():
     assert decode("tool_call_update", status="in_progress").records == []
 
 
-def test_a_plan_is_a_list():
+def test_a_plan_becomes_a_list_of_checkboxes():
     steps = [{"content": "a", "status": "completed"}, {"content": "b"}, 1]
 
     (record,) = decode("plan", entries=steps).records
@@ -185,10 +185,15 @@ def test_input_tokens_exclude_those_of_the_cache():
     usage = {"inputTokens": 10, "outputTokens": 1, "cachedReadTokens": 4}
 
     assert _acp_updates.parse_usage(usage) == Usage(6, 1, 4)
-    assert (
-        _acp_updates.parse_usage({"inputTokens": 1, "cachedReadTokens": 4}).input_tokens
-        == 0
-    )
+
+
+def test_input_tokens_are_never_negative():
+    usage = _acp_updates.parse_usage({"inputTokens": 1, "cachedReadTokens": 4})
+
+    assert usage.input_tokens == 0
+
+
+def test_usage_that_is_not_an_object_is_empty():
     assert not _acp_updates.parse_usage("x")
 
 
@@ -209,5 +214,5 @@ def test_chunks_of_one_message_are_merged():
     ]
 
 
-def test_no_updates_are_merged_to_none():
+def test_merging_no_updates_yields_no_update():
     assert list(_acp_updates.merge_chunks([])) == []

@@ -33,11 +33,17 @@ def test_a_thread_without_an_id_is_named_after_its_file():
     assert opened.session.session_id == "T-1"
 
 
-@pytest.mark.parametrize("uri", [None, 7, "ssh://host/a", "file:///%"])
-def test_an_odd_address_is_no_folder(uri: Any):
+@pytest.mark.parametrize("uri", [None, 7, "ssh://host/a"])
+def test_what_is_not_the_address_of_a_file_is_no_folder(uri: Any):
     (opened,) = decode(env={"initial": {"trees": [{"uri": uri}]}})
 
-    assert opened.metadata.get("cwd", "") in ("", "/%")
+    assert opened.metadata.get("cwd", "") == ""
+
+
+def test_an_invalid_escape_in_an_address_is_part_of_the_folder():
+    (opened,) = decode(env={"initial": {"trees": [{"uri": "file:///%"}]}})
+
+    assert opened.metadata["cwd"] == "/%"
 
 
 def test_two_messages_of_the_same_number_are_two():

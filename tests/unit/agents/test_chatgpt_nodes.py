@@ -27,9 +27,9 @@ def decode(*nodes: dict[str, Any], current: str = ""):
 def test_each_conversation_of_an_export_is_kept():
     first, second = make_conversation(), {**make_conversation(), "conversation_id": "d"}
 
-    kept = split_file("chatgpt", "/x/conversations.json", [first, second])
+    copies = split_file("chatgpt", "/x/conversations.json", [first, second])
 
-    assert list(kept) == ["c.json", "d.json"]
+    assert list(copies) == ["c.json", "d.json"]
 
 
 def test_the_current_branch_comes_last():

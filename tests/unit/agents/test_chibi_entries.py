@@ -29,7 +29,9 @@ def make_entry(kind: str = "message", **fields: Any) -> dict[str, Any]:
         ({"role": "system"}, "system_event"),
     ],
 )
-def test_role_or_sender_tell_who_wrote_a_message(fields: dict[str, Any], type_: str):
+def test_role_or_sender_decide_the_type_of_a_message(
+    fields: dict[str, Any], type_: str
+):
     (record,) = decode_file("chibi", ARCHIVE, make_entry(**fields)).records
 
     assert record.type == type_
@@ -72,9 +74,9 @@ def test_an_empty_window_is_rejected():
     ["context.jsonl", "transcript/active.jsonl", "transcript/partitions/1-2.jsonl"],
 )
 def test_a_log_is_kept_in_the_folder_of_its_context(name: str):
-    kept = split_file("chibi", f"/home/.chibi/contexts/ctx/{name}", make_entry())
+    copies = split_file("chibi", f"/home/.chibi/contexts/ctx/{name}", make_entry())
 
-    assert list(kept) == [f"ctx/{name}"]
+    assert list(copies) == [f"ctx/{name}"]
 
 
 def test_a_file_of_another_name_is_not_a_log():

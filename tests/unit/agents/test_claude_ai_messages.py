@@ -19,9 +19,9 @@ def decode(*messages: dict[str, Any]):
 def test_each_conversation_of_an_export_is_kept():
     export = [{"uuid": "a", "chat_messages": []}, {"uuid": "b", "chat_messages": []}]
 
-    kept = split_file("claude-ai", "/x/conversations.json", export)
+    copies = split_file("claude-ai", "/x/conversations.json", export)
 
-    assert kept["b.json"] == b'{"uuid": "b", "chat_messages": []}'
+    assert copies["b.json"] == b'{"uuid": "b", "chat_messages": []}'
 
 
 def test_a_pasted_text_is_a_part_of_the_prompt():

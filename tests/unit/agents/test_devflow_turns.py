@@ -20,9 +20,9 @@ def decode(*turns: dict[str, Any], **metadata: Any):
 def test_a_compressed_run_is_kept_decompressed():
     data = json.dumps({"runId": "r", "turns": []}).encode()
 
-    kept = split_file("devflow", "/x/transcript.json.gz", gzip.compress(data))
+    copies = split_file("devflow", "/x/transcript.json.gz", gzip.compress(data))
 
-    assert kept == {NAME: data}
+    assert copies == {NAME: data}
 
 
 def test_a_damaged_compressed_run_is_not_imported():

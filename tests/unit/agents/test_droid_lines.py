@@ -32,7 +32,7 @@ def decode_message(role: str, *blocks: dict[str, Any]) -> tuple[Record, ...]:
     return decode({"type": "message", "id": "1", "message": message}).records
 
 
-def settle(**state: Any) -> DecodeResult:
+def decode_model_settings(**state: Any) -> DecodeResult:
     data = json.dumps({"model": "m", "tokenUsage": {"inputTokens": 5}}).encode()
     return decode_settings(RawEntry(SOURCE, 0, data), state)
 
@@ -40,20 +40,20 @@ def settle(**state: Any) -> DecodeResult:
 def test_settings_go_to_the_subagent_that_the_log_names():
     header = '{"type":"session_start","callingSessionId":"main-1"}\n{"callingSessionId"'
 
-    (record,) = settle(beside=header, cwd="/app").records
+    (record,) = decode_model_settings(beside=header, cwd="/app").records
 
     assert record.session == ("droid", "main-1", "subagent:child")
     assert record.message_id == "session:child"
 
 
 def test_settings_of_a_main_session_go_to_it():
-    (record,) = settle(beside='{"type":"session_start"}').records
+    (record,) = decode_model_settings(beside='{"type":"session_start"}').records
 
     assert record.session == ("droid", "child", "main")
 
 
 def test_settings_without_a_log_are_noise():
-    decoded = settle(beside="", cwd="/app")
+    decoded = decode_model_settings(beside="", cwd="/app")
 
     assert (decoded.records, decoded.noise, decoded.cwd) == ((), "settings", "/app")
 

@@ -43,7 +43,7 @@ def test_a_prompt_of_a_subagent_is_its_task(
     assert record.metadata == {"origin": expected}
 
 
-def test_records_of_a_entry_share_its_id_and_differ_in_their_blocks():
+def test_records_of_an_entry_share_its_id_and_differ_in_their_blocks():
     entry = make_entry()
 
     records = [

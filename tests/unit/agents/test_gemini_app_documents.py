@@ -25,10 +25,10 @@ def test_the_activities_of_a_day_are_kept_together_the_oldest_first():
         return {"header": "Gemini Apps", "time": time}
 
     times = ("2026-11-02T01:00:00Z", "2026-11-01T09:00:00Z", "2026-11-01T08:00:00Z")
-    kept = split_file("gemini-app", "/x/MyActivity.json", [make(t) for t in times])
+    copies = split_file("gemini-app", "/x/MyActivity.json", [make(t) for t in times])
 
-    assert sorted(kept) == ["activity/2026-11-01.json", "activity/2026-11-02.json"]
-    first = kept["activity/2026-11-01.json"]
+    assert sorted(copies) == ["activity/2026-11-01.json", "activity/2026-11-02.json"]
+    first = copies["activity/2026-11-01.json"]
     assert first.index(b"T08") < first.index(b"T09")
 
 
@@ -49,7 +49,7 @@ def test_markup_is_removed_from_an_answer():
     ]
 
 
-def test_chunks_of_the_user_that_follow_each_other_are_one_prompt():
+def test_a_chunk_of_the_user_after_another_one_is_queued():
     records = decode_chunks(
         {"role": "user", "text": "a"}, {"role": "user", "text": "b"}
     )

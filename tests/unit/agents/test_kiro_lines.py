@@ -29,6 +29,7 @@ def decode(value: Any, path: str = "cli/s.jsonl", **state: Any) -> DecodeResult:
 def test_a_line_without_an_id_is_named_after_its_number():
     (prompt,) = decode(PROMPT, number=4).records
 
+    # The state counts the lines before this one.
     assert prompt.native_id == "line 5"
 
 

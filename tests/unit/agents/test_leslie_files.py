@@ -25,9 +25,9 @@ def decode(body: str, reason: str = "end_turn"):
 
 
 def test_a_transcript_is_kept_under_its_ids():
-    kept = split_file("leslie", "/x/y.txt", HEADER.encode())
+    copies = split_file("leslie", "/x/y.txt", HEADER.encode())
 
-    assert list(kept) == ["transcripts/thread-1-chat-1.txt"]
+    assert list(copies) == ["transcripts/thread-1-chat-1.txt"]
 
 
 @pytest.mark.parametrize("blank", ["", "\n"])

@@ -57,7 +57,7 @@ def test_an_observed_time_is_not_a_time_of_the_log():
     assert record.created_at is None
 
 
-def test_only_entries_have_an_identity():
+def test_an_entry_without_an_id_is_identified_by_its_form():
     assert find_identity(ENTRY) == "slice"
     assert find_identity({"entry_type": "x", "sequence_number": 1}) == "bundle"
     assert find_identity({"role": "user", "content": "x"}) == ""

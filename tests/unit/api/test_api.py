@@ -569,9 +569,8 @@ def count_steps(store: Store, name: str, read: Callable[[Session], object]) -> i
     return 100 * next(calls)
 
 
-def test_using_a_store_in_another_thread_raises_an_error(
-    harness: StoreHarness, store: Store
-):
+@pytest.mark.usefixtures("harness")
+def test_using_a_store_in_another_thread_raises_an_error(store: Store):
     errors: list[Exception] = []
 
     def list_in_thread() -> None:
@@ -650,7 +649,8 @@ def test_the_sql_view_of_sessions_agrees_with_the_api(
     assert row["thread_id"] == session.thread_id
 
 
-def test_sql_values_are_converted_to_python_types(harness: StoreHarness, store: Store):
+@pytest.mark.usefixtures("harness")
+def test_sql_values_are_converted_to_python_types(store: Store):
     rows = store.sql("SELECT ? AS a, x'00ff' AS b, NULL AS c", [1.5])
 
     assert rows.columns == ("a", "b", "c")

@@ -136,5 +136,6 @@ def test_a_very_long_line_is_split_to_bound_the_memory(monkeypatch: pytest.Monke
     lines = list(split_lines([b"abc"] * 5))
 
     assert b"".join(line.data for line in lines) == b"abc" * 5
+    # A line is split after the chunk with which it exceeds the limit.
     assert max(len(line.data) for line in lines) == 6
     assert lines[-1].end == 15

@@ -145,7 +145,7 @@ def test_lines_without_a_header_are_written_before_the_next_frame(
     assert (result.restored, result.remaining) == (1, [])
 
 
-def test_a_region_is_kept_unless_the_caller_can_explain_it(path: Path):
+def test_a_damaged_region_is_kept_unless_the_caller_drops_regions(path: Path):
     flip_byte(path, get_frame_offset(path, 1, in_body=False))
 
     result, new_path = repair(path, Original(LOG))
@@ -154,7 +154,7 @@ def test_a_region_is_kept_unless_the_caller_can_explain_it(path: Path):
     assert len(result.remaining) == 1
 
 
-def test_a_region_is_kept_if_the_log_is_another_one(path: Path):
+def test_a_damaged_region_is_kept_if_the_log_is_another_one(path: Path):
     flip_byte(path, get_frame_offset(path, 0, in_body=False))
 
     result, new_path = repair(path, Original(LOG[::-1]), drops_regions=True)

@@ -67,7 +67,8 @@ def test_options_and_choices_are_offered():
     assert list(list_completions("service", "i")) == ["install"]
 
 
-def test_sessions_are_offered_newest_first(sessions: ClaudeHome):
+@pytest.mark.usefixtures("sessions")
+def test_sessions_are_offered_newest_first():
     assert list_completions("export", "") == {
         "last": "the session that was active last",
         SESSION: "paint the, door",
@@ -75,18 +76,21 @@ def test_sessions_are_offered_newest_first(sessions: ClaudeHome):
     }
 
 
-def test_threads_are_offered_for_thread_arguments(sessions: ClaudeHome):
+@pytest.mark.usefixtures("sessions")
+def test_threads_are_offered_for_thread_arguments():
     assert list(list_completions("resume", "")) == ["last", THREAD, "thread-99999999"]
     assert list(list_completions("context", "--ref", "thread-9")) == ["thread-99999999"]
 
 
-def test_a_typed_prefix_matches_session_ids_and_thread_ids(sessions: ClaudeHome):
+@pytest.mark.usefixtures("sessions")
+def test_a_typed_prefix_matches_session_ids_and_thread_ids():
     assert list(list_completions("export", "thread-1")) == [THREAD]
     assert list(list_completions("inject", "1")) == [SESSION]
     assert list(list_completions("bundle", "la")) == ["last"]
 
 
-def test_agents_and_projects_are_offered(sessions: ClaudeHome):
+@pytest.mark.usefixtures("sessions")
+def test_agents_and_projects_are_offered():
     assert list(list_completions("stats", "--agent", "")) == ["claude-code"]
     assert list(list_completions("stats", "--project", "")) == ["app", "mill"]
     assert list(list_completions("stats", "--project", "m")) == ["mill"]
@@ -149,5 +153,6 @@ def test_completion_does_not_create_the_key_file(sessions: ClaudeHome):
     assert not (sessions.store_path.parent / "redact.key").exists()
 
 
-def test_completion_works_with_the_config_option(sessions: ClaudeHome):
+@pytest.mark.usefixtures("sessions")
+def test_completion_works_with_the_config_option():
     assert SESSION in list_completions("--config", "other.toml", "export", "")

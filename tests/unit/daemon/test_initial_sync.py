@@ -26,7 +26,7 @@ class RecordingNotifier(Notifier):
         self.messages.append(message)
 
 
-def test_the_scan_runs_in_another_process(tmp_path: Path):
+def test_the_scan_runs_in_another_process_which_then_ends(tmp_path: Path):
     def scan(_: Callable[[], None]) -> None:
         (tmp_path / "pid").write_text(str(os.getpid()))
 

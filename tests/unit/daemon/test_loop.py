@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -173,11 +173,9 @@ def test_the_stages_after_a_failing_one_run(
     assert len(daemon.transcripts()) == 1
 
 
+@pytest.mark.usefixtures("claude", "builder")
 def test_exports_run_although_relations_fail(
-    daemon: LoopHarness,
-    claude: ClaudeHome,
-    builder: ClaudeLogBuilder,
-    monkeypatch: pytest.MonkeyPatch,
+    daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(RelationsSync, "run", fail)
     export_runs: list[int] = []
@@ -558,7 +556,7 @@ class RecordingNotifier(Notifier):
 
 
 def run_twice(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch, work: Any) -> int:
-    """Run two turns of the loop with other work; return how often it pinged."""
+    """Run two iterations that do this work; return how often they pinged."""
     loop = daemon.loop
     notifier = loop.notifier = RecordingNotifier()
     iterations = iter([lambda: None, loop.stopping.set])
@@ -573,7 +571,7 @@ def run_twice(daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch, work: Any) -
     return notifier.pings
 
 
-def test_an_iteration_without_work_shows_that_the_daemon_is_healthy(
+def test_an_iteration_without_work_pings_the_watchdog(
     daemon: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ):
     assert run_twice(daemon, monkeypatch, lambda: None) == 2
@@ -983,13 +981,13 @@ def test_a_folder_that_is_not_watched_is_scanned_every_10_seconds_until_it_is(
     wait_until(runner.watcher.has_changes)
     runner.run(2)
     runner.run_for(100)
-    polled = runner.recorder.scan_times[-5:]
+    times_while_unwatched = runner.recorder.scan_times[-5:]
     limit.refused_names = set()
     runner.run_for(300)
+    times_while_watched = runner.recorder.scan_times[-5:]
 
-    assert {after - before for before, after in pairwise(polled)} == {10.0}
-    times = runner.recorder.scan_times[-5:]
-    assert {after - before for before, after in pairwise(times)} == {30.0}
+    for times, seconds in ((times_while_unwatched, 10.0), (times_while_watched, 30.0)):
+        assert {after - before for before, after in pairwise(times)} == {seconds}
 
 
 @pytest.mark.fault("C2")
@@ -1235,10 +1233,18 @@ def test_a_stop_ends_the_loop_after_the_iteration(
 def test_the_watchdog_is_pinged_after_each_iteration_and_not_before_its_end(
     runner: LoopRunner,
 ):
-    stop_after_four = iter([*[lambda: None] * 3, runner.loop.stopping.set])
-    runner.loop.is_paused = lambda: bool(next(stop_after_four)())
+    iterations = count(1)
+
+    def is_paused() -> bool:
+        """Stop the loop at the start of the fourth iteration."""
+        if next(iterations) == 4:
+            runner.loop.stopping.set()
+        return False
+
+    runner.loop.is_paused = is_paused
     runner.loop.run()
 
+    # The recorder is a stage: it runs before the end of its iteration.
     assert runner.recorder.pings == [0, 1, 2]
     assert runner.notifier.pings == 4
 

@@ -18,6 +18,7 @@ from leslied.errors import StoreUnusable
 from leslied.hooks import settings, spool
 from leslied.hooks.respond import respond
 from leslied.hooks.settings import find_commands
+from leslied.model.session import Activity
 from leslied.model.source import Environment
 from leslied.pipeline import HookEvents, Ingest, StopDetection
 from leslied.pipeline.failures import Failures
@@ -192,6 +193,33 @@ def test_an_event_that_fails_unexpectedly_stays_and_does_not_block_others(
     assert report.errors["1.json"].startswith("unexpected ZeroDivisionError")
     assert ended_ids == ["good"]
     assert list_spool(hook_events) == ["1.json"]
+
+
+def test_what_a_session_waits_for_is_recorded_beside_an_event_that_fails(
+    hook_events: HookEvents, monkeypatch: pytest.MonkeyPatch
+):
+    end = {"hook_event_name": "SessionEnd", "session_id": "bad"}
+    notice = {
+        "hook_event_name": "Notification",
+        "session_id": SESSION,
+        "notification_type": "permission_prompt",
+    }
+    write_spool_file(hook_events, "1.json", end)
+    write_spool_file(hook_events, "2.json", notice)
+    waiting_ids: list[str] = []
+
+    def fail(*_: object) -> int:
+        raise ZeroDivisionError
+
+    def record(_: StopDetection, __: str, activities: dict[str, Activity]) -> None:
+        waiting_ids.extend(activities)
+
+    monkeypatch.setattr(StopDetection, "mark_ended", fail)
+    monkeypatch.setattr(StopDetection, "mark_waiting", record)
+
+    hook_events.run()
+
+    assert waiting_ids == [SESSION]
 
 
 def test_an_event_that_fails_repeatedly_is_dropped(

@@ -16,6 +16,11 @@ def test_added_folders_are_loaded(tmp_path: Path):
     assert learned_roots.add(data_dir, "/b")
 
     assert learned_roots.load(data_dir) == (["/a", "/b"], [])
+
+
+def test_only_the_user_can_read_the_file_of_learned_folders(tmp_path: Path):
+    learned_roots.add(str(tmp_path), "/a")
+
     assert (tmp_path / learned_roots.FILE).stat().st_mode & 0o077 == 0
 
 

@@ -122,7 +122,8 @@ def test_the_program_exits_if_its_input_never_ends(session: HookedSession):
 
 
 @pytest.mark.threat("X2")
-def test_the_program_succeeds_with_closed_streams(session: HookedSession):
+@pytest.mark.usefixtures("session")
+def test_the_program_succeeds_with_closed_streams():
     result = subprocess.run(
         ["/bin/sh", "-c", make_command(sys.executable, "/x", "file") + " <&- >&-"],
         capture_output=True,

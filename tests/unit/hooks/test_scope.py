@@ -20,37 +20,37 @@ def data(tmp_path: Path) -> str:
 
 
 def test_everything_counts_as_read_before_the_first_run(tmp_path: Path):
-    assert scope.is_read(str(tmp_path), ELSEWHERE, "/app")
+    assert scope.is_log_included(str(tmp_path), ELSEWHERE, "/app")
 
 
 @pytest.mark.parametrize("log", [LOG, ELSEWHERE, ""])
 def test_a_log_is_read_if_its_folder_is_known_or_can_be_learned(data: str, log: str):
-    assert scope.is_read(data, log, "/app")
+    assert scope.is_log_included(data, log, "/app")
 
 
 @pytest.mark.parametrize("log", ["/x/1.jsonl", "/x/.leslie/projects/-app/1.jsonl"])
 def test_a_log_in_a_strange_place_is_not_read(data: str, log: str):
-    assert not scope.is_read(data, log, "/app")
+    assert not scope.is_log_included(data, log, "/app")
 
 
 def test_leslieds_own_files_are_not_read(data: str):
-    assert not scope.is_read(data, f"{data}/projects/-app/1.jsonl", "/app")
+    assert not scope.is_log_included(data, f"{data}/projects/-app/1.jsonl", "/app")
 
 
 def test_an_ignored_folder_is_not_read(data: str):
     (Path(data) / learned_roots.FILE).write_text("!/elsewhere\n")
 
-    assert not scope.is_read(data, ELSEWHERE, "/app")
+    assert not scope.is_log_included(data, ELSEWHERE, "/app")
 
 
 def test_an_excluded_project_is_not_read(data: str):
-    assert not scope.is_read(data, LOG, "/secret/app")
+    assert not scope.is_log_included(data, LOG, "/secret/app")
 
 
 def test_nothing_is_read_if_the_agent_is_disabled(tmp_path: Path):
     scope.save(str(tmp_path), [], [])
 
-    assert not scope.is_read(str(tmp_path), LOG, "/app")
+    assert not scope.is_log_included(str(tmp_path), LOG, "/app")
 
 
 def test_an_unchanged_scope_is_not_written_again(data: str):
@@ -62,7 +62,7 @@ def test_an_unchanged_scope_is_not_written_again(data: str):
     assert file.stat().st_ino == before
 
 
-def test_no_context_names_a_thread_that_is_not_read(tmp_path: Path):
+def test_hooks_inject_no_context_into_a_session_that_is_not_read(tmp_path: Path):
     session = HookedSession(tmp_path)
     session.add_asset("plan.md")
     scope.save(str(session.data), ["/h/.claude/projects"], [])

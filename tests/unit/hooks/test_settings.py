@@ -148,7 +148,7 @@ def test_entries_of_another_installation_are_replaced():
 
 
 @pytest.mark.threat("X1", "X2")
-def test_the_command_is_quoted_and_never_blocks_a_prompt(tmp_path: Path):
+def test_the_command_is_quoted_and_never_blocks_a_prompt():
     """Python exits with 2 if a program is missing, and 2 blocks the prompt."""
     command = next(iter(find_commands(install("{}", COMMAND)).values()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -159,9 +159,7 @@ def test_an_invalid_path_does_no_harm(hook_events: HookEvents, path: str):
     assert hook_events.run().events == 1
 
 
-def test_invalid_files_are_removed_and_reported(
-    hook_events: HookEvents, tmp_path: Path
-):
+def test_invalid_files_are_removed_and_reported(hook_events: HookEvents):
     folder = hook_events.spool_dir
     folder.mkdir(parents=True)
     (folder / "1.json").write_bytes(b"\xff")
@@ -205,24 +203,35 @@ def test_a_stop_hook_announces_the_end_of_a_turn(
     assert hook_events.announced_ends == {key: clock.now() - timedelta(seconds=1)}
 
 
+def test_an_announcement_of_the_future_counts_as_made_now(
+    hook_events: HookEvents, tmp_path: Path, clock: FakeClock
+):
+    announced_at = announce_in_file(hook_events, tmp_path, "9" * 20 + "-1.json")
+
+    assert announced_at == clock.now()
+
+
 @pytest.mark.parametrize(
-    ("name", "time"),
+    "name",
     [
-        ("99999999999999999999-1.json", "now"),
-        ("1.json", "1970"),
-        ("\u0664" * 20 + "-1.json", "1970"),
+        pytest.param("1.json", id="too few digits"),
+        pytest.param("\u0664" * 20 + "-1.json", id="digits that are not ASCII"),
     ],
 )
-def test_the_time_of_an_announcement_is_never_in_the_future(
-    hook_events: HookEvents, tmp_path: Path, clock: FakeClock, name: str, time: str
+def test_an_announcement_without_a_valid_time_counts_as_very_old(
+    hook_events: HookEvents, tmp_path: Path, name: str
 ):
-    spool_event(tmp_path, "Stop", "/log")
-    (file,) = (tmp_path / spool.FOLDER).iterdir()
+    assert announce_in_file(hook_events, tmp_path, name) == EPOCH
+
+
+def announce_in_file(hook_events: HookEvents, folder: Path, name: str) -> datetime:
+    """Announce the end of a turn in a file with this name; return the stored time."""
+    spool_event(folder, "Stop", "/log")
+    (file,) = (folder / spool.FOLDER).iterdir()
     file.rename(file.with_name(name))
     hook_events.run()
-
     (announced_at,) = hook_events.announced_ends.values()
-    assert announced_at == (clock.now() if time == "now" else EPOCH)
+    return announced_at
 
 
 def test_only_the_latest_announcements_are_remembered(

@@ -36,7 +36,7 @@ def test_the_first_object_of_lines_is_the_first_line():
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b"{", b"text", b"[1", b"[" * 10_000])
-def test_what_is_not_json_has_nothing(data: bytes):
+def test_data_that_is_not_json_has_no_document_and_no_items(data: bytes):
     file = make_file(data)
 
     assert (file.document, file.first_object, file.items) == ({}, {}, [])

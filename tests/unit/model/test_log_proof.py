@@ -23,7 +23,7 @@ def make_source(**fields: Any) -> SourceProof:
 
 
 def make_report(**fields: Any) -> ProofReport:
-    agent = AgentProof(name="codex", sources=[make_source(**fields)], gone=0)
+    agent = AgentProof(name="codex", sources=[make_source(**fields)], deleted_logs=0)
     return ProofReport(agents=[agent], unknown_kinds=[])
 
 
@@ -63,7 +63,7 @@ def test_the_json_form_has_totals_and_every_source():
     example = MissingEntry(offset=5, length=2, reason="not read yet")
     source = make_source(counts={"unread": 1}, examples=(example,))
     kind = UnknownKind(agent="codex", version="1", kind="novelty", entries=2)
-    agent = AgentProof(name="codex", sources=[source, source], gone=3)
+    agent = AgentProof(name="codex", sources=[source, source], deleted_logs=3)
 
     data = ProofReport(agents=[agent], unknown_kinds=[kind]).to_dict()
 

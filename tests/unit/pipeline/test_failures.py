@@ -141,18 +141,18 @@ class DyingProcess:
 
     def die(self, name: str = "/a.jsonl") -> None:
         """Start, begin to read a source, and do not end."""
-        self.start().begin("source", name)
+        self.start().begin_work("source", name)
 
 
 @pytest.fixture
-def dying(store: Store, clock: FakeClock, tmp_path: Path) -> DyingProcess:
+def dying_process(store: Store, clock: FakeClock, tmp_path: Path) -> DyingProcess:
     return DyingProcess(store, clock, tmp_path / "in-progress")
 
 
-def test_one_death_does_not_pause_the_work(dying: DyingProcess):
-    dying.die()
+def test_one_death_does_not_pause_the_work(dying_process: DyingProcess):
+    dying_process.die()
 
-    failures = dying.start()
+    failures = dying_process.start()
 
     assert failures.count_attempts("source", "/a.jsonl") == 1
     assert not failures.is_paused("source", "/a.jsonl")
@@ -160,15 +160,15 @@ def test_one_death_does_not_pause_the_work(dying: DyingProcess):
 
 @pytest.mark.fault("E15")
 def test_a_second_death_puts_the_work_in_quarantine_also_after_restarts(
-    dying: DyingProcess, path: Path
+    dying_process: DyingProcess, path: Path
 ):
-    dying.die()
-    dying.die()
+    dying_process.die()
+    dying_process.die()
 
-    paused = [dying.start().is_paused("source", "/a.jsonl") for _ in range(3)]
+    paused = [dying_process.start().is_paused("source", "/a.jsonl") for _ in range(3)]
 
     assert paused == [True] * 3
-    assert not dying.start().is_paused("source", "/b.jsonl")
+    assert not dying_process.start().is_paused("source", "/b.jsonl")
     with StoreReader(path) as reader:
         (failure,) = reader.list_failures()
     assert (failure.name, failure.reason) == ("/a.jsonl", KILLED_REASON)
@@ -176,14 +176,14 @@ def test_a_second_death_puts_the_work_in_quarantine_also_after_restarts(
 
 @pytest.mark.fault("E15")
 def test_a_quarantine_ends_after_ten_minutes_and_grows_with_every_death(
-    dying: DyingProcess, clock: FakeClock
+    dying_process: DyingProcess, clock: FakeClock
 ):
     hours: list[float] = []
-    dying.die()
+    dying_process.die()
     for _ in range(6):
-        dying.die()
+        dying_process.die()
         began = clock.now()
-        while dying.start().is_paused("source", "/a.jsonl"):
+        while dying_process.start().is_paused("source", "/a.jsonl"):
             clock.advance(600)
         hours.append((clock.now() - began).total_seconds() / 3600)
 
@@ -191,20 +191,20 @@ def test_a_quarantine_ends_after_ten_minutes_and_grows_with_every_death(
     assert hours[-1] == 24
 
 
-def test_work_that_ends_is_no_death(dying: DyingProcess):
-    failures = dying.start()
-    failures.begin("source", "/a.jsonl")
-    failures.end()
+def test_work_that_ends_is_no_death(dying_process: DyingProcess):
+    failures = dying_process.start()
+    failures.begin_work("source", "/a.jsonl")
+    failures.end_work()
 
-    assert dying.start().count_attempts("source", "/a.jsonl") == 0
+    assert dying_process.start().count_attempts("source", "/a.jsonl") == 0
 
 
 def test_a_command_tries_work_in_quarantine_at_once(
-    dying: DyingProcess, store: Store, clock: FakeClock
+    dying_process: DyingProcess, store: Store, clock: FakeClock
 ):
-    dying.die()
-    dying.die()
-    dying.start()
+    dying_process.die()
+    dying_process.die()
+    dying_process.start()
 
     assert not Failures(store, clock, ignores_pauses=True).is_paused(
         "source", "/a.jsonl"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,7 @@ from tests.unit.pipeline.stages.test_relations import write_claim
 NO_SCAN = Budget(changed_paths=())
 
 
-@dataclass(slots=True, kw_only=True)
-class ToyReport(Report):
+class ToyReport(Report, kw_only=True):
     """The report of a toy stage."""
 
     bells: int = 0
@@ -106,32 +104,36 @@ class ToyFlow:
 
 
 @pytest.fixture
-def toys(store: Store, clock: FakeClock) -> ToyFlow:
+def toy_flow(store: Store, clock: FakeClock) -> ToyFlow:
     return ToyFlow(store, clock)
 
 
-def test_a_scan_runs_all_stages_in_order(toys: ToyFlow):
+def test_a_scan_runs_all_stages_in_order(toy_flow: ToyFlow):
     for timing in reversed(Timing):
-        toys.add(timing.name, timing=timing)
+        toy_flow.add(timing.name, timing=timing)
 
-    assert toys.run(Budget()) == [timing.name for timing in reversed(Timing)]
+    assert toy_flow.run(Budget()) == [timing.name for timing in reversed(Timing)]
 
 
-def test_without_changes_only_stages_with_the_timing_every_run_are_run(toys: ToyFlow):
+def test_without_changes_only_stages_with_the_timing_every_run_are_run(
+    toy_flow: ToyFlow,
+):
     for timing in Timing:
-        toys.add(timing.name, timing=timing)
+        toy_flow.add(timing.name, timing=timing)
 
-    assert toys.run() == ["EVERY_RUN"]
+    assert toy_flow.run() == ["EVERY_RUN"]
 
 
-def test_a_change_runs_the_stages_that_depend_on_it_the_slow_ones_later(toys: ToyFlow):
-    toys.add("first", ToyReport(is_change=True), ToyReport())
-    toys.add("quick", timing=Timing.ON_CHANGE)
-    toys.add("slow", timing=Timing.WHEN_QUIET)
-    toys.add("slower", timing=Timing.WHEN_QUIET)
-    toys.add("archive", timing=Timing.AFTER_SCAN)
+def test_a_change_runs_the_stages_that_depend_on_it_the_slow_ones_later(
+    toy_flow: ToyFlow,
+):
+    toy_flow.add("first", ToyReport(is_change=True), ToyReport())
+    toy_flow.add("quick", timing=Timing.ON_CHANGE)
+    toy_flow.add("slow", timing=Timing.WHEN_QUIET)
+    toy_flow.add("slower", timing=Timing.WHEN_QUIET)
+    toy_flow.add("archive", timing=Timing.AFTER_SCAN)
 
-    runs = [toys.run() for _ in range(4)]
+    runs = [toy_flow.run() for _ in range(4)]
 
     assert runs == [
         ["first", "quick"],
@@ -141,54 +143,60 @@ def test_a_change_runs_the_stages_that_depend_on_it_the_slow_ones_later(toys: To
     ]
 
 
-def test_a_stage_with_work_left_runs_again(toys: ToyFlow):
-    toys.add("slow", ToyReport(has_more=True), ToyReport(), timing=Timing.AFTER_SCAN)
+def test_a_stage_with_work_left_runs_again(toy_flow: ToyFlow):
+    toy_flow.add(
+        "slow", ToyReport(has_more=True), ToyReport(), timing=Timing.AFTER_SCAN
+    )
 
-    assert [toys.run(Budget()), toys.run(), toys.run()] == [["slow"], ["slow"], []]
-
-
-def test_the_flow_goes_back_to_an_earlier_stage_with_new_work(toys: ToyFlow):
-    toys.add("read")
-    toys.add("write")
-    toys.add("move", ToyReport(goes_back_to="write"), ToyReport())
-    toys.add("list")
-
-    assert toys.run() == ["read", "write", "move", "write", "move", "list"]
+    assert [toy_flow.run(Budget()), toy_flow.run(), toy_flow.run()] == [
+        ["slow"],
+        ["slow"],
+        [],
+    ]
 
 
-def test_the_flow_does_not_go_back_for_ever(toys: ToyFlow):
-    toys.add("write")
-    toys.add("move", ToyReport(goes_back_to="write"))
+def test_the_flow_goes_back_to_an_earlier_stage_with_new_work(toy_flow: ToyFlow):
+    toy_flow.add("read")
+    toy_flow.add("write")
+    toy_flow.add("move", ToyReport(goes_back_to="write"), ToyReport())
+    toy_flow.add("list")
 
-    assert toys.run() == ["write", "move"] * 3
+    assert toy_flow.run() == ["read", "write", "move", "write", "move", "list"]
+
+
+def test_the_flow_does_not_go_back_for_ever(toy_flow: ToyFlow):
+    toy_flow.add("write")
+    toy_flow.add("move", ToyReport(goes_back_to="write"))
+
+    assert toy_flow.run() == ["write", "move"] * 3
 
 
 def test_a_broken_stage_does_not_stop_others_and_waits_before_it_is_tried_again(
-    toys: ToyFlow, clock: FakeClock
+    toy_flow: ToyFlow, clock: FakeClock
 ):
-    toys.add("broken", is_broken=True)
-    toys.add("sound")
+    toy_flow.add("broken", is_broken=True)
+    toy_flow.add("sound")
 
-    first, paused = toys.run(), toys.run()
+    first, paused = toy_flow.run(), toy_flow.run()
     clock.advance(11)
-    retried = toys.run()
+    retried = toy_flow.run()
     clock.advance(11)
-    paused_longer = toys.run()
+    paused_longer = toy_flow.run()
 
     assert (first, retried) == (["broken", "sound"], ["broken", "sound"])
     assert (paused, paused_longer) == (["sound"], ["sound"])
-    assert toys.flow.failures.count_attempts("stage", "broken") == 2
+    assert toy_flow.flow.failures.count_attempts("stage", "broken") == 2
 
 
 def test_reloaded_settings_do_not_put_stages_to_sleep(
-    toys: ToyFlow, store: Store, clock: FakeClock
+    toy_flow: ToyFlow, store: Store, clock: FakeClock
 ):
-    toys.add("slow", ToyReport(has_more=True), timing=Timing.AFTER_SCAN)
-    toys.run(Budget())
+    toy_flow.add("slow", ToyReport(has_more=True), timing=Timing.AFTER_SCAN)
+    toy_flow.run(Budget())
     reloaded = ToyFlow(store, clock)
     reloaded.add("slow", timing=Timing.AFTER_SCAN)
 
-    reloaded.flow.adopt(toys.flow)
+    reloaded.flow.adopt(toy_flow.flow)
 
     assert reloaded.run() == ["slow"]
 
@@ -245,39 +253,39 @@ def test_a_thread_that_leslie_claims_is_written_under_its_new_id_in_the_same_run
     assert parse_document(file.read_text()).thread_id == "thread-leslie01"
 
 
-def test_no_stage_runs_after_the_daemon_is_told_to_stop(toys: ToyFlow):
+def test_no_stage_runs_after_a_request_to_stop(toy_flow: ToyFlow):
     for name in ("first", "second", "third"):
-        toys.add(name)
+        toy_flow.add(name)
 
-    runs = toys.run(Budget(is_stopping=lambda: "second" in toys.runs))
+    runs = toy_flow.run(Budget(is_stopping=lambda: "second" in toy_flow.runs))
 
     assert runs == ["first", "second"]
 
 
-def test_a_stage_that_can_wait_is_postponed_while_new_entries_wait(toys: ToyFlow):
-    toys.add("ingest")
-    toys.add("index").can_wait = True
+def test_a_stage_that_can_wait_is_postponed_while_new_entries_wait(toy_flow: ToyFlow):
+    toy_flow.add("ingest")
+    toy_flow.add("index").can_wait = True
     busy = Budget(changed_paths=(), should_yield=lambda: True)
 
-    assert toys.run(busy) == ["ingest"]
-    assert toys.run() == ["ingest", "index"]
+    assert toy_flow.run(busy) == ["ingest"]
+    assert toy_flow.run() == ["ingest", "index"]
 
 
-def test_a_stage_that_can_wait_runs_at_the_latest_after_ten_runs(toys: ToyFlow):
-    toys.add("index").can_wait = True
+def test_a_stage_that_can_wait_runs_at_the_latest_after_ten_runs(toy_flow: ToyFlow):
+    toy_flow.add("index").can_wait = True
     busy = Budget(changed_paths=(), should_yield=lambda: True)
 
-    runs = [toys.run(busy) for _ in range(22)]
+    runs = [toy_flow.run(busy) for _ in range(22)]
 
     assert [number for number, names in enumerate(runs) if names] == [10, 21]
 
 
-def test_only_stages_of_every_run_have_urgent_work(toys: ToyFlow):
-    toys.add("slow", ToyReport(has_more=True), timing=Timing.WHEN_QUIET)
-    toys.run(Budget())
-    was_urgent = toys.flow.has_urgent_work
-    toys.add("ingest", ToyReport(has_more=True))
-    toys.run()
+def test_only_stages_of_every_run_have_urgent_work(toy_flow: ToyFlow):
+    toy_flow.add("slow", ToyReport(has_more=True), timing=Timing.WHEN_QUIET)
+    toy_flow.run(Budget())
+    was_urgent = toy_flow.flow.has_urgent_work
+    toy_flow.add("ingest", ToyReport(has_more=True))
+    toy_flow.run()
 
     assert not was_urgent
-    assert toys.flow.has_urgent_work
+    assert toy_flow.flow.has_urgent_work

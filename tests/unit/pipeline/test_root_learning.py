@@ -9,7 +9,7 @@ import pytest
 
 from leslied.hooks import learned_roots
 from leslied.model.source import Environment, Root
-from leslied.pipeline.root_learning import RootLearner, find_project_logs
+from leslied.pipeline.root_learning import RootLearner, find_folders_with_log
 from tests.support.claude import ADAPTER, SESSION
 
 
@@ -133,12 +133,12 @@ def test_a_project_with_a_log_is_returned_once(tmp_path: Path):
     (tmp_path / "other").mkdir()
 
     folders = [str(project), str(tmp_path / "other"), str(project)]
-    assert find_project_logs(folders, LOG) == [project]
+    assert find_folders_with_log(folders, LOG) == [project]
 
 
 @pytest.mark.parametrize("folder", ["/no/such/folder", "relative", "", "/a\0b"])
 def test_a_project_that_is_gone_has_no_log(folder: str):
-    assert find_project_logs([folder], LOG) == []
+    assert find_folders_with_log([folder], LOG) == []
 
 
 def test_a_project_that_cannot_be_read_has_no_log(
@@ -150,7 +150,7 @@ def test_a_project_that_cannot_be_read_has_no_log(
         raise PermissionError(path)
 
     monkeypatch.setattr(Path, "lstat", refuse)
-    assert find_project_logs([str(project)], LOG) == []
+    assert find_folders_with_log([str(project)], LOG) == []
 
 
 @pytest.mark.threat("P1")
@@ -159,7 +159,7 @@ def test_a_log_that_is_a_link_is_not_read(tmp_path: Path):
     project.mkdir()
     (project / LOG).symlink_to("/etc/passwd")
 
-    assert find_project_logs([str(project)], LOG) == []
+    assert find_folders_with_log([str(project)], LOG) == []
 
 
 @pytest.mark.threat("P1")
@@ -167,4 +167,4 @@ def test_a_log_that_others_can_write_is_not_read(tmp_path: Path):
     project = make_project(tmp_path / "app")
     (project / LOG).chmod(0o666)
 
-    assert find_project_logs([str(project)], LOG) == []
+    assert find_folders_with_log([str(project)], LOG) == []

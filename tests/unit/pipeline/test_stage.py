@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from leslied.pipeline import Budget, LogEvent, Report
 
 
-@dataclass(slots=True, kw_only=True)
-class PaintReport(Report):
+class PaintReport(Report, kw_only=True):
     """The report of a stage that paints walls."""
 
     walls: int = 0

@@ -26,7 +26,7 @@ def test_work_in_progress_is_left_to_the_next_process(path: Path):
     assert WorkMarker(path).take() == []
 
 
-def test_finished_work_is_not_left(path: Path):
+def test_cleared_work_is_not_left_to_the_next_process(path: Path):
     marker = WorkMarker(path)
     marker.add("source", "/a.jsonl")
     marker.clear()

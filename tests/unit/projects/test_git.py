@@ -120,7 +120,7 @@ def test_the_remote_of_a_repository_is_origin(repository: Path):
     assert read_remote(repository / ".git") == "example.org/team/app"
 
 
-def test_of_several_other_remotes_none_is_chosen(tmp_path: Path):
+def test_without_an_origin_only_a_single_remote_is_chosen(tmp_path: Path):
     repository = make_repository(tmp_path / "repo")
     git(repository, "remote", "add", "a", "https://example.org/a")
     only_one = read_remote(repository / ".git")

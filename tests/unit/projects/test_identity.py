@@ -18,9 +18,10 @@ def make_repository(path: str = "/new", **fields: Any) -> Repository:
     return Repository(path=path, **{"root_commit": "c1", **fields})
 
 
-def find(*present: Repository) -> dict[str, str]:
-    paths = {repository.path for repository in present}
-    return find_moves([OLD, *present], paths.__contains__)
+def find(*others: Repository) -> dict[str, str]:
+    """Return the moves among OLD, whose path does not exist, and the others."""
+    paths = {repository.path for repository in others}
+    return find_moves([OLD, *others], lambda path: path in paths)
 
 
 def test_a_repository_with_the_same_git_directory_was_moved():
@@ -51,9 +52,9 @@ def test_one_common_property_is_not_enough(fields: dict[str, str]):
 
 
 def test_repositories_without_remote_and_id_are_not_the_same():
-    gone = Repository(path="/old", root_commit="c1")
+    old = Repository(path="/old", root_commit="c1")
 
-    assert find_moves([gone, make_repository()], lambda path: path == "/new") == {}
+    assert find_moves([old, make_repository()], lambda path: path == "/new") == {}
 
 
 def test_of_two_clones_none_is_certain():

@@ -84,7 +84,7 @@ def test_an_empty_text_removes_all_tags(queries: QueryContext):
 
 
 @pytest.mark.parametrize("text", ["", "two words", "x" * 51, "<b>", "a\x00b", "#"])
-def test_a_tag_is_a_short_word(text: str):
+def test_only_a_short_word_can_be_a_tag(text: str):
     with pytest.raises(UserError, match="cannot be a tag"):
         check_tag(text)
 
@@ -95,10 +95,11 @@ def test_tags_and_notes_have_limits(queries: QueryContext):
         change_marks(queries, SESSION, MarksChange(tags=tags))
     with pytest.raises(UserError, match="10,001 characters"):
         change_marks(queries, SESSION, MarksChange(note="x" * 10_001))
+    # A note of exactly the maximum length is no error.
     change_marks(queries, SESSION, MarksChange(note="x" * MAX_NOTE_CHARACTERS))
 
 
-def test_a_note_may_have_characters_that_cannot_be_stored(queries: QueryContext):
+def test_characters_of_a_note_that_cannot_be_stored_are_replaced(queries: QueryContext):
     marked = change_marks(queries, SESSION, MarksChange(note="a\0b\udcff"))
 
     assert marked.marks.note == "a b?"
@@ -144,9 +145,12 @@ def test_tags_are_counted_by_sessions_that_exist(app: App, claude: ClaudeHome):
     with app.open_queries() as queries:
         change_marks(queries, SESSION, MarksChange(tags="bug later"))
         change_marks(queries, "another", MarksChange(tags="later", is_starred=True))
-        gone = queries.annotations
-        name = next(iter(gone.load().by_session))._replace(session_id="gone")
-        gone.update(name, lambda old: MarksChange(tags="later").apply(old, 1), 1)
+        annotations = queries.annotations
+        name = next(iter(annotations.load().by_session))
+        missing_name = name._replace(session_id="missing")
+        annotations.update(
+            missing_name, lambda old: MarksChange(tags="later").apply(old, 1), 1
+        )
         counts = count_tags(queries)
 
     assert counts.to_dict() == {

@@ -27,7 +27,7 @@ def test_every_format_renders_without_the_secret(queries: QueryContext):
             assert SECRET.encode() not in artifact.body
 
 
-def test_without_an_id_the_selection_decides(queries: QueryContext):
+def test_without_an_id_the_selected_sessions_are_exported(queries: QueryContext):
     elsewhere = Selection(filters=(Filter("project", "/elsewhere"),))
 
     assert len(resolve_sessions(queries, "", Selection())) == 1

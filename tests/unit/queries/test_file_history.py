@@ -56,7 +56,7 @@ def test_revisions_name_session_prompt_and_call(queries: QueryContext):
     assert created.diff == (("+", "a = 1"),)
 
 
-def test_the_numbers_are_those_of_the_list(queries: QueryContext):
+def test_the_counts_of_a_history_are_those_of_the_list_of_files(queries: QueryContext):
     history = load_file_history(queries, PARSER, limit=1)
 
     assert (history.changes, history.failed, history.sessions) == (2, 2, 2)

@@ -130,9 +130,8 @@ def test_a_folder_without_sessions_can_be_the_target_of_a_link(
     assert get_link_target(queries, "app") == f"{home}/app"
 
 
-def test_a_path_in_a_working_tree_means_its_repository(
-    queries: QueryContext, repository: Path, home: Path
-):
+@pytest.mark.usefixtures("queries")
+def test_a_path_in_a_working_tree_means_its_repository(repository: Path, home: Path):
     assert resolve_project("~/tree/src", home) == str(repository)
     assert resolve_project("~/app/src", home) == f"{repository}/src"
     assert resolve_project("tree", home) == "tree"

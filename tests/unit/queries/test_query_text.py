@@ -50,7 +50,7 @@ def test_a_value_is_quoted_if_necessary(value: str, written: str):
 
 
 @pytest.mark.parametrize("value", ["", 'a "quoted" name'])
-def test_a_value_that_cannot_be_written_gives_nothing(value: str):
+def test_a_value_that_cannot_be_quoted_makes_no_filter(value: str):
     assert format_filter("project", value) == ""
 
 

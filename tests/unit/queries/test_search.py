@@ -90,7 +90,7 @@ def test_a_note_explains_what_was_ignored(harness: StoreHarness, text: str, note
     with harness.reader() as reader:
         query = parse_query(text, {})
         result = search_entries(
-            reader, query, "newest", 5, stop_cutoff_us=0, redact=str
+            reader, query, "newest", 5, stop_cutoff_us=0, redact=lambda text: text
         )
 
     assert any(note in line for line in result.notes)
@@ -108,7 +108,7 @@ def test_a_limit_that_leaves_out_hits_is_reported(
     query = parse_query("needle", {})
     with harness.reader() as reader:
         result = search_entries(
-            reader, query, mode, limit, stop_cutoff_us=0, redact=str
+            reader, query, mode, limit, stop_cutoff_us=0, redact=lambda text: text
         )
 
     assert len(result.hits) == min(limit, 2)
@@ -131,7 +131,7 @@ def test_hidden_sessions_are_searched_on_request(
                     mode,
                     9,
                     stop_cutoff_us=0,
-                    redact=str,
+                    redact=lambda text: text,
                 ).hits
             )
             for with_hidden in (False, True)

@@ -74,7 +74,7 @@ def test_periods_are_counted_only_where_the_count_changes():
     ]
 
 
-def test_projects_of_the_same_name_are_told_apart_by_their_path():
+def test_projects_of_the_same_name_are_distinguished_by_their_path():
     folders = ["/a/app", "/b/app", "/b/lib"]
 
     project = load_facets("w", *[make_match(project=each) for each in folders])[

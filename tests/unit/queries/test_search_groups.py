@@ -54,7 +54,7 @@ def search(app: App) -> SearchFunction:
 
 
 @pytest.mark.parametrize("mode", ["newest", "rank", "substring"])
-def test_a_session_has_its_best_three_hits(search: SearchFunction, mode: SearchMode):
+def test_a_session_has_at_most_three_hits(search: SearchFunction, mode: SearchMode):
     result = search("needle", mode)
     hits = {
         group.session_id: (len(group.hits), group.hidden) for group in result.groups

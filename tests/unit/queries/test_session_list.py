@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from leslied.app import App
 from leslied.model.query import Filter, Selection
 from leslied.model.session import Activity
@@ -29,8 +31,12 @@ def test_a_session_is_stopped_once_it_is_quiet_for_ten_minutes(
     last_entry_at = session.summary.ended_at
 
     assert last_entry_at is not None
-    claude.clock.at = last_entry_at
-    assert load_session_list(queries, Selection()).sessions[0].status == "idle"
+    statuses = []
+    for seconds in (0, 600 - 1, 600 + 1):
+        claude.clock.at = last_entry_at + timedelta(seconds=seconds)
+        (session,) = load_session_list(queries, Selection()).sessions
+        statuses.append(session.status)
+    assert statuses == ["idle", "idle", "stopped"]
 
 
 def test_a_session_with_an_open_dialog_waits_until_it_stops(
@@ -41,7 +47,7 @@ def test_a_session_with_an_open_dialog_waits_until_it_stops(
     claude.clock.at = session.summary.ended_at
     activity = Activity("permission", to_us(claude.clock.at))
     with Store(claude.store_path, claude.clock) as store:
-        store.mark_waiting("claude-code", {SESSION: activity})
+        store.mark_waiting({("claude-code", SESSION): activity})
 
     assert select_waiting(queries) == (("claude-code", SESSION),)
     claude.clock.advance(3600)

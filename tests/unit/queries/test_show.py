@@ -8,6 +8,8 @@ import pytest
 
 from leslied.app import App
 from leslied.errors import UserError
+from leslied.model.omitted_text import OmittedText
+from leslied.queries import units
 from leslied.queries.context import QueryContext
 from leslied.queries.show import show_session
 from leslied.queries.unit_selection import UnitSelection
@@ -59,3 +61,21 @@ def test_units_of_an_entry_cannot_be_selected(queries: QueryContext):
     with pytest.raises(UserError, match="that of an entry"):
         show_session(queries, entry_id, UnitSelection(unit=1))
     assert show_session(queries, entry_id, UnitSelection()).is_entry
+
+
+def test_long_texts_are_loaded_unit_by_unit(
+    queries: QueryContext, monkeypatch: pytest.MonkeyPatch
+):
+    whole = show_session(queries, "last", UnitSelection()).to_dict()
+    monkeypatch.setattr(units, "_MAX_LOADED_CHARACTERS", 3)
+
+    shown = show_session(queries, "last", UnitSelection())
+
+    entries = [placed for unit in shown.session.units for placed in unit.entries]
+    assert any(isinstance(each.record.content, OmittedText) for each in entries)
+    assert shown.to_dict() == whole
+    for unit in shown.iter_units():
+        assert not isinstance(unit.prompt, OmittedText)
+        for placed in unit.entries:
+            assert not isinstance(placed.record.content, OmittedText)
+            assert not isinstance(placed.record.tool_input, OmittedText)

@@ -25,7 +25,7 @@ def has_child() -> bool:
     return True
 
 
-def test_rows_are_those_of_the_query(app: App):
+def test_a_child_process_returns_the_rows_of_a_query_and_ends(app: App):
     query = "SELECT 1 AS a, 'é' AS b, NULL AS c, 1.5 AS d, x'00ff' AS e"
 
     with execute_in_child(app.open_sql, query, 60, CLOCK) as result:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leslied.redact import Redactor
+from leslied.redact import Redactor, Rule, SecretFinder
+from leslied.redact.rules._rule import WORD_START
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 redact = Redactor(b"key").redact
@@ -99,3 +100,47 @@ def test_a_mask_keeps_the_length_and_the_json(texts: list[str]):
     assert len(masked) == len(data)
     assert len(json.loads(masked)) == len(texts)
     assert Redactor(b"key").mask(masked) == masked
+
+
+def test_an_anchor_may_have_letters_of_any_alphabet():
+    finder = SecretFinder([Rule("pin", ("ключ=",), r"[Кк]люч=(?P<secret>\d{4})")])
+
+    (secret,) = finder.find("İ 漢字 Ключ=4712 ключ= ????=4712")
+
+    assert secret.value == "4712"
+
+
+class CountingPattern:
+    """A pattern that never matches, and knows where it was tried."""
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+
+    def match(self, _text: str, start: int, _end: int) -> None:
+        self.positions.append(start)
+
+
+def test_a_rule_of_words_is_not_tried_inside_a_word():
+    rule = Rule("token", ("pat",), rf"{WORD_START}pat\d{{9}}")
+    pattern = CountingPattern()
+    vars(rule)["pattern"] = pattern
+
+    SecretFinder([rule]).find("pat path _pat spat 1pat épat -pat")
+
+    assert pattern.positions == [0, 4, 10, 25, 30]
+
+
+def test_the_end_of_a_secret_is_only_looked_for_behind_its_lead():
+    ends: list[int] = []
+
+    def find_end(_text: str, end: int) -> int:
+        ends.append(end)
+        return end
+
+    rule = Rule("key", ("key ",), "key [0-9]{4}", lead="begin ", find_end=find_end)
+    finder = SecretFinder([rule])
+
+    assert [secret.value for secret in finder.find("key 1234 begin key 5678")] == [
+        "begin key 5678"
+    ]
+    assert ends == [23]

@@ -52,7 +52,8 @@ def path(home: Path) -> Path:
     return home / "Library/LaunchAgents/io.leslied.plist"
 
 
-def test_creating_a_manager_changes_nothing(manager, fake, home):
+@pytest.mark.usefixtures("manager")
+def test_creating_a_manager_changes_nothing(fake, home):
     assert fake.calls == []
     assert list(home.iterdir()) == []
 

@@ -77,7 +77,8 @@ def list_directives(text: str) -> set[str]:
     return {line.split("=")[0] for line in text.split("\n") if "=" in line}
 
 
-def test_creating_a_manager_changes_nothing(manager, fake, home):
+@pytest.mark.usefixtures("manager")
+def test_creating_a_manager_changes_nothing(fake, home):
     assert fake.calls == []
     assert list(home.iterdir()) == []
 

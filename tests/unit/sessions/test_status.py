@@ -157,7 +157,7 @@ PERMISSION = Waiting("permission", 100)
         ),
     ],
 )
-def test_what_a_session_waits_for(
+def test_the_latest_report_or_an_open_question_decides_what_a_session_waits_for(
     stored: Waiting,
     last_entry_us: int,
     activity: Activity | None,

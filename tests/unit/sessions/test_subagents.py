@@ -87,7 +87,7 @@ def test_a_call_in_another_session_is_ignored():
     assert find_parent(lookup, child) == (MAIN_KEY, 2)
 
 
-def test_without_the_call_the_named_subagent_is_the_parent():
+def test_without_its_call_a_subagent_has_the_parent_that_its_log_names():
     child = make_child("a", parent_agent="b", spawn_call_id="gone")
 
     assert find_parent(Lookup(), child, make_child("b")) == (get_key("b"), 0)
@@ -109,7 +109,7 @@ def test_a_call_with_the_prompt_spawned_the_subagent(prompt: str, arguments: str
     assert find_parent(lookup, child) == (MAIN_KEY, 2)
 
 
-def test_otherwise_the_start_time_decides():
+def test_without_a_matching_call_the_start_time_decides():
     lookup = Lookup(prompts={"a": "count"}, main_calls=[(1, "{}")])
 
     child = make_child("a", started_at=time_at(40))

@@ -7,7 +7,7 @@ import pytest
 from leslied.sessions.titles import (
     choose_title,
     find_subject,
-    is_telling,
+    has_subject,
     truncate_text,
 )
 
@@ -71,7 +71,7 @@ def test_a_title_says_what_the_prompt_is_about(prompt: str, title: str):
     ],
 )
 def test_greetings_and_consent_do_not_tell(text: str, *, expected: bool):
-    assert is_telling(text) is expected
+    assert has_subject(text) is expected
 
 
 def test_the_subject_of_a_prompt_starts_at_its_first_telling_line():

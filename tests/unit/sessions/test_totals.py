@@ -163,7 +163,7 @@ def test_the_first_prompt_is_stored_from_its_first_telling_line():
     assert make_totals(prompt).first_prompt == "# Fix the login"
 
 
-def test_a_telling_prompt_replaces_a_greeting():
+def test_greetings_and_consent_are_not_the_first_prompt():
     prompts = [make_prompt(text) for text in ("hello", "yes", "fix it", "and more")]
 
     assert make_totals(*prompts).first_prompt == "fix it"
@@ -229,7 +229,7 @@ def test_a_command_reopens_a_turn_only_when_the_agent_answers(origin: str):
     assert (had_turn_ended, totals.has_turn_ended) == (1, 0)
 
 
-def test_a_session_without_a_turn_does_not_work():
+def test_a_session_without_a_turn_counts_as_ended():
     command = make_prompt(metadata={"origin": "command"})
 
     assert make_totals(make_event("opened"), command).has_turn_ended == 1

@@ -249,7 +249,9 @@ records = st.one_of(
 
 @pytest.mark.fault("D11")
 @given(st.lists(records, max_size=12), st.integers(2_000, 20_480))
-def test_the_document_of_any_unit_keeps_the_limits_and_survives(entries, max_bytes):
+def test_the_document_of_any_unit_keeps_the_limits_and_can_be_parsed(
+    entries, max_bytes
+):
     limits = TranscriptLimits(query=500, file=max_bytes)
     unit = make_unit(make_prompt("go"), *entries)
     options = TranscriptOptions(thread_id="thread-1", zone=UTC, limits=limits)

@@ -399,7 +399,7 @@ def test_a_probe_of_the_lock_does_not_prevent_writing(path: Path, clock: FakeClo
 
 
 @pytest.mark.parametrize("opener", [open_reader, open_writer])
-def test_a_file_that_is_not_a_store_can_be_rebuilt(path: Path, opener):
+def test_the_hint_for_a_file_that_is_not_a_store_is_to_rebuild(path: Path, opener):
     path.parent.mkdir()
     path.write_bytes(b"This is a text file. " * 1000)
 
@@ -409,7 +409,7 @@ def test_a_file_that_is_not_a_store_can_be_rebuilt(path: Path, opener):
     assert raised.value.hint.endswith("leslied rebuild")
 
 
-def test_a_damaged_store_can_be_repaired(path: Path, clock: FakeClock):
+def test_the_hint_for_a_damaged_store_is_to_run_doctor(path: Path, clock: FakeClock):
     corrupt_store(path, clock)
 
     with pytest.raises(StoreUnusable) as raised:

@@ -48,12 +48,13 @@ def test_a_chunk_has_a_limited_number_of_lines(log: Path):
 def test_reading_continues_after_any_chunk(log: Path, chunk: int):
     source = write(log, join_lines(LINES))
     limits = ReadLimits(chunk=chunk, entries=3)
-    first, *_ = tail.read(source, Cursor(), limits)
+    chunks = list(tail.read(source, Cursor(), limits))
 
-    rest = list(tail.read(source, first.cursor, limits))
+    for number, last_chunk in enumerate(chunks[:-1], 1):
+        later_chunks = list(tail.read(source, last_chunk.cursor, limits))
 
-    assert list_lines([first, *rest]) == LINES
-    assert {each.cursor.generation for each in rest} == {1}
+        assert list_lines([*chunks[:number], *later_chunks]) == LINES
+        assert {each.cursor.generation for each in later_chunks} == {1}
 
 
 def test_an_unfinished_log_that_changed_is_read_again_as_a_new_generation(log: Path):

@@ -15,7 +15,7 @@ import pytest
 from leslied.model.source import Pattern, Root, Shape
 from leslied.pipeline import Ingest, IngestReport
 from leslied.store import Store, StoreReader
-from leslied.tail import Discovery, discover, find_source
+from leslied.tail import Discovery, discover, find_source, find_sources
 from tests.support.claude import (
     ADAPTER,
     SESSION,
@@ -24,6 +24,7 @@ from tests.support.claude import (
     encode_json_lines,
 )
 from tests.support.records import AGENT, append, bump_mtime
+from tests.support.work import count_calls
 
 PATTERNS = (
     Pattern(glob="*/*.jsonl"),
@@ -125,6 +126,38 @@ def test_a_rewritten_file_of_the_same_size_has_changed(root: Path):
 
     assert list_names(changed) == ["p/b.jsonl"]
     assert (changed.count, changed.gone_paths) == (2, [])
+
+
+def test_an_unchanged_log_costs_one_stat_and_few_calls(root: Path):
+    logs = 100
+    write_files(root, *(f"p/{number}.jsonl" for number in range(logs)))
+    roots = [Root(path=root, patterns=PATTERNS)]
+    stamps = {os.fsencode(s.path): s.stamp for s in walk(root).sources}
+
+    with count_calls() as calls:
+        discovery = discover(AGENT, roots, stamps)
+
+    assert (discovery.count, discovery.sources) == (logs, [])
+    # `Path.stat` of the root calls `os.stat`.
+    assert calls["stat"] == logs + 2
+    assert calls["python"] < 4 * logs
+
+
+def test_the_first_pattern_that_matches_a_name_decides(root: Path):
+    patterns = (
+        Pattern(glob="*/*.json"),
+        Pattern(glob="*/*.json.gz", shape=Shape.DOCUMENT),
+        Pattern(glob="*/**/*.gz", shape=Shape.COMPRESSED_LOG),
+    )
+    write_files(root, "p/a.json", "p/a.json.gz", "p/q/b.json.gz")
+
+    sources = discover(AGENT, [Root(path=root, patterns=patterns)]).sources
+
+    assert {source.path.name: source.shape for source in sources} == {
+        "a.json": Shape.APPEND_LOG,
+        "a.json.gz": Shape.DOCUMENT,
+        "b.json.gz": Shape.COMPRESSED_LOG,
+    }
 
 
 def test_discovery_opens_no_file(root: Path, monkeypatch: pytest.MonkeyPatch):
@@ -500,9 +533,10 @@ def test_a_project_folder_of_any_name_is_read(claude: ClaudeHome, name: bytes):
     path = claude.log(f"{os.fsdecode(name)}/{SESSION}.jsonl")
     path.write_bytes(encode_json_lines(ClaudeLogBuilder().prompt("hello")))
 
-    claude.sync()
+    first = claude.sync()
     second = claude.sync()
 
+    assert (first.entries, first.unreadable) == (1, {})
     assert (second.entries, second.bytes_read) == (0, 0)
 
 
@@ -531,3 +565,33 @@ def test_names_that_differ_only_in_odd_bytes_are_two_sessions(claude: ClaudeHome
 
     with StoreReader(claude.store_path) as reader:
         assert len(reader.list_sessions()) == 2
+
+
+def test_links_are_resolved_once_for_each_folder_of_changed_files(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    names = [f"{folder}/{number}.jsonl" for folder in "pq" for number in range(50)]
+    write_files(root, *names)
+    resolved_paths: list[str] = []
+    resolve = os.path.realpath
+
+    def record(path: str, *, strict: bool) -> str:
+        resolved_paths.append(path)
+        return resolve(path, strict=strict)
+
+    monkeypatch.setattr("os.path.realpath", record)
+    paths = [root / name for name in names]
+    sources = find_sources(AGENT, [Root(path=root, patterns=PATTERNS)], paths)
+
+    assert [source.path for source in sources] == paths
+    assert sorted(resolved_paths) == [str(root), str(root / "p"), str(root / "q")]
+
+
+def test_files_outside_the_roots_are_not_looked_at(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_files(tmp_path, "other/p/a.jsonl")
+    monkeypatch.delattr("os.lstat")
+    roots = [Root(path=root, patterns=PATTERNS)]
+
+    assert not find_sources(AGENT, roots, [tmp_path / "other/p/a.jsonl"])

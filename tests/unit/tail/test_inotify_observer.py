@@ -1,4 +1,4 @@
-"""Test that folders which cannot be watched are reported."""
+"""Test which events arrive, and that unwatched folders are reported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import (
+    FileModifiedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
 
 from leslied.tail.inotify_observer import InotifyObserver
 from tests.support.inotify import WatchLimit
@@ -17,11 +21,15 @@ class Recorder(FileSystemEventHandler):
     """A handler that records the paths of events, and the folders without events."""
 
     def __init__(self) -> None:
-        self.paths: set[Path] = set()
+        self.paths: list[Path] = []
         self.unwatched: dict[Path, Exception] = {}
+        self.unhandled_changes: set[bytes] = set()
+
+    def make_observer(self) -> InotifyObserver:
+        return InotifyObserver(self.unwatched.__setitem__, self.unhandled_changes)
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        self.paths.add(Path(str(event.src_path)))
+        self.paths.append(Path(str(event.src_path)))
 
 
 @pytest.fixture
@@ -38,7 +46,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> WatchLimit:
 
 @pytest.fixture
 def observer(recorder: Recorder) -> Iterator[InotifyObserver]:
-    observer = InotifyObserver(recorder.unwatched.__setitem__)
+    observer = recorder.make_observer()
     observer.start()
     yield observer
     observer.stop()
@@ -74,7 +82,7 @@ def test_a_new_folder_that_cannot_be_watched_is_reported(
 
 @pytest.mark.fault("C2")
 @pytest.mark.usefixtures("limit")
-def test_a_watched_folder_that_cannot_be_watched_is_reported_and_raises(
+def test_scheduling_a_folder_that_cannot_be_watched_reports_it_and_raises(
     observer: InotifyObserver, recorder: Recorder, tmp_path: Path
 ):
     (tmp_path / "late").mkdir()
@@ -95,7 +103,7 @@ def test_events_arrive(observer: InotifyObserver, recorder: Recorder, tmp_path: 
 
 
 def test_a_stopped_observer_has_no_thread(tmp_path: Path, recorder: Recorder):
-    observer = InotifyObserver(recorder.unwatched.__setitem__)
+    observer = recorder.make_observer()
     observer.start()
     observer.schedule(recorder, tmp_path)
     emitters = list(observer.emitters)
@@ -104,3 +112,60 @@ def test_a_stopped_observer_has_no_thread(tmp_path: Path, recorder: Recorder):
     observer.join()
 
     assert not any(thread.is_alive() for thread in (*emitters, observer._inotify))
+
+
+def append(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("line\n")
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> tuple[Path, Path]:
+    logs = (tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    for log in logs:
+        log.touch()
+    return logs
+
+
+def test_a_file_that_changes_again_before_it_is_handled_causes_no_further_event(
+    observer: InotifyObserver, recorder: Recorder, logs: tuple[Path, Path]
+):
+    first, second = logs
+    observer.schedule(recorder, first.parent, event_filter=[FileModifiedEvent])
+
+    for _ in range(50):
+        append(first)
+    append(second)
+
+    wait_until(lambda: second in recorder.paths)
+    assert recorder.paths == [first, second]
+
+
+def test_a_change_after_the_last_one_was_handled_causes_an_event(
+    observer: InotifyObserver, recorder: Recorder, logs: tuple[Path, Path]
+):
+    first, _ = logs
+    observer.schedule(recorder, first.parent, event_filter=[FileModifiedEvent])
+    append(first)
+    wait_until(lambda: recorder.paths == [first])
+
+    recorder.unhandled_changes.clear()
+    append(first)
+
+    wait_until(lambda: recorder.paths == [first, first])
+
+
+def test_a_change_in_a_folder_that_was_moved_causes_an_event_with_its_new_path(
+    observer: InotifyObserver, recorder: Recorder, tmp_path: Path
+):
+    folder, new_folder = tmp_path / "old", tmp_path / "new"
+    folder.mkdir()
+    (folder / "a.jsonl").touch()
+    observer.schedule(recorder, tmp_path, recursive=True)
+    append(folder / "a.jsonl")
+    wait_until(lambda: folder / "a.jsonl" in recorder.paths)
+
+    folder.rename(new_folder)
+    append(new_folder / "a.jsonl")
+
+    wait_until(lambda: new_folder / "a.jsonl" in recorder.paths)

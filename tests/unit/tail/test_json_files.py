@@ -24,7 +24,7 @@ def test_valid_json_is_returned_without_white_space(tmp_path: Path):
     assert load_json(tmp_path / "a.json", tmp_path, ReadLimits()) == b'{"a": 1}'
 
 
-def test_other_text_becomes_a_json_string(tmp_path: Path):
+def test_text_that_is_not_json_becomes_a_json_string(tmp_path: Path):
     (tmp_path / "a.json").write_text('{"a": ')
 
     assert load_json(tmp_path / "a.json", tmp_path, ReadLimits()) == b'"{\\"a\\":"'
@@ -43,7 +43,7 @@ def test_the_error_of_a_missing_file_becomes_a_json_string(tmp_path: Path):
     assert data == b'"cannot be opened: No such file or directory"'
 
 
-def test_names_are_listed_without_their_suffix(tmp_path: Path):
+def test_ascii_names_are_listed_without_their_suffix(tmp_path: Path):
     for name in ("a.json", "b.txt", "ü.json"):
         (tmp_path / "folder" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "folder" / name).touch()
@@ -52,7 +52,7 @@ def test_names_are_listed_without_their_suffix(tmp_path: Path):
     assert list_names(tmp_path / "missing", tmp_path) == []
 
 
-def test_a_stamp_covers_other_files(tmp_path: Path):
+def test_files_added_to_a_stamp_count_in_its_size_and_time(tmp_path: Path):
     (tmp_path / "a").write_text("12345")
     os.utime(tmp_path / "a", ns=(7, 7))
 

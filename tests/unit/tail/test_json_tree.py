@@ -146,16 +146,17 @@ def test_reading_continues_after_any_chunk(tree: TreeHarness):
     for number in range(10):
         tree.write(f"message/s/m{number}.json", {"text": "x" * 100})
     limits = tail.ReadLimits(chunk=300)
-    first, *_ = tail.read(tree.source(), Cursor(), limits)
+    chunks = list(tail.read(tree.source(), Cursor(), limits))
 
-    later_chunks = list(tail.read(tree.source(), first.cursor, limits))
+    for number, last_chunk in enumerate(chunks, 1):
+        later_chunks = tail.read(tree.source(), last_chunk.cursor, limits)
 
-    names = [
-        json.loads(entry.data).get("name")
-        for chunk in [first, *later_chunks]
-        for entry in chunk.entries
-    ]
-    assert {f"m{number}" for number in range(10)} <= set(names)
+        names = {
+            json.loads(entry.data).get("name")
+            for chunk in [*chunks[:number], *later_chunks]
+            for entry in chunk.entries
+        }
+        assert names == {None, *(f"m{number}" for number in range(10))}
 
 
 def test_a_session_that_disappears_raises_a_readable_error(tree: TreeHarness):

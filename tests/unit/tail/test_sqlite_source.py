@@ -217,10 +217,11 @@ class TestReadingRows:
             insert_chats(db, *map(str, range(450)))
         chunks = read_chunks(folder)
 
-        later = read_chunks(folder, chunks[0].cursor)
+        later_ids = [list_ids(read_chunks(folder, each.cursor)) for each in chunks]
 
         assert [len(chunk.entries) for chunk in chunks] == [200, 200, 50, 0]
-        assert list_ids(later) == list(map(str, range(200, 450)))
+        ids = list(map(str, range(450)))
+        assert later_ids == [ids[200:], ids[400:], [], []]
 
     def test_large_rows_are_read_in_small_chunks(self, folder: Path):
         with open_database(folder) as db:

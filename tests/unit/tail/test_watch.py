@@ -120,6 +120,28 @@ def test_an_overflow_requests_a_scan(watcher: Watcher):
     assert watcher.wait(MAX_WAIT_SECONDS).needs_scan
 
 
+def test_a_file_that_changes_again_is_reported_again(watcher: Watcher, root: Path):
+    log = root / "a.jsonl"
+    log.touch()
+    collect_until(watcher, {log})
+
+    for text in ("one", "two"):
+        log.write_text(text)
+
+        assert collect_until(watcher, {log}) == {log}
+
+
+def test_the_canary_proves_that_events_arrive_though_nobody_takes_them(
+    watcher: Watcher,
+):
+    for _ in range(3):
+        wait_until(lambda: not watcher._queue.is_canary_pending)
+        watcher.refresh()
+
+    wait_until(lambda: not watcher._queue.is_canary_pending)
+    assert watcher.mode == "events"
+
+
 def test_an_event_of_the_canary_is_not_reported(watcher: Watcher):
     watcher.refresh()
     wait_until(lambda: not watcher._queue.is_canary_pending)
@@ -239,7 +261,7 @@ def test_the_watcher_polls_until_every_folder_is_watched(
     for refused_names in ({"b", "c"}, {"b"}, set[str]()):
         limit.refused_names = refused_names
         watcher.refresh()
-        wait_until(lambda: watcher._queue.is_proven)
+        wait_until(lambda: watcher._queue.has_received_canary)
         modes.append(watcher.mode)
 
     assert modes == ["polling", "polling", "events"]
@@ -288,7 +310,7 @@ def test_the_observer_stays_the_same_while_the_limit_is_reached(
     (root / "late").mkdir()
     watcher.start()
     observer = watcher._observer
-    wait_until(lambda: watcher._queue.is_proven)
+    wait_until(lambda: watcher._queue.has_received_canary)
 
     assert watcher.refresh()
     assert watcher._observer is observer

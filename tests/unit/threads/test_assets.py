@@ -105,7 +105,8 @@ def test_a_file_is_described_by_its_hash_and_first_heading(
 ):
     text = "intro\n```\n# code\n```\n## Build the mill ##\n# other\n"
     write_file(folder, "plan.md", text)
-    ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
+    (asset,) = find_assets(tmp_path, ID)
+    (file,) = asset.files
 
     description = describe_file(tmp_path, file)
 
@@ -134,7 +135,8 @@ def test_a_large_file_is_listed_without_a_hash(
 ):
     monkeypatch.setattr(assets, "MAX_HASHED_BYTES", 10)
     write_file(folder, "plan.md", "# Long\n" + "x" * 100)
-    ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
+    (asset,) = find_assets(tmp_path, ID)
+    (file,) = asset.files
 
     description = describe_file(tmp_path, file)
 
@@ -143,7 +145,8 @@ def test_a_large_file_is_listed_without_a_hash(
 
 def test_a_file_that_changed_since_the_scan_has_no_hash(tmp_path: Path, folder: Path):
     path = write_file(folder, "plan.md", "one")
-    ((file,),) = [asset.files for asset in find_assets(tmp_path, ID)]
+    (asset,) = find_assets(tmp_path, ID)
+    (file,) = asset.files
     rewrite_in_place(path, b"two")
 
     assert describe_file(tmp_path, file).sha256 == ""

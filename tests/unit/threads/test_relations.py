@@ -100,15 +100,15 @@ class SleeplessClock(SystemClock):
 
 
 @pytest.fixture
-def sleepless() -> SleeplessClock:
+def sleepless_clock() -> SleeplessClock:
     return SleeplessClock()
 
 
 @pytest.fixture
-def file(base: Path, sleepless: SleeplessClock) -> RelationsFile:
+def file(base: Path, sleepless_clock: SleeplessClock) -> RelationsFile:
     return RelationsFile(
         base=base,
-        clock=sleepless,
+        clock=sleepless_clock,
         read=sinks.read_file,
         write=sinks.write_file,
     )
@@ -333,7 +333,7 @@ def test_references_are_logged_and_linked_both_ways():
     assert find_bindings(data, "thread-a") == {"thread-b": "live"}
 
 
-def test_a_missing_target_is_logged_and_not_linked():
+def test_a_reference_to_a_missing_thread_is_recorded_but_not_linked():
     data = make_data("thread-a")
 
     add_reference(data, "thread-a", "thread-gone", "frozen", LATER)
@@ -525,13 +525,13 @@ class LockHolder:
 
 
 def test_an_update_waits_for_leslie_and_loses_nothing(
-    base: Path, file: RelationsFile, sleepless: SleeplessClock
+    base: Path, file: RelationsFile, sleepless_clock: SleeplessClock
 ):
     save_threads(file, "thread-a")
     data = json.loads(get_main_path(base).read_text())
     data["threads"]["thread-x"] = make_leslie_thread("thread-x")
     leslie = LockHolder(base, data)
-    sleepless.on_sleep = leslie.release
+    sleepless_clock.on_sleep = leslie.release
     try:
         save_threads(file, "thread-b")
     finally:
@@ -542,7 +542,7 @@ def test_an_update_waits_for_leslie_and_loses_nothing(
 
 
 def test_an_update_fails_if_the_lock_stays_held(
-    base: Path, file: RelationsFile, sleepless: SleeplessClock
+    base: Path, file: RelationsFile, sleepless_clock: SleeplessClock
 ):
     save_threads(file, "thread-a")
     before = get_main_path(base).read_bytes()
@@ -555,18 +555,18 @@ def test_an_update_fails_if_the_lock_stays_held(
     finally:
         leslie.end()
 
-    assert sleepless.delays == [0.1, 0.2, 0.4, 0.8, 1.0]
+    assert sleepless_clock.delays == [0.1, 0.2, 0.4, 0.8, 1.0]
 
 
 def test_a_lock_older_than_ten_seconds_is_taken_over(
-    base: Path, file: RelationsFile, sleepless: SleeplessClock
+    base: Path, file: RelationsFile, sleepless_clock: SleeplessClock
 ):
     lock = base / ".leslie" / "thread_relations.json.lock"
     lock.mkdir()
     os.utime(lock, (time.time() - 11,) * 2)
 
     assert save_threads(file, "thread-a")
-    assert (sleepless.delays, lock.exists()) == ([], False)
+    assert (sleepless_clock.delays, lock.exists()) == ([], False)
 
 
 def test_an_update_that_lost_the_lock_does_not_write(base: Path, file: RelationsFile):

@@ -90,9 +90,8 @@ def test_every_page_is_the_same_file_with_a_form_token(
 
 
 @pytest.mark.threat("W3")
-def test_the_form_token_is_not_in_any_page_without_a_login(
-    application: Application, access: Access
-):
+@pytest.mark.usefixtures("access")
+def test_the_form_token_is_not_in_any_page_without_a_login(application: Application):
     bodies = [get(application, path, []).body for path in ("/", "/login", "/nowhere")]
 
     assert not [body for body in bodies if b"leslied-token" in body]

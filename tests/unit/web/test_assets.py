@@ -13,7 +13,7 @@ ASSETS = load_assets()
 TEXTS = {name: asset.body.decode() for name, asset in ASSETS.items()}
 
 
-def test_every_file_of_the_page_has_a_media_type():
+def test_every_file_that_the_page_loads_is_an_asset():
     page = TEXTS["index.html"]
 
     names = re.findall(r'(?:href|src)="/static/([^"]+)"', page)

@@ -27,19 +27,21 @@ def test_the_port_is_recorded_while_the_server_runs(app: App):
 
 def test_an_idle_server_ends(app: App, access: Access):
     with open_socket(0) as listener:
+        # It returns, because nobody connects.
         serve(app, access, listener, lambda: None, Lifetime(idle_seconds=0.1))
-
-    assert listener.fileno() == -1
 
 
 def test_a_server_ends_when_its_parent_has_ended(app: App, access: Access):
     reading_end, writing_end = os.pipe()
+
+    def end_parent() -> None:
+        os.close(writing_end)
+
     with open_socket(0) as listener:
         lifetime = Lifetime(parent_descriptor=reading_end)
-        serve(app, access, listener, lambda: os.close(writing_end), lifetime)
+        # It returns, because its parent ends.
+        serve(app, access, listener, end_parent, lifetime)
     os.close(reading_end)
-
-    assert listener.fileno() == -1
 
 
 def test_the_handlers_of_signals_are_restored(app: App):

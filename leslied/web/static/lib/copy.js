@@ -22,7 +22,7 @@ export async function copyText(text, what = "Text") {
 /**
  * Make a button that copies a text.
  *
- * @param {string | (() => string | Promise<string>)} text The text, or what makes it.
+ * @param {string | (() => string | Promise<string>)} text The text, or a function that makes it.
  * @param {string} what What is copied, such as "Command".
  */
 export function makeCopyButton(text, what) {

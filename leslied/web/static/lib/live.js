@@ -1,6 +1,6 @@
 /**
  * Changes that the server announces. All tabs share one connection, because browsers open
- * at most six to a server: the tab that holds a lock listens and passes on what it hears.
+ * at most six to a server: the tab that holds a lock listens and passes on the events.
  */
 
 /**
@@ -23,7 +23,7 @@ const RETRY_MILLISECONDS = 3000;
 const SHARED_NAME = "leslied-live";
 const channel = new BroadcastChannel(SHARED_NAME);
 /**
- * What a new tab must receive: the last message about the connection and the daemon.
+ * Messages that a new tab must receive: the last about the connection and the daemon.
  *
  * @type {Map<string, Message>}
  */

@@ -1,4 +1,4 @@
-/** The star, tags and note of a session: changes, and who must know of them. */
+/** The star, tags and note of a session: changes, and listeners to changes. */
 
 import { change, get } from "./api.js";
 
@@ -21,7 +21,7 @@ import { change, get } from "./api.js";
 
 /** @type {Set<(marks: Marks) => void>} */
 const listeners = new Set();
-/** @type {{ session: string, edit: Edit } | null} What takes the last edit back. */
+/** @type {{ session: string, edit: Edit } | null} The edit that takes the last one back. */
 let reversal = null;
 
 /**

@@ -30,7 +30,7 @@ export function makeMessage(title, ...details) {
 
 /**
  * Make the outline of content that is being loaded. It appears after a moment, so that
- * what loads at once does not flicker.
+ * content that loads at once does not flicker.
  *
  * @param {number} [lines]
  */

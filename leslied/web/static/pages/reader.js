@@ -57,7 +57,7 @@ class Reader {
     this.isRefreshing = false;
     this.isRefreshDue = false;
     this.isScrollHandled = false;
-    /** The unit that the reader went to; the last ones may not reach the top. */
+    /** The unit that the reader went to; the last units may not reach the top. */
     this.chosen = { unit: -1, top: -1 };
   }
 
@@ -83,7 +83,7 @@ class Reader {
   async showStart() {
     const { session, page } = await get(`/sessions/${encodeURIComponent(this.view.session)}/start`, {}, this.signal);
     if (!page?.messages.length) return null;
-    // What is above the messages comes with them, so that they stay where they are.
+    // Tags and note are above the messages: if they came later, the messages would move.
     await this.marks.loaded;
     this.view.session = session.id;
     this.view.project = session.project;
@@ -113,7 +113,7 @@ class Reader {
   }
 
   /**
-   * Load what the address names, or the first unit, before anything is shown.
+   * Load the part that the address names, or the first unit, before anything is shown.
    *
    * @param {import("../reader/types.js").Outline} outline
    */
@@ -269,7 +269,7 @@ class Reader {
     this.showNewMessages(0);
   }
 
-  /** Draw what is new; events that arrive meanwhile cause one more turn. */
+  /** Draw new messages; an event that arrives meanwhile causes one more refresh. */
   async refresh() {
     this.isRefreshDue = true;
     if (this.isRefreshing) return;

@@ -85,7 +85,7 @@ function refreshWhenLive(signal, refresh) {
   let timer = 0;
   const refreshSoon = () => {
     clearTimeout(timer);
-    // What is shown stays as it is if the server is gone; the bar at the top says so.
+    // If the server is gone, the page stays as it is; the bar at the top says so.
     timer = window.setTimeout(() => { if (!signal.aborted) refresh().catch(() => undefined); }, REFRESH_MILLISECONDS);
   };
   onLive((event) => { if (event.type === "sessions") refreshSoon(); }, signal);

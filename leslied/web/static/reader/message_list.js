@@ -73,7 +73,7 @@ export class MessageList {
     return await task;
   }
 
-  /** Load again what may have changed: from the first call without an answer on. */
+  /** Load pages again that may have changed: from the first call without an answer on. */
   async refresh() {
     const open = this.element.querySelector(":scope > .message-page .call.unanswered");
     const first = Number(open?.closest("[data-page]")?.getAttribute("data-page") ?? this.pages.length - 1);
@@ -150,8 +150,8 @@ export class MessageList {
 }
 
 /**
- * Replace the children of an element, and leave those where they are that remain: the
- * browser then keeps the reader's place.
+ * Replace the children of an element without moving those that remain: the browser then
+ * keeps the reader's place.
  *
  * @param {Element} parent
  * @param {Element[]} children

@@ -1,4 +1,4 @@
-/** What all parts of the reader share: the session, its settings, and who loads pages. */
+/** State that all parts of the reader share: session, settings, and loading of pages. */
 
 const NEAR_PIXELS = 2500;
 const MAX_BACKGROUND_PAGES = 400;

@@ -184,7 +184,7 @@ class MarksEditor {
     return added.length > 0 || removed.length > 0 || note !== null || Boolean(this.#input.value.trim());
   }
 
-  /** @returns {boolean} Whether nothing is lost, or the user was told before. */
+  /** @returns {boolean} Whether no edit would be lost, or the user was warned before. */
   #mayClose() {
     if (this.#isWarned || !this.#isChanged()) return true;
     this.#isWarned = true;
@@ -192,7 +192,7 @@ class MarksEditor {
     return false;
   }
 
-  /** Show what another tab or a command changed meanwhile; what the user typed stays. */
+  /** Show changes that another tab or a command made meanwhile; keep the user's input. */
   async #merge() {
     /** @type {Marks} */
     let marks;

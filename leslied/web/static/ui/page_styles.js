@@ -1,9 +1,9 @@
 /** Styles of one page: they apply to that page only, so that pages cannot disturb each other. */
 
 /**
- * Apply the styles of the page that is shown, and no others of a page. A link that is
- * disabled would load its sheet again later, so that pages flicker; one without a medium
- * keeps it.
+ * Apply the style sheet of the page that is shown, and turn off those of other pages. This
+ * changes `media`: a link that is `disabled` would load its sheet again when it is enabled,
+ * and the page would flicker.
  */
 export function applyPageStyles() {
   const name = getPageName();

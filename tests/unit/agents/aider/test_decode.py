@@ -53,7 +53,7 @@ def test_an_edit_of_another_file_is_not_part_of_a_call():
     assert json.loads(call.tool_input) == {"path": "a.py"}
 
 
-def test_edits_without_an_end_are_text():
+def test_edits_without_an_end_are_not_part_of_a_call():
     answer = "a.py\n```\n<<<<<<< SEARCH\n" * 5000
 
     _, call, _ = decode(f"\n{answer}\n> Applied edit to a.py  \n")

@@ -8,7 +8,7 @@ from leslied.agents.continue_cli import ADAPTER
 from leslied.model.source import Environment
 
 
-def test_a_variable_moves_the_sessions(tmp_path: Path):
+def test_an_environment_variable_changes_the_folder_of_the_sessions(tmp_path: Path):
     env = Environment(
         home=tmp_path, environ={"CONTINUE_GLOBAL_DIR": "/moved"}, platform="linux"
     )

@@ -57,7 +57,7 @@ def test_a_text_ends_the_turn_unless_a_call_is_beside_it():
     assert with_call[0].metadata == {}
 
 
-def test_messages_with_the_same_id_are_told_apart_by_their_number():
+def test_messages_with_the_same_id_differ_by_their_number():
     text = {"type": "text", "text": "Half"}
 
     ids = {decode_message("assistant", text, number=n)[0].native_id for n in (0, 1)}
@@ -91,8 +91,8 @@ def test_text_that_is_hidden_from_the_user_is_not_a_prompt(
 
     records = decode_message("user", {"type": "text", "text": "x"}, metadata=metadata)
 
-    found = [r.metadata.get("origin") or r.metadata.get("kind") for r in records]
-    assert found == ([kind] if kind else [])
+    kinds = [r.metadata.get("origin") or r.metadata.get("kind") for r in records]
+    assert kinds == ([kind] if kind else [])
 
 
 def test_a_command_for_goose_itself_is_not_a_prompt():

@@ -40,7 +40,7 @@ class GooseDatabase:
         self.db.executescript(SCHEMA)
         self._count = 0
 
-    def session(self, name: str, type_: str = "user") -> str:
+    def add_session(self, name: str, type_: str = "user") -> str:
         self.db.execute(
             "INSERT INTO sessions (id, session_type, working_dir, created_at, "
             "updated_at) VALUES (?, ?, '/home/dev/app', '2026-11-17 09:00:00', "
@@ -49,7 +49,9 @@ class GooseDatabase:
         )
         return name
 
-    def message(self, session: str, role: str, *content: Any, after: int = 0) -> None:
+    def add_message(
+        self, session: str, role: str, *content: Any, after: int = 0
+    ) -> None:
         self._count += 1
         self.db.execute(
             "INSERT INTO messages (message_id, session_id, role, content_json, "
@@ -63,15 +65,15 @@ class GooseDatabase:
             ),
         )
 
-    def text(self, session: str, role: str, text: str, after: int = 0) -> None:
-        self.message(session, role, {"type": "text", "text": text}, after=after)
+    def add_text(self, session: str, role: str, text: str, after: int = 0) -> None:
+        self.add_message(session, role, {"type": "text", "text": text}, after=after)
 
-    def result(self, session: str, call_id: str, child: str) -> None:
+    def add_result(self, session: str, call_id: str, child: str) -> None:
         """Add the result of a call that names a subagent."""
         value = {"content": [], "_meta": {"subagent_session_id": child}}
         result = {"status": "success", "value": value}
         part = {"type": "toolResponse", "id": call_id, "toolResult": result}
-        self.message(session, "user", part)
+        self.add_message(session, "user", part)
 
     def read(self) -> StoreContents:
         return self.agent.read()
@@ -85,11 +87,11 @@ def goose(home: Path, tmp_path: Path, clock) -> Iterator[GooseDatabase]:
 
 
 def test_a_subagent_is_read_when_the_result_of_its_call_names_it(goose: GooseDatabase):
-    parent, child = goose.session("p"), goose.session("c", "sub_agent")
-    goose.text(parent, "user", "Count")
-    goose.text(child, "user", "Count files")
+    parent, child = goose.add_session("p"), goose.add_session("c", "sub_agent")
+    goose.add_text(parent, "user", "Count")
+    goose.add_text(child, "user", "Count files")
     before = [s.key.source for s in goose.read().sessions]
-    goose.result(parent, "call-1", child)
+    goose.add_result(parent, "call-1", child)
 
     (session,) = goose.read().subagents
 
@@ -98,13 +100,13 @@ def test_a_subagent_is_read_when_the_result_of_its_call_names_it(goose: GooseDat
 
 
 def test_a_subagent_in_the_background_is_read_as_it_goes_on(goose: GooseDatabase):
-    parent, child = goose.session("p"), goose.session("c", "sub_agent")
-    goose.text(parent, "user", "Count")
-    goose.result(parent, "call-1", child)
-    goose.text(child, "user", "Count files")
+    parent, child = goose.add_session("p"), goose.add_session("c", "sub_agent")
+    goose.add_text(parent, "user", "Count")
+    goose.add_result(parent, "call-1", child)
+    goose.add_text(child, "user", "Count files")
     goose.read()
-    goose.text(child, "assistant", "Two.")
-    goose.result(parent, "call-of-load", child)
+    goose.add_text(child, "assistant", "Two.")
+    goose.add_result(parent, "call-of-load", child)
     contents = goose.read()
 
     (session,) = contents.subagents
@@ -114,22 +116,22 @@ def test_a_subagent_in_the_background_is_read_as_it_goes_on(goose: GooseDatabase
 
 
 def test_a_subagent_that_nothing_names_is_a_session_after_a_day(goose: GooseDatabase):
-    parent, child = goose.session("p"), goose.session("c", "sub_agent")
-    goose.text(parent, "user", "Count")
-    goose.text(child, "user", "Count files")
-    goose.text(parent, "user", "An hour later", after=3600)
+    parent, child = goose.add_session("p"), goose.add_session("c", "sub_agent")
+    goose.add_text(parent, "user", "Count")
+    goose.add_text(child, "user", "Count files")
+    goose.add_text(parent, "user", "An hour later", after=3600)
     early = {s.key.session_id for s in goose.read().sessions}
-    goose.text(parent, "user", "Two days later", after=2 * DAY)
+    goose.add_text(parent, "user", "Two days later", after=2 * DAY)
 
     late = {s.key.session_id for s in goose.read().sessions}
 
     assert (early, late) == ({"p"}, {"p", "c"})
 
 
-def test_a_conversation_that_is_written_anew_is_not_read_twice(goose: GooseDatabase):
-    session = goose.session("p")
-    goose.text(session, "user", "Hello")
-    goose.text(session, "assistant", "Hi")
+def test_a_conversation_that_is_written_again_is_not_read_twice(goose: GooseDatabase):
+    session = goose.add_session("p")
+    goose.add_text(session, "user", "Hello")
+    goose.add_text(session, "assistant", "Hi")
     before = [p.entry_id for p in goose.read().records()]
     columns = "message_id, session_id, role, content_json, created_timestamp"
     rows = goose.db.execute(f"SELECT {columns} FROM messages ORDER BY id").fetchall()
@@ -142,8 +144,8 @@ def test_a_conversation_that_is_written_anew_is_not_read_twice(goose: GooseDatab
 
 
 def test_a_title_and_tokens_that_come_last_are_read(goose: GooseDatabase):
-    session = goose.session("p")
-    goose.text(session, "user", "Hello")
+    session = goose.add_session("p")
+    goose.add_text(session, "user", "Hello")
     goose.read()
     # The time of the change is the same second.
     goose.db.execute(
@@ -157,33 +159,33 @@ def test_a_title_and_tokens_that_come_last_are_read(goose: GooseDatabase):
 
 
 def test_tokens_that_grow_count_once(goose: GooseDatabase):
-    session = goose.session("p")
+    session = goose.add_session("p")
     for total in (10, 30):
         goose.db.execute(
             "UPDATE sessions SET accumulated_input_tokens = ?, "
             "accumulated_total_tokens = ?",
             (total, total),
         )
-        goose.text(session, "assistant", f"Step {total}")
+        goose.add_text(session, "assistant", f"Step {total}")
         main = goose.read().main
 
     assert main.usage.total_tokens == 30
 
 
 def test_a_session_without_messages_is_not_shown(goose: GooseDatabase):
-    goose.session("empty")
-    goose.text(goose.session("p"), "user", "Hello")
+    goose.add_session("empty")
+    goose.add_text(goose.add_session("p"), "user", "Hello")
 
     assert [s.key.session_id for s in goose.read().sessions] == ["p"]
 
 
 def test_a_message_that_is_not_json_stops_no_other(goose: GooseDatabase):
-    session = goose.session("p")
+    session = goose.add_session("p")
     goose.db.execute(
         "INSERT INTO messages (session_id, role, content_json, created_timestamp) "
         """VALUES ('p', 'user', '{"subagent_session_id":', 1)"""
     )
-    goose.text(session, "user", "Hello")
+    goose.add_text(session, "user", "Hello")
     contents = goose.read()
 
     assert contents.texts("user_message") == ["Hello"]

@@ -71,7 +71,7 @@ CHANGE = "<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED"
 @pytest.mark.parametrize(
     "body", [f"{CHANGE}\n{CHANGE}", CHANGE.replace("UPDATED", ""), f"x\n{CHANGE}"]
 )
-def test_another_patch_is_kept_as_it_is(body: str):
+def test_a_patch_of_another_form_is_kept_as_it_is(body: str):
     (call,) = list_parts(f"```patch x.py\n{body}\n```")
 
     assert call.arguments == {"path": "x.py", "input": body}
@@ -118,7 +118,7 @@ def test_a_part_without_an_end_is_text(text: str):
         ("Command timed out (after 5s): `ls`\n\n`a`\n\n", "a"),
     ],
 )
-def test_the_report_is_the_output_alone(text: str, report: str):
+def test_the_report_is_only_the_output_of_the_tool(text: str, report: str):
     assert parse_result(text) == (text.strip(), {"report": report})
 
 

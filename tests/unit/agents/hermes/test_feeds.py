@@ -49,7 +49,9 @@ class HermesDatabase:
         self._time += 1
         return self._time
 
-    def session(self, name: str, parent: str | None = None, source: str = "cli") -> str:
+    def add_session(
+        self, name: str, parent: str | None = None, source: str = "cli"
+    ) -> str:
         self.db.execute(
             "INSERT INTO sessions (id, source, parent_session_id, started_at, cwd) "
             "VALUES (?, ?, ?, ?, ?)",
@@ -57,7 +59,7 @@ class HermesDatabase:
         )
         return name
 
-    def message(self, session: str, role: str, content: str) -> None:
+    def add_message(self, session: str, role: str, content: str) -> None:
         self.db.execute(
             "INSERT INTO messages (session_id, role, content, timestamp) "
             "VALUES (?, ?, ?, ?)",
@@ -85,10 +87,10 @@ def hermes(home: Path, tmp_path: Path, clock) -> Iterator[HermesDatabase]:
 
 
 def test_new_messages_are_read_once(hermes: HermesDatabase):
-    session = hermes.session("s1")
-    hermes.message(session, "user", "Hello")
+    session = hermes.add_session("s1")
+    hermes.add_message(session, "user", "Hello")
     hermes.read()
-    hermes.message(session, "assistant", "Hi")
+    hermes.add_message(session, "assistant", "Hi")
 
     contents = hermes.read()
 
@@ -97,8 +99,8 @@ def test_new_messages_are_read_once(hermes: HermesDatabase):
 
 
 def test_tokens_that_grow_count_once(hermes: HermesDatabase):
-    session = hermes.session("s1")
-    hermes.message(session, "user", "Hello")
+    session = hermes.add_session("s1")
+    hermes.add_message(session, "user", "Hello")
     for count in (10, 30):
         hermes.use_tokens(session, count)
         main = hermes.read().main
@@ -107,7 +109,7 @@ def test_tokens_that_grow_count_once(hermes: HermesDatabase):
 
 
 def test_a_title_that_comes_before_the_end_is_read(hermes: HermesDatabase):
-    hermes.message(hermes.session("s1"), "user", "Hello")
+    hermes.add_message(hermes.add_session("s1"), "user", "Hello")
     hermes.read()
     hermes.db.execute(
         "UPDATE sessions SET title = 'Greeting', ended_at = ?", (hermes.tick(),)
@@ -117,8 +119,8 @@ def test_a_title_that_comes_before_the_end_is_read(hermes: HermesDatabase):
 
 
 def test_a_subagent_has_the_folder_of_its_parent(hermes: HermesDatabase):
-    hermes.message(hermes.session("s1"), "user", "Hello")
-    hermes.message(hermes.session("s2", "s1", "subagent"), "user", "Count")
+    hermes.add_message(hermes.add_session("s1"), "user", "Hello")
+    hermes.add_message(hermes.add_session("s2", "s1", "subagent"), "user", "Count")
 
     (child,) = hermes.read().subagents
 
@@ -126,8 +128,8 @@ def test_a_subagent_has_the_folder_of_its_parent(hermes: HermesDatabase):
 
 
 def test_a_session_that_continues_another_is_not_its_subagent(hermes: HermesDatabase):
-    hermes.message(hermes.session("s1"), "user", "Hello")
-    hermes.message(hermes.session("s2", "s1"), "user", "Go on")
+    hermes.add_message(hermes.add_session("s1"), "user", "Hello")
+    hermes.add_message(hermes.add_session("s2", "s1"), "user", "Go on")
 
     sources = [s.key.source for s in hermes.read().sessions]
 
@@ -135,14 +137,14 @@ def test_a_session_that_continues_another_is_not_its_subagent(hermes: HermesData
 
 
 def test_sessions_that_are_each_others_parents_are_read(hermes: HermesDatabase):
-    hermes.message(hermes.session("s1", "s2", "subagent"), "user", "One")
-    hermes.message(hermes.session("s2", "s1", "subagent"), "user", "Two")
+    hermes.add_message(hermes.add_session("s1", "s2", "subagent"), "user", "One")
+    hermes.add_message(hermes.add_session("s2", "s1", "subagent"), "user", "Two")
 
     assert len(hermes.read().sessions) == 2
 
 
 def test_a_session_without_messages_is_not_shown(hermes: HermesDatabase):
-    hermes.use_tokens(hermes.session("s1"), 5)
+    hermes.use_tokens(hermes.add_session("s1"), 5)
     hermes.db.execute("UPDATE sessions SET ended_at = 1794906100.5")
 
     assert hermes.read().sessions == []

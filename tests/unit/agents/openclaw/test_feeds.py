@@ -66,7 +66,7 @@ def test_an_event_that_is_rewritten_has_a_new_version(openclaw: AgentHome):
     assert openclaw.read().texts("assistant_message") == ["Hi from the scripted model."]
 
 
-def test_events_that_are_written_anew_are_stored_once(openclaw: AgentHome):
+def test_events_that_are_written_again_are_stored_once(openclaw: AgentHome):
     first = openclaw.read_case("tools")
     run_sql(
         openclaw,

@@ -8,7 +8,7 @@ from leslied.agents.openclaw import ADAPTER
 from leslied.model.source import Environment
 
 
-def test_a_variable_moves_the_databases(tmp_path: Path):
+def test_an_environment_variable_changes_the_folder_of_the_databases(tmp_path: Path):
     env = Environment(
         home=tmp_path, environ={"OPENCLAW_STATE_DIR": "/moved"}, platform="linux"
     )

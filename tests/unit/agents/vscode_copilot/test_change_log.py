@@ -72,3 +72,11 @@ def test_a_last_line_that_is_not_complete_is_skipped():
 def test_a_damaged_first_line_is_rejected():
     with pytest.raises(DecodeError):
         restore_chat(b"{")
+
+
+def test_a_large_change_is_applied():
+    text = "x" * 5_000_000
+
+    assert (
+        restore({"kind": 0, "v": {}}, {"kind": 1, "k": ["a"], "v": text})["a"] == text
+    )

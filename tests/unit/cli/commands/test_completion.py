@@ -36,14 +36,14 @@ def test_the_installed_script_is_the_printed_one(shell: str, home: Path):
     assert path.read_text() == invoke(shell).output
 
 
-def test_installing_again_changes_nothing(home: Path):
+def test_installing_again_changes_nothing():
     invoke("install", "fish")
 
     assert invoke_json("install", "fish")["changed"] is False
 
 
 def test_the_default_shell_is_the_one_in_the_environment(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
 

@@ -31,7 +31,9 @@ def run(*args: str, **options: str) -> Result:
     )
 
 
-def test_a_long_list_is_cut(many_sessions: ClaudeHome):
+def test_without_yes_everything_is_counted_and_a_long_list_is_cut(
+    many_sessions: ClaudeHome,
+):
     output = run("--text", "needle").output
 
     assert "… and 5 more" in output
@@ -46,11 +48,13 @@ def test_what_was_forgotten_is_counted(many_sessions: ClaudeHome):
 
     assert "Forgot 1 entry in 1 session (1 as a whole)." in output
     assert f"{IDS[3]}.jsonl" in output
+    # Rules can hide a text that the agent writes again, but not a session.
     assert "redact.rules" not in output
     assert list_session_ids(many_sessions) == set(IDS) - {IDS[3]}
 
 
-def test_the_text_is_read_from_standard_input(many_sessions: ClaudeHome):
+@pytest.mark.usefixtures("many_sessions")
+def test_the_text_is_read_from_standard_input():
     output = run("--text", "-", input=f"needle of {IDS[0]}\n").output
 
     assert "To forget: 1 entry in 1 session" in output

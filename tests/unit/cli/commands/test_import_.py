@@ -25,7 +25,7 @@ def run(*args: str | Path) -> Result:
     return CliRunner().invoke(leslied, ["import", *map(str, args)])
 
 
-def test_it_says_what_was_imported(trajectory: Path):
+def test_the_output_counts_imported_files_and_records(trajectory: Path):
     result = run(trajectory)
 
     assert result.exit_code == 0
@@ -35,7 +35,7 @@ def test_it_says_what_was_imported(trajectory: Path):
     ]
 
 
-def test_a_second_time_nothing_is_new(trajectory: Path):
+def test_importing_again_reports_that_nothing_is_new(trajectory: Path):
     run(trajectory)
 
     result = run(trajectory)

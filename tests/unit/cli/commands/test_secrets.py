@@ -50,7 +50,7 @@ def test_the_secret_is_never_printed(claude: ClaudeHome):
     assert SECRET not in run("secrets", "scan") + run("secrets", "scan", "--json")
 
 
-def test_the_transcript_of_the_unit_is_named(claude: ClaudeHome):
+def test_a_secret_of_an_entry_names_the_transcript_of_its_unit(claude: ClaudeHome):
     write_session(claude)
     run("sync", "--stop-all")
 

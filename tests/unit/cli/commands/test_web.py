@@ -46,7 +46,8 @@ def test_a_port_with_a_running_server_gives_its_link(app: App):
 
 
 @pytest.mark.threat("W3")
-def test_a_foreign_program_on_the_port_gets_no_link(app: App):
+@pytest.mark.usefixtures("app")
+def test_a_foreign_program_on_the_port_gets_no_link():
     with HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()

@@ -37,20 +37,29 @@ def summary(harness: StoreHarness) -> SessionSummary:
     return harness.session()
 
 
+def list_similar_ids(session_ids: list[str]) -> list[str]:
+    """Return the ids themselves, as a store does that has no similar ones."""
+    return session_ids
+
+
 @pytest.fixture
 def view() -> FollowView:
-    return FollowView(RenderOptions(), "/home/dev", list)
+    return FollowView(RenderOptions(), "/home/dev", list_similar_ids)
 
 
 def test_a_session_is_labelled_with_id_and_folder(summary: SessionSummary):
-    assert SessionLabels(list).format_label(summary.key, summary).split() == [
+    assert SessionLabels(list_similar_ids).format_label(
+        summary.key, summary
+    ).split() == [
         "s",
         "app",
     ]
 
 
 def test_a_session_without_a_folder_is_labelled_with_its_agent():
-    assert SessionLabels(list).format_label(make_key("abcdefghij"), None).split() == [
+    assert SessionLabels(list_similar_ids).format_label(
+        make_key("abcdefghij"), None
+    ).split() == [
         "abcdefgh",
         "claude-code",
     ]
@@ -63,13 +72,15 @@ def test_a_subagent_is_labelled_with_its_parent(harness: StoreHarness):
     )
     harness.commit(link, make_prompt("go", "1", session=key))
 
-    label = SessionLabels(list).format_label(key, harness.session("s", SUBAGENT))
+    label = SessionLabels(list_similar_ids).format_label(
+        key, harness.session("s", SUBAGENT)
+    )
 
     assert label.split() == ["s", "›", "explorer"]
 
 
 def test_labels_are_stable_and_unique():
-    labels = SessionLabels(list)
+    labels = SessionLabels(list_similar_ids)
     first_key, second_key = make_key("01a1e1f8-dc68"), make_key("01a1e1f8-e3b4")
 
     first = labels.format_label(first_key, None)
@@ -82,7 +93,7 @@ def test_labels_are_stable_and_unique():
 def test_all_labels_have_the_same_width(harness: StoreHarness, folder: str):
     harness.commit(make_event("opened", "1", metadata={"cwd": f"/home/{folder}"}))
 
-    label = SessionLabels(list).format_label(make_key(), harness.session())
+    label = SessionLabels(list_similar_ids).format_label(make_key(), harness.session())
 
     assert cell_len(label) == LABEL_WIDTH
     assert "\x1b" not in label
@@ -141,7 +152,7 @@ def test_starts_and_stops_are_one_line_each(view: FollowView, summary: SessionSu
 
 
 def test_lines_fit_the_width_with_their_label():
-    view = FollowView(RenderOptions(width=70), "", list)
+    view = FollowView(RenderOptions(width=70), "", list_similar_ids)
     records = [make_prompt("word " * 50), make_record("- 日本語の答え " * 30)]
 
     lines = [line for r in records for line in view.render_record(r, None)]

@@ -17,7 +17,7 @@ def make_source(path: str = "/home/dev/log", **fields: Any) -> SourceProof:
 
 
 def format_lines(*sources: SourceProof, gone: int = 0, kinds: Any = ()) -> list[str]:
-    agent = AgentProof(name="codex", sources=list(sources), gone=gone)
+    agent = AgentProof(name="codex", sources=list(sources), deleted_logs=gone)
     report = ProofReport(agents=[agent], unknown_kinds=list(kinds))
     return [click.unstyle(line) for line in format_proof(report, "/home/dev")]
 
@@ -53,10 +53,19 @@ def test_lost_entries_need_a_rebuild():
 
 
 def test_only_some_of_many_incomplete_logs_are_named():
-    source = make_source(counts={"missing": 1}, problem="\x1b[31mis damaged")
+    source = make_source(counts={"missing": 1})
+
     lines = format_lines(*[source] * 12)
 
     assert "  2 more logs are incomplete; see --json" in lines
+
+
+def test_a_problem_has_no_control_characters():
+    source = make_source(counts={"missing": 1}, problem="\x1b[31mis damaged")
+
+    lines = format_lines(source)
+
+    assert any("is damaged" in line for line in lines)
     assert not any("\x1b" in line for line in lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
+from rich.cells import cell_len
 
 from leslied.cli.render.widths import (
     measure_max_width,
@@ -11,6 +12,7 @@ from leslied.cli.render.widths import (
     pad_to_width,
     truncate_to_width,
 )
+from leslied.graphemes import has_single_characters
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -59,3 +61,13 @@ def test_parts_of_a_cluster_fit_side_by_side(text: str, width: int):
 @pytest.mark.parametrize("text", ["", "ab", f"{FAMILY}{FAMILY}", "日本語日本語"])
 def test_a_padded_text_has_the_width(text: str):
     assert measure_width(pad_to_width(text, 5)) == 5
+
+
+def test_single_characters_are_measured_as_rich_does():
+    characters = (chr(code) for code in range(0x80, 0x10000))
+    singles = [each for each in characters if has_single_characters(each)]
+
+    widths = {each: measure_width(each) for each in singles}
+
+    assert widths == {each: cell_len(each) for each in singles}
+    assert widths == {each: measure_max_width(each) for each in singles}

@@ -198,6 +198,7 @@ def test_a_prompt_is_not_stored_if_its_chunk_ends_before_the_folder(
     harness.scan()
 
     assert not harness.has_secret()
+    # The whole log was read as excluded: no line waits for its folder.
     assert not harness.scan().entries
 
 

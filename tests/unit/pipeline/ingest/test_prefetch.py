@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +15,10 @@ import pytest
 from leslied.errors import LesliedError, SourceError
 from leslied.pipeline.ingest import prefetch
 from leslied.pipeline.ingest.batch import Batch
-from leslied.store import StoreReader
+from leslied.store import LongText, StoreReader
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
+from tests.support.memory import measure_peak
+from tests.support.records import make_chunk, make_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,3 +161,36 @@ def test_the_second_process_has_no_file_of_the_first_open(tmp_path: Path):
         (batch,) = prefetch.prefetch_batches(count_open_files())
 
     assert batch.weight == 0
+
+
+def test_the_second_process_encodes_no_long_text_as_a_whole():
+    text = "汉字" * (2 * 1024 * 1024)
+    batch = Batch(chunks=[make_chunk(make_record(text))])
+
+    *pieces, place, (packed_batch, items) = prefetch._iter_packed([batch])
+
+    assert isinstance(place, LongText)
+    assert "".join(str(piece) for piece in pieces) == text
+    assert max(len(str(piece)) for piece in pieces) < len(text) / 2
+    assert packed_batch is batch
+    assert len(items) < len(text.encode())
+
+
+def test_a_long_text_is_not_copied_while_its_batch_is_committed():
+    texts = ["汉字" * (2 * 1024 * 1024), "x\ud800" * 2**20, "short"]
+    records = [make_record(text, str(n)) for n, text in enumerate(texts)]
+    batches = [Batch(chunks=[make_chunk(record)]) for record in records]
+    contents: list[str] = []
+    sizes: list[int] = []
+
+    def receive() -> None:
+        for batch in prefetch.prefetch_batches(batches):
+            sizes.append(tracemalloc.get_traced_memory()[0])
+            ((record,),) = (entry.records for entry in batch.chunks[0].entries)
+            contents.append(record.content)
+
+    measure_peak(receive)
+
+    assert contents == texts
+    # Besides the text, there is only the text for the index.
+    assert sizes[0] < sys.getsizeof(texts[0]) + len(texts[0].encode())

@@ -418,7 +418,7 @@ def test_everything_is_read_in_the_end_exactly_once(daemon_ingest: DaemonIngest)
     assert entries == 390
 
 
-def test_a_log_that_failed_is_read_alone(
+def test_a_log_that_was_being_read_at_a_kill_is_read_alone(
     claude: ClaudeHome, clock: FakeClock, tmp_path: Path
 ):
     with Store(claude.store_path, clock) as store:
@@ -433,6 +433,7 @@ def test_a_log_that_failed_is_read_alone(
         counts = [failures.count_attempts("source", str(log)) for log in logs]
 
     assert committed == ["2", "3", "1"]
+    assert ingest.report.commits == 2
     assert counts == [0, 0, 0]
 
 
@@ -444,20 +445,23 @@ def test_sources_are_named_as_in_progress_until_they_are_committed(
 ):
     with Store(claude.store_path, clock) as store:
         ingest = DaemonIngest(claude, store)
-        monkeypatch.setattr(backlog, "_MIN_DEADLY_BYTES", 64 * 1024)
+        monkeypatch.setattr(backlog, "_MIN_RISKY_BYTES", 64 * 1024)
         logs = [ingest.write(number, 200) for number in (1, 2)]
         small_log = ingest.write(3, 1)
         path = tmp_path / "in-progress"
         failures = Failures(store, clock, marker=WorkMarker(path))
         ingest.stage = replace(ingest.stage, failures=failures)
-        named: list[bytes] = []
+        markers_at_commits: list[bytes] = []
         commit = store.commit
-        monkeypatch.setattr(
-            store, "commit", lambda c: named.append(path.read_bytes()) or commit(c)
-        )
+
+        def read_marker_and_commit(chunks: Any) -> Any:
+            markers_at_commits.append(path.read_bytes())
+            return commit(chunks)
+
+        monkeypatch.setattr(store, "commit", read_marker_and_commit)
         ingest.run(*logs, small_log)
 
-    names = b"".join(named)
+    names = b"".join(markers_at_commits)
     assert all(log.stem.encode() in names for log in logs)
     assert small_log.stem.encode() not in names
     assert path.read_bytes() == b""
@@ -469,7 +473,7 @@ def test_a_source_is_named_as_in_progress_before_it_is_read(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(backlog, "_MIN_DEADLY_BYTES", 1)
+    monkeypatch.setattr(backlog, "_MIN_RISKY_BYTES", 1)
     log, marker = claude.write(ClaudeLogBuilder().prompt("one")), tmp_path / "marker"
     read, named = tail.read, []
 

@@ -121,7 +121,7 @@ def test_forgotten_lines_are_read_as_spaces_from_files_that_have_them_erased(
         list(original.read(0, len(log), is_erased=False))
 
 
-def test_a_folder_is_repaired_and_says_so(
+def test_a_damaged_folder_is_repaired_and_the_repair_reported(
     path: Path, folder_repair: ArchiveFolderRepair
 ):
     content = read_archive(path)
@@ -132,7 +132,7 @@ def test_a_folder_is_repaired_and_says_so(
     assert folder_repair.messages == [
         f"Restored 1 damaged part of {path} from the log."
     ]
-    assert folder_repair.lost == []
+    assert folder_repair.damage_without_log == []
     assert read_archive(path) == content
 
 
@@ -144,8 +144,8 @@ def test_damage_in_a_folder_is_lost_only_without_the_log(
 
     folder_repair.run()
 
-    assert len(folder_repair.lost) == 1
-    assert str(path) in folder_repair.lost[0]
+    assert len(folder_repair.damage_without_log) == 1
+    assert str(path) in folder_repair.damage_without_log[0]
 
 
 def test_the_log_of_a_file_without_a_readable_frame_is_found_by_name(
@@ -158,5 +158,5 @@ def test_the_log_of_a_file_without_a_readable_frame_is_found_by_name(
 
     folder_repair.run()
 
-    assert folder_repair.lost == []
+    assert folder_repair.damage_without_log == []
     assert len(folder_repair.messages) == 1

@@ -58,7 +58,7 @@ class ForgetHome:
         app = make_app(self.claude)
         app.make_rebuild(lambda *_: None).run(accept_loss=accept_loss)
 
-    def holders(self) -> list[str]:
+    def list_holders(self) -> list[str]:
         return list_holders(TEXT, self.data)
 
 
@@ -72,7 +72,7 @@ def test_a_session_is_deleted_and_no_other(forget_home: ForgetHome):
 
     assert answer.removed_records == 5
     assert list_contents(forget_home.claude) == ["of the other", "other"]
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
     check_store(forget_home.claude)
 
 
@@ -84,7 +84,7 @@ def test_only_entries_with_the_text_are_deleted(forget_home: ForgetHome):
     assert list_contents(forget_home.claude) == [
         *("hello", "hi", "of the other", "other", "there")
     ]
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
     check_store(forget_home.claude)
 
 
@@ -104,12 +104,12 @@ def test_a_session_whose_entries_all_hold_the_text_is_deleted(forget_home: Forge
     whole = {s.session.key.session_id: s.is_whole for s in answer.sessions}
     assert whole == {OLD: False, FORK: True}
     assert list_session_ids(forget_home.claude) == {OLD, NEW}
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 @pytest.mark.parametrize("arguments", [{"session_id": OLD}, {"text": TEXT}])
 @pytest.mark.parametrize("has_log", [True, False])
-def test_a_rebuild_does_not_bring_it_back_and_loses_nothing(
+def test_a_rebuild_does_not_bring_forgotten_entries_back_and_loses_nothing(
     forget_home: ForgetHome, arguments: dict[str, str], *, has_log: bool
 ):
     forget(forget_home.claude, **arguments)
@@ -120,12 +120,12 @@ def test_a_rebuild_does_not_bring_it_back_and_loses_nothing(
 
     assert list_contents(forget_home.claude) == expected
     sync_and_archive(forget_home.claude)
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 @pytest.mark.threat("S10")
 @pytest.mark.parametrize("arguments", [{"session_id": OLD}, {"text": TEXT}])
-def test_a_replaced_log_does_not_bring_it_back(
+def test_a_replaced_log_does_not_bring_forgotten_entries_back(
     forget_home: ForgetHome, arguments: dict[str, str]
 ):
     forget(forget_home.claude, **arguments)
@@ -137,12 +137,12 @@ def test_a_replaced_log_does_not_bring_it_back(
     sync_and_archive(forget_home.claude)
 
     assert list_contents(forget_home.claude) == expected
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 @pytest.mark.threat("S10")
 @pytest.mark.parametrize("arguments", [{"session_id": OLD}, {"text": TEXT}])
-def test_decoding_again_does_not_bring_it_back(
+def test_decoding_again_does_not_bring_forgotten_entries_back(
     forget_home: ForgetHome, arguments: dict[str, str]
 ):
     forget(forget_home.claude, **arguments)
@@ -157,7 +157,7 @@ def test_decoding_again_does_not_bring_it_back(
 
     assert report.sources >= 2
     assert list_contents(forget_home.claude) == expected
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 def test_new_entries_of_the_session_are_forgotten_with_it(forget_home: ForgetHome):
@@ -166,7 +166,7 @@ def test_new_entries_of_the_session_are_forgotten_with_it(forget_home: ForgetHom
     sync_and_archive(forget_home.claude)
 
     assert list_session_ids(forget_home.claude) == {NEW}
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 def test_a_session_without_entries_but_its_context_is_forgotten(claude: ClaudeHome):
@@ -195,14 +195,14 @@ def test_entries_that_were_not_read_yet_are_forgotten_too(forget_home: ForgetHom
     answer = forget(forget_home.claude, text=TEXT)
 
     assert answer.entries == 2
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 @pytest.mark.threat("S10")
 def test_noise_with_the_text_is_erased_and_not_archived_again(forget_home: ForgetHome):
     forget_home.write(NEW, {"type": "api-request", "body": TEXT})
     sync_and_archive(forget_home.claude)
-    before = forget_home.holders()
+    before = forget_home.list_holders()
     forget(forget_home.claude, text=TEXT)
     copy = forget_home.claude.log("-copy/copy.jsonl")
     shutil.copy(forget_home.claude.log(f"-app/{NEW}.jsonl"), copy)
@@ -211,7 +211,7 @@ def test_noise_with_the_text_is_erased_and_not_archived_again(forget_home: Forge
     sync_and_archive(forget_home.claude)
 
     assert len(before) == 3
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
     assert "it goes on" in list_contents(forget_home.claude)
 
 
@@ -225,7 +225,7 @@ def test_a_fork_loses_the_entries_that_it_shares(forget_home: ForgetHome):
     whole = {s.session.key.session_id: s.is_whole for s in answer.sessions}
     assert whole == {OLD: True, FORK: False}
     assert list_session_ids(forget_home.claude) == {NEW, FORK}
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
     check_store(forget_home.claude)
 
 
@@ -239,7 +239,7 @@ def test_a_title_does_not_come_back_with_a_fork(forget_home: ForgetHome):
     )
     sync_and_archive(forget_home.claude)
 
-    assert forget_home.holders() == []
+    assert forget_home.list_holders() == []
 
 
 def test_a_title_that_another_session_has_stays(forget_home: ForgetHome):
@@ -253,7 +253,7 @@ def test_a_title_that_another_session_has_stays(forget_home: ForgetHome):
     assert "Same" in list_contents(forget_home.claude)
 
 
-def test_the_state_of_a_decoder_is_emptied(forget_home: ForgetHome):
+def test_all_texts_in_the_state_of_a_decoder_are_deleted(forget_home: ForgetHome):
     with Store(forget_home.claude.store_path, forget_home.claude.clock) as store:
         state = json.dumps({"cwd": f"/{TEXT}", "nested": [{TEXT: 1}, TEXT], "n": 2})
         store._db.execute("UPDATE source SET state = ?", (state,))

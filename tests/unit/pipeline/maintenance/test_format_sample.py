@@ -18,17 +18,17 @@ from tests.support.golden import make_environment
 
 def sample(claude: ClaudeHome, path: Path, **options: bool) -> SampledSource:
     roots = list(ADAPTER.roots(make_environment(claude.home), []))
-    log = find_log([(ADAPTER, roots)], path)
-    return LogSampler(*log, Skeleton(), **options).run()
+    adapter, source, pattern = find_log([(ADAPTER, roots)], path)
+    return LogSampler(adapter, source, pattern, Skeleton(), **options).run()
 
 
 def test_one_entry_of_each_kind_is_sampled(claude: ClaudeHome):
-    log = ClaudeLogBuilder()
+    builder = ClaudeLogBuilder()
     path = claude.write(
-        *(log.prompt(f"private words {n}") for n in range(50)),
-        log.answer("private answer"),
-        log.line("novelty", words="private novelty"),
-        log.line("novelty", words="more private words"),
+        *(builder.prompt(f"private words {n}") for n in range(50)),
+        builder.answer("private answer"),
+        builder.line("novelty", words="private novelty"),
+        builder.line("novelty", words="more private words"),
     )
 
     result = sample(claude, path)
@@ -42,8 +42,10 @@ def test_one_entry_of_each_kind_is_sampled(claude: ClaudeHome):
 
 
 def test_known_kinds_can_be_left_out(claude: ClaudeHome):
-    log = ClaudeLogBuilder()
-    path = claude.write(log.prompt("one"), log.line("novelty"), log.answer("two"))
+    builder = ClaudeLogBuilder()
+    path = claude.write(
+        builder.prompt("one"), builder.line("novelty"), builder.answer("two")
+    )
 
     result = sample(claude, path, only_unknown=True)
 

@@ -111,7 +111,7 @@ def test_a_file_without_sessions_is_a_problem(files: Path, tmp_path: Path):
     ]
 
 
-@pytest.mark.parametrize("kind", ["missing", "pipe", "too large", "damaged"])
+@pytest.mark.parametrize("kind", ["missing", "device", "too large", "damaged"])
 def test_a_file_that_cannot_be_read_is_a_problem(
     kind: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_a_problem(
         data = bytearray(path.read_bytes())
         data[40:60] = b"\xff" * 20
         path.write_bytes(data)
-    elif kind == "pipe":
+    elif kind == "device":
         path = Path("/dev/null")
 
     (problem,) = import_path(path, tmp_path).problems

@@ -29,15 +29,17 @@ def count(source: SourceProof) -> dict[str, int]:
 
 
 @pytest.fixture
-def log() -> ClaudeLogBuilder:
+def builder() -> ClaudeLogBuilder:
     return ClaudeLogBuilder()
 
 
 @pytest.fixture
-def path(claude: ClaudeHome, log: ClaudeLogBuilder) -> Path:
+def synced_log(claude: ClaudeHome, builder: ClaudeLogBuilder) -> Path:
     """Sync a log with two records, one noise and one rejected line."""
     path = claude.write(
-        log.prompt("one"), log.answer("two"), log.line("file-history-snapshot")
+        builder.prompt("one"),
+        builder.answer("two"),
+        builder.line("file-history-snapshot"),
     )
     with path.open("ab") as file:
         file.write(b"\xff\xfe not JSON\n\n")
@@ -46,7 +48,7 @@ def path(claude: ClaudeHome, log: ClaudeLogBuilder) -> Path:
 
 
 def test_every_line_of_a_log_that_was_read_is_accounted_for(
-    claude: ClaudeHome, path: Path
+    claude: ClaudeHome, synced_log: Path
 ):
     report = prove(claude)
 
@@ -54,7 +56,7 @@ def test_every_line_of_a_log_that_was_read_is_accounted_for(
     assert not report.is_failed
     assert count(source) == {"record": 2, "noise": 1, "rejected": 1}
     assert source.entries == 4
-    assert source.bytes == path.stat().st_size
+    assert source.bytes == synced_log.stat().st_size
     assert source.is_same is True
     assert source.examples == ()
 
@@ -79,7 +81,7 @@ def test_every_line_of_a_log_that_was_read_is_accounted_for(
         ("DELETE FROM rejected", "the store did not count it as rejected"),
     ],
 )
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("synced_log")
 def test_what_the_store_lost_is_missing(
     claude: ClaudeHome, statement: str, reason: str
 ):
@@ -93,10 +95,11 @@ def test_what_the_store_lost_is_missing(
     assert [example.reason for example in source.examples] == [reason]
 
 
+@pytest.mark.usefixtures("synced_log")
 def test_lines_after_the_last_read_are_missing_without_a_daemon(
-    claude: ClaudeHome, path: Path, log: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
-    claude.write(log.prompt("three"))
+    claude.write(builder.prompt("three"))
 
     report = prove(claude)
 
@@ -104,14 +107,13 @@ def test_lines_after_the_last_read_are_missing_without_a_daemon(
     assert report.is_failed
     assert source.counts["unread"] == 1
     assert [example.reason for example in source.examples] == ["not read yet"]
-    assert path.exists()
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("synced_log")
 def test_a_running_daemon_has_time_to_read_new_lines(
-    claude: ClaudeHome, log: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
-    path = claude.write(log.prompt("three"))
+    path = claude.write(builder.prompt("three"))
     now_ns = path.stat().st_mtime_ns
 
     soon = prove(claude, is_daemon_running=True, now_ns=now_ns)
@@ -121,7 +123,8 @@ def test_a_running_daemon_has_time_to_read_new_lines(
     assert late.is_failed
 
 
-def test_a_log_that_was_never_read_is_unread(claude: ClaudeHome, path: Path):
+@pytest.mark.usefixtures("synced_log")
+def test_a_log_that_was_never_read_is_unread(claude: ClaudeHome):
     other = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")
     claude.write(other.prompt("x"), name="-home-dev-app/other.jsonl")
 
@@ -130,14 +133,13 @@ def test_a_log_that_was_never_read_is_unread(claude: ClaudeHome, path: Path):
     unread = [s for a in report.agents for s in a.sources if s.counts["unread"]]
     assert report.is_failed
     assert [Path(source.path).name for source in unread] == ["other.jsonl"]
-    assert path.name != "other.jsonl"
 
 
 def test_a_log_that_was_rewritten_is_unread(
-    claude: ClaudeHome, path: Path, log: ClaudeLogBuilder
+    claude: ClaudeHome, synced_log: Path, builder: ClaudeLogBuilder
 ):
-    path.unlink()
-    claude.write(log.prompt("something else"), log.answer("entirely"))
+    synced_log.unlink()
+    claude.write(builder.prompt("something else"), builder.answer("entirely"))
 
     source = get_only_source(prove(claude))
 
@@ -148,7 +150,7 @@ def test_a_log_that_was_rewritten_is_unread(
     }
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("synced_log")
 def test_an_older_decoder_is_named_instead_of_missing_records(claude: ClaudeHome):
     change_store(
         claude.store_path,
@@ -162,7 +164,7 @@ def test_an_older_decoder_is_named_instead_of_missing_records(claude: ClaudeHome
     assert get_only_source(report).counts["outdated"] == 1
 
 
-def test_equal_lines_without_ids_are_told_apart(claude: ClaudeHome):
+def test_equal_lines_without_ids_are_distinguished(claude: ClaudeHome):
     claude.write(*[{"type": "novelty", "sessionId": SESSION}] * 3)
     claude.sync()
     change_store(
@@ -176,9 +178,9 @@ def test_equal_lines_without_ids_are_told_apart(claude: ClaudeHome):
 
 
 def test_an_incomplete_last_line_counts_only_if_it_was_read(
-    claude: ClaudeHome, log: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
-    path = claude.write(log.prompt("one"))
+    path = claude.write(builder.prompt("one"))
     with path.open("ab") as file:
         file.write(b'{"type": "user", "torn')
     claude.sync()
@@ -192,9 +194,9 @@ def test_an_incomplete_last_line_counts_only_if_it_was_read(
 
 
 def test_many_rejected_lines_that_one_row_stands_for_are_accounted_for(
-    claude: ClaudeHome, log: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
-    path = claude.write(log.prompt("one"))
+    path = claude.write(builder.prompt("one"))
     with path.open("ab") as file:
         file.write(b"garbage\n" * 50)
     claude.limits = ReadLimits(rejections=10)
@@ -220,9 +222,9 @@ def test_many_rejected_lines_that_one_row_stands_for_are_accounted_for(
     ],
 )
 def test_a_hostile_line_is_accounted_for(
-    claude: ClaudeHome, log: ClaudeLogBuilder, line: bytes
+    claude: ClaudeHome, builder: ClaudeLogBuilder, line: bytes
 ):
-    path = claude.write(log.prompt("one"))
+    path = claude.write(builder.prompt("one"))
     with path.open("ab") as file:
         file.write(line + b"\n")
     claude.sync()
@@ -234,9 +236,9 @@ def test_a_hostile_line_is_accounted_for(
 
 
 def test_an_excluded_log_is_accounted_for_as_noise(
-    claude: ClaudeHome, log: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
-    claude.write(log.prompt("private"))
+    claude.write(builder.prompt("private"))
     with Store(claude.store_path, claude.clock) as store:
         ingest = claude.make_ingest(store)
         ingest.is_excluded = lambda _: True
@@ -247,12 +249,12 @@ def test_an_excluded_log_is_accounted_for_as_noise(
     assert count(source) == {"noise": 1}
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("synced_log")
 def test_unknown_kinds_are_named_with_the_version(
-    claude: ClaudeHome, log: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     claude.write(
-        log.prompt("x", version="7.0.0"), {"type": "novelty", "sessionId": SESSION}
+        builder.prompt("x", version="7.0.0"), {"type": "novelty", "sessionId": SESSION}
     )
     claude.sync()
 
@@ -263,39 +265,41 @@ def test_unknown_kinds_are_named_with_the_version(
     )
 
 
-def test_a_log_that_cannot_be_read_is_a_failure(claude: ClaudeHome, path: Path):
+@pytest.mark.usefixtures("synced_log")
+def test_a_log_that_cannot_be_read_is_a_failure(claude: ClaudeHome):
     limits = ReadLimits(chunk=8, line=8, skip=16)
 
     report = prove(claude, limits=limits)
 
-    assert path.exists()
     assert report.is_failed
     assert "has a line of more than" in get_only_source(report).problem
 
 
-def test_a_deleted_log_is_counted(claude: ClaudeHome, path: Path):
-    path.unlink()
+def test_a_deleted_log_is_counted(claude: ClaudeHome, synced_log: Path):
+    synced_log.unlink()
     claude.sync()
 
     (agent,) = prove(claude).agents
 
-    assert (agent.gone, agent.sources, agent.is_failed) == (1, [], False)
+    assert (agent.deleted_logs, agent.sources, agent.is_failed) == (1, [], False)
 
 
-def test_progress_ends_at_the_size_of_all_logs(claude: ClaudeHome, path: Path):
+def test_progress_ends_at_the_size_of_all_logs(claude: ClaudeHome, synced_log: Path):
+    other = claude.write(ClaudeLogBuilder("other").prompt("x"), name="-app/other.jsonl")
     steps: list[tuple[int, int]] = []
 
     prove(claude, on_progress=lambda done, total: steps.append((done, total)))
 
-    size = path.stat().st_size
-    assert steps == [(size, size)]
+    size = synced_log.stat().st_size + other.stat().st_size
+    assert len(steps) == 2
+    assert steps[-1] == (size, size)
 
 
-def test_nothing_is_written(claude: ClaudeHome, path: Path):
+def test_the_store_is_not_changed(claude: ClaudeHome, synced_log: Path):
     folder = claude.store_path.parent
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     with StoreReader(claude.store_path) as reader:
-        stored = reader.audits.find_source(ADAPTER.name, os.fsencode(path))
+        stored = reader.audits.find_source(ADAPTER.name, os.fsencode(synced_log))
 
     prove(claude)
 

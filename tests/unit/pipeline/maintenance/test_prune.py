@@ -340,7 +340,7 @@ def test_damaged_annotations_do_not_keep_a_session_from_being_pruned(
     assert "annotations.db cannot be used" in "".join(report.list_warnings())
 
 
-def test_too_little_disk_space_is_reported_before_anything_is_deleted(
+def test_too_little_disk_space_is_reported(
     two_sessions: TwoSessions, monkeypatch: pytest.MonkeyPatch
 ):
     full = os.statvfs("/")

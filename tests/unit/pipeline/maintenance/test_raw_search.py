@@ -25,47 +25,50 @@ def search(claude: ClaudeHome, text: str) -> RawMatches:
 
 
 @pytest.fixture
-def archived(claude: ClaudeHome) -> ClaudeHome:
+def archived_home(claude: ClaudeHome) -> ClaudeHome:
     builder = ClaudeLogBuilder()
     claude.write(builder.prompt("needle"), {"type": "api-request", "body": "noise"})
     sync_and_archive(claude)
     return claude
 
 
-def test_lines_of_a_log_and_its_archive_file_are_found(archived: ClaudeHome):
-    matches = search(archived, "needle")
-    end = archived.log().read_bytes().index(b"\n") + 1
-    key = (ADAPTER.name, os.fsencode(archived.log()), 1)
+def test_lines_of_a_log_and_its_archive_file_are_found(archived_home: ClaudeHome):
+    matches = search(archived_home, "needle")
+    end = archived_home.log().read_bytes().index(b"\n") + 1
+    key = (ADAPTER.name, os.fsencode(archived_home.log()), 1)
 
     assert matches.lines == {key: [(0, end)]}
-    assert matches.logs == [str(archived.log())]
+    assert matches.logs == [str(archived_home.log())]
     assert len(matches.archive_files) == len(matches.line_digests) == 1
     assert matches.errors == []
 
 
-def test_lines_that_exist_only_in_the_archive_are_found(archived: ClaudeHome):
-    log = archived.log()
+def test_lines_that_exist_only_in_the_archive_are_found(archived_home: ClaudeHome):
+    log = archived_home.log()
     log.unlink()
-    matches = search(archived, "needle")
+    matches = search(archived_home, "needle")
 
     assert list(matches.lines) == [(ADAPTER.name, os.fsencode(log), 1)]
     assert matches.logs == []
 
 
-def test_noise_is_found(archived: ClaudeHome):
-    assert search(archived, "noise").sources == search(archived, "needle").sources
+def test_noise_is_found(archived_home: ClaudeHome):
+    assert (
+        search(archived_home, "noise").sources
+        == search(archived_home, "needle").sources
+    )
 
 
-def test_nothing_is_found_without_the_text(archived: ClaudeHome):
-    assert search(archived, "missing") == RawMatches()
+def test_nothing_is_found_without_the_text(archived_home: ClaudeHome):
+    assert search(archived_home, "missing") == RawMatches()
 
 
-def test_a_damaged_archive_file_is_reported(archived: ClaudeHome):
-    (path,) = search(archived, "needle").archive_files
+def test_a_damaged_archive_file_is_reported(archived_home: ClaudeHome):
+    (path,) = search(archived_home, "needle").archive_files
     data = bytearray(path.read_bytes())
     data[-10] ^= 0xFF
     path.write_bytes(data)
-    matches = search(archived, "needle")
+    matches = search(archived_home, "needle")
 
     assert matches.archive_files == []
     assert "damaged" in matches.errors[0]

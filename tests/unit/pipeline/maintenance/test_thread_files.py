@@ -78,7 +78,7 @@ def tree(tmp_path: Path, clock: FakeClock) -> ThreadTree:
     return ThreadTree(tmp_path / "project", clock)
 
 
-def test_everything_about_a_thread_is_removed(tree: ThreadTree):
+def test_everything_that_leslied_wrote_about_a_thread_is_removed(tree: ThreadTree):
     tree.files.remove(tree.thread("thread-a"))
 
     assert not tree.exists("thread-a", ".meta")
@@ -97,8 +97,8 @@ def test_an_empty_folder_of_a_thread_is_removed(tree: ThreadTree):
 
 
 def test_files_to_keep_stay(tree: ThreadTree):
-    kept = f"{thread_folder('thread-a')}/{TRANSCRIPT}"
-    tree.files.remove_outputs(tree.base, "thread-a", [kept])
+    kept_file = f"{thread_folder('thread-a')}/{TRANSCRIPT}"
+    tree.files.remove_outputs(tree.base, "thread-a", [kept_file])
 
     assert tree.exists("thread-a", TRANSCRIPT)
     assert not tree.exists("thread-a", ".meta/assets.json")
@@ -121,7 +121,7 @@ def test_only_transcripts_are_removed_to_be_written_again(tree: ThreadTree):
 
 
 def test_only_files_that_hold_a_text_are_removed(tree: ThreadTree):
-    tree.files.remove_holders(tree.thread("thread-a"), LiteralText("of thread-a"))
+    tree.files.remove_with_text(tree.thread("thread-a"), LiteralText("of thread-a"))
 
     assert tree.exists("thread-a", TRANSCRIPT)
     assert not tree.exists("thread-a", ".meta/assets.json")
@@ -147,9 +147,7 @@ def test_a_damaged_relations_file_is_left_alone(tree: ThreadTree):
     assert (tree.base / RELATIONS_FILE).read_text() == "damaged"
 
 
-def test_a_lock_that_another_program_holds_is_reported(
-    tree: ThreadTree, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_lock_that_another_program_holds_is_reported(tree: ThreadTree):
     lock = tree.base / ".leslie" / "thread_relations.json.lock"
     lock.mkdir()
     now = tree.files.clock.now().timestamp()
@@ -173,8 +171,8 @@ def test_links_are_not_followed(tree: ThreadTree, tmp_path: Path):
 
 def test_kept_files_stay_excluded_from_git(tree: ThreadTree):
     tree.write(f"{thread_folder('thread-a')}/.meta/.gitignore", "*\n")
-    kept = f"{thread_folder('thread-a')}/{TRANSCRIPT}"
-    tree.files.remove_outputs(tree.base, "thread-a", [kept])
+    kept_file = f"{thread_folder('thread-a')}/{TRANSCRIPT}"
+    tree.files.remove_outputs(tree.base, "thread-a", [kept_file])
 
     assert tree.exists("thread-a", ".meta/.gitignore")
 

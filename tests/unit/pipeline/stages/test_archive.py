@@ -11,6 +11,7 @@ import pytest
 
 from leslied.archive import ArchiveReader, ArchiveVersionError, FrameKind, list_files
 from leslied.pipeline.stages.archive import Archiver, ArchiverReport
+from leslied.pipeline.stages.archive_copies import CopyOutcome, SourceCopy
 from leslied.store import Store
 from tests.support.archives import ArchiverHarness, write_newer_format
 from tests.support.claude import (
@@ -325,6 +326,15 @@ def test_the_manifest_contains_the_thread_ids(
     (session,) = manifest["sessions"]
     assert manifest["key_id"] == "k"
     assert session["thread_id"] == "thread-11111111"
+
+
+def test_only_the_user_can_read_the_manifest(
+    claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
+):
+    claude.write(builder.prompt("one"), builder.answer("1"))
+
+    archiver()
+
     assert list_modes([archiver.folder / "manifest.json"]) == {0o600}
 
 
@@ -363,15 +373,15 @@ def test_a_source_that_fails_unexpectedly_does_not_stop_the_others(
         other_builder.prompt("good"),
         name=f"-home-dev-app/{other_builder.session_id}.jsonl",
     )
-    archive_source = Archiver._archive_source
+    append_to = SourceCopy.append_to
 
-    def fail_for_bad_source(self: Archiver, due: Any, report: ArchiverReport) -> Any:
-        if due.path == os.fsencode(bad):
+    def fail_for_bad_source(copy: SourceCopy, *args: Any) -> CopyOutcome:
+        if copy.name == str(bad):
             raise ZeroDivisionError
-        return archive_source(self, due, report)
+        return append_to(copy, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Archiver, "_archive_source", fail_for_bad_source)
+        patch.setattr(SourceCopy, "append_to", fail_for_bad_source)
         report = archiver()
 
     assert report.sources == 1

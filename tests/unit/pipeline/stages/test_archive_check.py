@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from leslied.archive import ArchiveReader, ArchiveVersionError, erase_lines
 from leslied.pipeline import Budget
@@ -138,7 +138,7 @@ def test_damage_without_a_log_is_recorded_and_the_file_stays(
     assert archive.archiver.failures.list_names("archive file") == list(report.errors)
 
 
-def test_a_truncated_file_without_a_log_is_recorded(
+def test_a_truncated_file_without_a_log_is_reported_as_an_error(
     claude: ClaudeHome, archive: CheckHarness
 ):
     (path,) = archive.list_files()

@@ -9,7 +9,6 @@ import pytest
 
 from leslied.archive import ArchiveError, ArchiveReader, ArchiveWriter, FrameKind
 from leslied.model.source import Cursor, Shape
-from leslied.pipeline.stages.archive import ArchiverReport
 from leslied.pipeline.stages.archive_frames import SourceCopier, add_spills
 from leslied.store.ledgers.archive import ArchiveCursor, DueSource
 from leslied.tail import ReadLimits
@@ -21,7 +20,7 @@ class CopierHarness:
 
     def __init__(self, folder: Path) -> None:
         self.log, self.file = folder / "a.jsonl", folder / "a.zst"
-        self.report = ArchiverReport()
+        self.bytes_read = 0
 
     def copy(
         self,
@@ -35,7 +34,10 @@ class CopierHarness:
         due = DueSource(1, "claude-code", b"", 1, cursor, archive_cursor)
         source = make_source(self.log, shape)
         with ArchiveWriter(self.file) as writer:
-            return SourceCopier(due, source, writer, self.report, ReadLimits()).run()
+            copier = SourceCopier(due, source, writer, ReadLimits())
+            generation = copier.run()
+        self.bytes_read += copier.bytes_read
+        return generation
 
     def read_frames(self) -> list[tuple[FrameKind, int, int]]:
         """Return kind, generation and length of each frame."""
@@ -55,7 +57,7 @@ def test_a_second_copy_adds_only_new_bytes(copier: CopierHarness):
     copier.copy()
 
     assert copier.read_frames() == [(FrameKind.LOG, 1, 4), (FrameKind.LOG, 1, 5)]
-    assert copier.report.bytes_read == 9
+    assert copier.bytes_read == 9
 
 
 def test_an_unchanged_log_adds_no_frame(copier: CopierHarness):

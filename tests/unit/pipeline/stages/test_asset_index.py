@@ -562,11 +562,11 @@ def test_assets_of_a_project_without_output_are_indexed_in_the_central_tree(
     ]
 
 
+@pytest.mark.usefixtures("thread")
 def test_a_session_that_became_quiet_is_shown_as_stopped(
     claude: ClaudeHome,
     indexer: AssetIndexHarness,
     builder: ClaudeLogBuilder,
-    thread: Path,
     project: Path,
 ):
     claude.clock.at = claude.clock.at.replace(hour=10, minute=0, second=9)  # type: ignore[attr-defined]

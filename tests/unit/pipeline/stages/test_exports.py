@@ -31,7 +31,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def builder(project: Path, claude: ClaudeHome) -> ClaudeLogBuilder:
+def written_session(project: Path, claude: ClaudeHome) -> ClaudeLogBuilder:
     builder = ClaudeLogBuilder(cwd=str(project))
     claude.write(builder.prompt(f"use {SECRET}"), builder.answer("Used."))
     return builder
@@ -52,7 +52,7 @@ def run_exports(
         claude.sync(store)
         if is_stopped:
             store.mark_stopped("claude-code", [SESSION])
-        store.mark_live("claude-code", [SESSION] if is_live else [])
+        store.mark_live([("claude-code", SESSION)] if is_live else [])
         shared = {"store": store, "reader": reader, "clock": claude.clock}
         TranscriptStage(
             policy=policy, redactor=REDACTOR, zone=UTC, is_final=True, **shared
@@ -65,15 +65,15 @@ def list_exports(project: Path) -> list[str]:
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_nothing_is_exported_unless_it_is_configured(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
-):
+@pytest.mark.usefixtures("written_session")
+def test_nothing_is_exported_unless_it_is_configured(claude: ClaudeHome, project: Path):
     assert run_exports(claude) == ExportsReport()
     assert list_exports(project) == []
 
 
+@pytest.mark.usefixtures("written_session")
 def test_a_stopped_session_is_exported_in_every_configured_format(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, project: Path
 ):
     report = run_exports(claude, "html", "devflow")
 
@@ -84,12 +84,23 @@ def test_a_stopped_session_is_exported_in_every_configured_format(
         [page, f"{run}/metadata.json", f"{run}/transcript.json"]
     )
     assert DevflowRun(project / EXPORTS, run.removeprefix("runs/")).turns
-    assert SECRET not in page + (project / EXPORTS / page).read_text()
-    assert (project / EXPORTS / page).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.usefixtures("written_session")
+def test_an_exported_file_has_no_secret_and_only_the_user_can_read_it(
+    claude: ClaudeHome, project: Path
+):
+    run_exports(claude, "html")
+
+    (page,) = list_exports(project)
+    path = project / EXPORTS / page
+    assert SECRET not in page + path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.usefixtures("written_session")
 def test_an_exported_file_equals_that_of_the_export_command(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path, clock: FakeClock
+    claude: ClaudeHome, project: Path, clock: FakeClock
 ):
     run_exports(claude, "json")
 
@@ -98,36 +109,45 @@ def test_an_exported_file_equals_that_of_the_export_command(
     assert (project / EXPORTS / artifact.path).read_bytes() == artifact.body
 
 
+@pytest.mark.usefixtures("written_session")
 def test_a_session_is_exported_once_it_is_quiet_and_not_live(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, clock: FakeClock
+    claude: ClaudeHome, clock: FakeClock
 ):
-    first = run_exports(claude, "html", is_stopped=False)
+    first_report = run_exports(claude, "html", is_stopped=False)
     clock.advance(7200)
-    live = run_exports(claude, "html", is_stopped=False, is_live=True)
+    live_report = run_exports(claude, "html", is_stopped=False, is_live=True)
 
-    quiet = run_exports(claude, "html", is_stopped=False)
+    quiet_report = run_exports(claude, "html", is_stopped=False)
 
-    assert (first.files_written, live.files_written, quiet.files_written) == (0, 0, 1)
+    assert (
+        first_report.files_written,
+        live_report.files_written,
+        quiet_report.files_written,
+    ) == (0, 0, 1)
 
 
 def test_a_second_run_writes_nothing_until_the_session_grows(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path, clock: FakeClock
+    claude: ClaudeHome,
+    written_session: ClaudeLogBuilder,
+    project: Path,
+    clock: FakeClock,
 ):
     run_exports(claude, "markdown")
     before = list_exports(project)
-    again = run_exports(claude, "markdown")
+    second_report = run_exports(claude, "markdown")
     clock.advance(60)
-    claude.write(builder.prompt("more"), builder.answer("And more."))
+    claude.write(written_session.prompt("more"), written_session.answer("And more."))
 
-    grown = run_exports(claude, "markdown")
+    report_after_growth = run_exports(claude, "markdown")
 
-    assert (again.files_written, grown.files_written) == (0, 1)
+    assert (second_report.files_written, report_after_growth.files_written) == (0, 1)
     assert list_exports(project) == before
     assert "And more." in (project / EXPORTS / before[0]).read_text()
 
 
+@pytest.mark.usefixtures("written_session")
 def test_a_new_format_is_written_for_sessions_that_stopped_before(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, project: Path
 ):
     run_exports(claude, "markdown")
 
@@ -137,34 +157,34 @@ def test_a_new_format_is_written_for_sessions_that_stopped_before(
     assert len(list_exports(project)) == 2
 
 
+@pytest.mark.usefixtures("written_session")
 def test_a_session_older_than_the_store_is_not_exported(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, clock: FakeClock
+    claude: ClaudeHome, clock: FakeClock
 ):
     clock.at = datetime(2026, 11, 17, tzinfo=UTC)
 
     assert run_exports(claude, "html").files_written == 0
 
 
+@pytest.mark.usefixtures("written_session")
 def test_a_session_that_cannot_be_written_is_reported_and_retried(
-    claude: ClaudeHome, builder: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, project: Path
 ):
     run_exports(claude)
     meta = (project / EXPORTS).parent
     (meta / "exports").symlink_to(claude.home)
 
-    failed = run_exports(claude, "html")
+    failed_report = run_exports(claude, "html")
     (meta / "exports").unlink()
-    again = run_exports(claude, "html")
+    second_report = run_exports(claude, "html")
 
-    assert list(failed.errors) == [SESSION]
-    assert (failed.files_written, again.files_written) == (0, 1)
+    assert list(failed_report.errors) == [SESSION]
+    assert (failed_report.files_written, second_report.files_written) == (0, 1)
 
 
+@pytest.mark.usefixtures("written_session", "project")
 def test_a_session_whose_exports_fail_unexpectedly_is_retried(
-    claude: ClaudeHome,
-    builder: ClaudeLogBuilder,
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    claude: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as patch:
         patch.setattr(Exports, "_load_session", lambda *_: 1 / 0)

@@ -122,9 +122,8 @@ def test_a_folder_whose_lock_is_held_is_left_to_the_next_run(
     assert (base / assets_file(THREAD)).exists()
 
 
-def test_a_thread_that_returned_keeps_its_files(
-    claude: ClaudeHome, central: Path, project: Path
-):
+@pytest.mark.usefixtures("project")
+def test_a_thread_that_returned_keeps_its_files(claude: ClaudeHome, central: Path):
     base = make_base(central / "app-1", THREAD)
 
     leave(claude, base, base)

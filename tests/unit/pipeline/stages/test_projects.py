@@ -192,7 +192,7 @@ def test_a_repository_without_commits_is_tried_again(
     assert root_commit == get_root_commit(repository)
 
 
-def test_a_moved_repository_keeps_its_history(
+def test_a_moved_repository_keeps_its_sessions(
     harness: ProjectsHarness, home: Path, repository: Path
 ):
     harness.work_in(repository / "src")
@@ -204,7 +204,7 @@ def test_a_moved_repository_keeps_its_history(
     assert report.moved == {str(repository): str(home / "new")}
 
 
-def test_a_repository_that_was_cloned_elsewhere_keeps_its_history(
+def test_a_repository_that_was_cloned_elsewhere_keeps_its_sessions(
     harness: ProjectsHarness, home: Path, repository: Path
 ):
     harness.work_in(repository)
@@ -299,7 +299,7 @@ def test_a_run_without_news_changes_nothing(harness: ProjectsHarness, repository
     assert harness.stage.store.write_transactions == before
 
 
-def test_reloaded_settings_keep_what_is_to_be_found(
+def test_reloaded_settings_keep_the_pending_repositories(
     harness: ProjectsHarness, repository: Path
 ):
     harness.stage.memory.pending[str(repository)] = None
@@ -314,7 +314,7 @@ def test_reloaded_settings_keep_what_is_to_be_found(
     assert list(stage.memory.pending) == [str(repository)]
 
 
-def test_a_new_project_with_a_log_of_an_agent_is_read_at_once(
+def test_a_new_project_with_a_log_of_an_agent_asks_for_a_reload(
     harness: ProjectsHarness, project: Path
 ):
     harness.stage.log_names = (".agent.md",)

@@ -37,7 +37,7 @@ TRANSCRIPTS = ".leslie/threads/thread-11111111/.meta/transcripts"
 
 
 @pytest.fixture
-def log(claude: ClaudeHome, builder: ClaudeLogBuilder) -> Path:
+def ingested_log(claude: ClaudeHome, builder: ClaudeLogBuilder) -> Path:
     """Write and ingest a session of three units; return its log."""
     path = claude.write(
         *(builder.prompt("first"), builder.answer("one")),
@@ -80,12 +80,12 @@ def list_messages(claude: ClaudeHome, session_id: str = SESSION) -> list[str]:
     return [text for _, text in list_units(claude, session_id) if text]
 
 
-def search(claude: ClaudeHome, text: str) -> int:
+def count_hits(claude: ClaudeHome, text: str) -> int:
     """Return how many entries contain a word."""
     query = parse_query(text, {"after": int, "before": int})
     with StoreReader(claude.store_path) as reader:
         result = search_entries(
-            reader, query, "newest", 50, stop_cutoff_us=0, redact=str
+            reader, query, "newest", 50, stop_cutoff_us=0, redact=lambda text: text
         )
     return len(result.hits)
 
@@ -107,9 +107,8 @@ def get_agent(claude: ClaudeHome) -> dict[str, Any]:
 # What is due
 
 
-def test_nothing_is_decoded_while_the_version_is_the_same(
-    claude: ClaudeHome, log: Path
-):
+@pytest.mark.usefixtures("ingested_log")
+def test_nothing_is_decoded_while_the_version_is_the_same(claude: ClaudeHome):
     adapter = UpgradedAdapter(ADAPTER, version=VERSION)
     with Store(claude.store_path, claude.clock) as store:
         ingest = make_ingest(claude.home, store, adapter)
@@ -118,7 +117,8 @@ def test_nothing_is_decoded_while_the_version_is_the_same(
     assert (report.sources, adapter.decoded_entries) == (0, 0)
 
 
-def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome):
     first = redecode(claude)
     second = redecode(claude)
     third = redecode(claude, version=VERSION + 2)
@@ -148,10 +148,11 @@ def test_a_run_is_bounded_and_the_next_one_continues(claude: ClaudeHome):
 
     assert [report.sources for report in reports] == [2, 2, 1]
     assert [report.has_more for report in reports] == [True, True, False]
-    assert (search(claude, "old"), search(claude, "new")) == (0, 5)
+    assert (count_hits(claude, "old"), count_hits(claude, "new")) == (0, 5)
 
 
-def test_a_run_ends_after_its_bytes(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_a_run_ends_after_its_bytes(claude: ClaudeHome):
     other = ClaudeLogBuilder(session_id=FORK)
     claude.write(other.prompt("more"), name=f"-app/{FORK}.jsonl")
     claude.sync()
@@ -161,8 +162,9 @@ def test_a_run_ends_after_its_bytes(claude: ClaudeHome, log: Path):
     assert (report.sources, report.has_more) == (1, True)
 
 
+@pytest.mark.usefixtures("ingested_log")
 def test_a_log_with_unread_entries_waits_until_they_are_read(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     claude.write(builder.prompt("fourth"))
 
@@ -173,8 +175,9 @@ def test_a_log_with_unread_entries_waits_until_they_are_read(
     assert (before.sources, after.sources) == (0, 1)
 
 
+@pytest.mark.usefixtures("ingested_log")
 def test_a_source_that_waits_does_not_hold_up_the_others(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     other = ClaudeLogBuilder(session_id=FORK)
     claude.write(other.prompt("more"), name=f"-app/{FORK}.jsonl")
@@ -190,18 +193,18 @@ def test_a_source_that_waits_does_not_hold_up_the_others(
 
 
 def test_a_failure_in_one_source_is_recorded_and_the_others_are_decoded(
-    claude: ClaudeHome, log: Path, monkeypatch: pytest.MonkeyPatch
+    claude: ClaudeHome, ingested_log: Path, monkeypatch: pytest.MonkeyPatch
 ):
     other = ClaudeLogBuilder(session_id=FORK)
     claude.write(other.prompt("old"), name=f"-app/{FORK}.jsonl")
     claude.sync()
     monkeypatch.setattr(
-        "leslied.tail.append.open_regular", fail_for(log, OSError("disk"))
+        "leslied.tail.append.open_regular", fail_for(ingested_log, OSError("disk"))
     )
 
     report = redecode(claude, replace_text("old", "new"))
 
-    assert list(report.errors) == [str(log)]
+    assert list(report.errors) == [str(ingested_log)]
     assert list_messages(claude, FORK) == ["new"]
 
 
@@ -217,8 +220,8 @@ def fail_for(path: Path, error: Exception):
     return open_or_fail
 
 
-def test_a_busy_daemon_puts_it_off(claude: ClaudeHome, log: Path):
-    budget = Budget(changed_paths=[log], includes_backlog=False)
+def test_a_busy_daemon_puts_off_decoding(claude: ClaudeHome, ingested_log: Path):
+    budget = Budget(changed_paths=[ingested_log], includes_backlog=False)
     with Store(claude.store_path, claude.clock) as store:
         ingest = make_ingest(claude.home, store, UpgradedAdapter(ADAPTER))
         report = make_stage(claude, store, ingest).run(budget)
@@ -226,8 +229,9 @@ def test_a_busy_daemon_puts_it_off(claude: ClaudeHome, log: Path):
     assert (report.sources, report.has_more) == (0, True)
 
 
-def test_a_stage_continues_where_that_of_old_settings_ended(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+@pytest.mark.usefixtures("ingested_log")
+def test_a_stage_of_new_settings_continues_where_the_old_one_ended(
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     other = ClaudeLogBuilder(session_id=FORK)
     claude.write(other.prompt("more"), name=f"-app/{FORK}.jsonl")
@@ -236,10 +240,10 @@ def test_a_stage_continues_where_that_of_old_settings_ended(
 
     with Store(claude.store_path, claude.clock) as store:
         ingest = make_ingest(claude.home, store, UpgradedAdapter(ADAPTER))
-        old, new = (make_stage(claude, store, ingest) for _ in range(2))
-        old.run(Budget(max_redecoded_bytes=1))
-        new.adopt(old)
-        report = new.run(Budget(max_redecoded_bytes=1))
+        old_stage, new_stage = (make_stage(claude, store, ingest) for _ in range(2))
+        old_stage.run(Budget(max_redecoded_bytes=1))
+        new_stage.adopt(old_stage)
+        report = new_stage.run(Budget(max_redecoded_bytes=1))
 
     assert report.sources == 1
 
@@ -247,19 +251,17 @@ def test_a_stage_continues_where_that_of_old_settings_ended(
 # What changes
 
 
-def test_changed_text_appears_and_the_old_text_is_not_found(
-    claude: ClaudeHome, log: Path
-):
+@pytest.mark.usefixtures("ingested_log")
+def test_changed_text_appears_and_the_old_text_is_not_found(claude: ClaudeHome):
     redecode(claude, replace_text("two", "better"))
 
     messages = ["first", "one", "second", "better", "third", "three"]
     assert list_messages(claude) == messages
-    assert (search(claude, "two"), search(claude, "better")) == (0, 1)
+    assert (count_hits(claude, "two"), count_hits(claude, "better")) == (0, 1)
 
 
-def test_metadata_that_does_not_make_a_version_is_updated(
-    claude: ClaudeHome, log: Path
-):
+@pytest.mark.usefixtures("ingested_log")
+def test_metadata_that_does_not_make_a_version_is_updated(claude: ClaudeHome):
     def change(record: Record) -> list[Record]:
         model = "new-model" if record.type == "assistant_message" else ""
         return [structs.replace(record, model=model)]
@@ -271,8 +273,9 @@ def test_metadata_that_does_not_make_a_version_is_updated(
     assert session.model == "new-model"
 
 
+@pytest.mark.usefixtures("ingested_log")
 def test_an_entry_that_becomes_noise_disappears_and_units_are_renumbered(
-    claude: ClaudeHome, log: Path
+    claude: ClaudeHome,
 ):
     redecode(claude, drop("second"))
 
@@ -283,12 +286,11 @@ def test_an_entry_that_becomes_noise_disappears_and_units_are_renumbered(
     with StoreReader(claude.store_path) as reader:
         (session,) = reader.list_sessions()
     assert session.units == 2
-    assert search(claude, "second") == 0
+    assert count_hits(claude, "second") == 0
 
 
-def test_an_entry_that_becomes_two_records_is_placed_in_order(
-    claude: ClaudeHome, log: Path
-):
+@pytest.mark.usefixtures("ingested_log")
+def test_an_entry_that_becomes_two_records_is_placed_in_order(claude: ClaudeHome):
     redecode(claude, split("two", "two", "and a half"))
 
     assert [item for item in list_units(claude) if item[1]] == [
@@ -299,19 +301,19 @@ def test_an_entry_that_becomes_two_records_is_placed_in_order(
 
 
 @pytest.mark.fault("A15")
-def test_an_entry_that_was_dropped_comes_back_with_a_later_version(
-    claude: ClaudeHome, log: Path
-):
+@pytest.mark.usefixtures("ingested_log")
+def test_an_entry_that_was_dropped_comes_back_with_a_later_version(claude: ClaudeHome):
     before = list_units(claude)
 
     redecode(claude, drop("second"))
     redecode(claude, version=VERSION + 2)
 
     assert list_units(claude) == before
-    assert search(claude, "second") == 1
+    assert count_hits(claude, "second") == 1
 
 
-def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         newest = reader.change_feed.get_newest_read_order()
 
@@ -323,8 +325,9 @@ def test_ids_of_placements_stay_if_nothing_is_inserted(claude: ClaudeHome, log: 
         assert reader.change_feed.list_after(newest) == []
 
 
+@pytest.mark.usefixtures("ingested_log")
 def test_the_cursor_stays_and_new_entries_are_read_after_it(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     redecode(claude, replace_text("two", "better"))
     claude.write(builder.prompt("fourth"))
@@ -335,7 +338,8 @@ def test_the_cursor_stays_and_new_entries_are_read_after_it(
     assert list_messages(claude)[-2:] == ["three", "fourth"]
 
 
-def test_a_stopped_session_stays_stopped(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_a_stopped_session_stays_stopped(claude: ClaudeHome):
     with Store(claude.store_path, claude.clock) as store:
         store.mark_stopped("claude-code", [SESSION])
 
@@ -346,7 +350,8 @@ def test_a_stopped_session_stays_stopped(claude: ClaudeHome, log: Path):
     assert session.is_stopped
 
 
-def test_usage_of_a_message_that_changed_is_counted_once(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_usage_of_a_message_that_changed_is_counted_once(claude: ClaudeHome):
     def halve(record: Record) -> list[Record]:
         if record.usage is None:
             return [record]
@@ -363,8 +368,9 @@ def test_usage_of_a_message_that_changed_is_counted_once(claude: ClaudeHome, log
 # Transcripts
 
 
+@pytest.mark.usefixtures("ingested_log")
 def test_only_the_unit_that_changed_is_rendered_and_written(
-    claude: ClaudeHome, log: Path, project: Path
+    claude: ClaudeHome, project: Path
 ):
     settle(claude)
     before = read_transcripts(project)
@@ -379,9 +385,8 @@ def test_only_the_unit_that_changed_is_rendered_and_written(
     assert "better" in after[changed.pop()][0]
 
 
-def test_nothing_is_rendered_if_the_decoder_yields_the_same(
-    claude: ClaudeHome, log: Path, project: Path
-):
+@pytest.mark.usefixtures("ingested_log", "project")
+def test_nothing_is_rendered_if_the_decoder_yields_the_same(claude: ClaudeHome):
     settle(claude)
 
     report = redecode(claude)
@@ -390,9 +395,8 @@ def test_nothing_is_rendered_if_the_decoder_yields_the_same(
     assert settle(claude).units == 0
 
 
-def test_units_after_an_inserted_entry_are_not_rendered_again(
-    claude: ClaudeHome, log: Path, project: Path
-):
+@pytest.mark.usefixtures("ingested_log", "project")
+def test_units_after_an_inserted_entry_are_not_rendered_again(claude: ClaudeHome):
     settle(claude)
 
     redecode(claude, split("one", "one", "and a half"))
@@ -400,19 +404,20 @@ def test_units_after_an_inserted_entry_are_not_rendered_again(
     assert settle(claude).units == 1
 
 
+@pytest.mark.usefixtures("ingested_log")
 def test_transcripts_keep_their_names_when_units_are_renumbered(
-    claude: ClaudeHome, log: Path, project: Path
+    claude: ClaudeHome, project: Path
 ):
     settle(claude)
     before = read_transcripts(project)
 
     report = redecode(claude, drop("second"))
-    settled = settle(claude)
+    settle_report = settle(claude)
 
     after = read_transcripts(project)
-    gone = before.keys() - after.keys()
-    assert [name.endswith("second.txt") for name in gone] == [True]
-    assert (report.files_removed, settled.units) == (1, 1)
+    (removed_name,) = before.keys() - after.keys()
+    assert removed_name.endswith("second.txt")
+    assert (report.files_removed, settle_report.units) == (1, 1)
     (third,) = [name for name in after if name.endswith("third.txt")]
     assert after[third] == before[third]
 
@@ -420,9 +425,11 @@ def test_transcripts_keep_their_names_when_units_are_renumbered(
 # Where the bytes come from
 
 
-def test_a_log_that_is_gone_is_decoded_from_the_archive(claude: ClaudeHome, log: Path):
+def test_a_log_that_is_gone_is_decoded_from_the_archive(
+    claude: ClaudeHome, ingested_log: Path
+):
     sync_and_archive(claude)
-    log.unlink()
+    ingested_log.unlink()
     claude.sync()
 
     report = redecode(claude, drop("second"))
@@ -433,9 +440,9 @@ def test_a_log_that_is_gone_is_decoded_from_the_archive(claude: ClaudeHome, log:
 
 
 def test_a_log_that_is_gone_and_not_archived_is_left_as_it_is(
-    claude: ClaudeHome, log: Path
+    claude: ClaudeHome, ingested_log: Path
 ):
-    log.unlink()
+    ingested_log.unlink()
     claude.sync()
     before = list_units(claude)
 
@@ -448,12 +455,12 @@ def test_a_log_that_is_gone_and_not_archived_is_left_as_it_is(
 
 
 def test_entries_that_are_not_archived_stay_if_the_log_is_gone(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+    claude: ClaudeHome, ingested_log: Path, builder: ClaudeLogBuilder
 ):
     sync_and_archive(claude)
     claude.write(builder.prompt("fourth"), builder.answer("four"))
     claude.sync()
-    log.unlink()
+    ingested_log.unlink()
     claude.sync()
 
     redecode(claude, replace_text("first", "changed"))
@@ -462,9 +469,9 @@ def test_entries_that_are_not_archived_stay_if_the_log_is_gone(
     assert (messages[0], messages[-2:]) == ("changed", ["fourth", "four"])
 
 
-def test_a_damaged_archive_changes_nothing(claude: ClaudeHome, log: Path):
+def test_a_damaged_archive_changes_nothing(claude: ClaudeHome, ingested_log: Path):
     sync_and_archive(claude)
-    log.unlink()
+    ingested_log.unlink()
     claude.sync()
     (file,) = (claude.store_path.parent / "archive").rglob("*.zst")
     data = file.read_bytes()
@@ -478,10 +485,10 @@ def test_a_damaged_archive_changes_nothing(claude: ClaudeHome, log: Path):
 
 
 def test_a_last_line_without_a_line_end_is_decoded_again(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+    claude: ClaudeHome, ingested_log: Path, builder: ClaudeLogBuilder
 ):
     claude.write(builder.prompt("last"))
-    log.write_bytes(log.read_bytes()[:-1])
+    ingested_log.write_bytes(ingested_log.read_bytes()[:-1])
     claude.sync(is_final=True)
 
     redecode(claude, replace_text("last", "final"))
@@ -493,10 +500,12 @@ def test_a_last_line_without_a_line_end_is_decoded_again(
 
 
 @pytest.fixture
-def fork(claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder) -> Iterator[str]:
+def fork(
+    claude: ClaudeHome, ingested_log: Path, builder: ClaudeLogBuilder
+) -> Iterator[str]:
     """Write and ingest a fork of the session with one more answer."""
     name = f"-home-dev-app/{FORK}.jsonl"
-    copy = log.read_text().replace(SESSION, FORK)
+    copy = ingested_log.read_text().replace(SESSION, FORK)
     claude.log(name).write_text(copy)
     builder.session_id = FORK
     claude.write(builder.prompt("fork"), builder.answer("four"), name=name)
@@ -521,10 +530,11 @@ def test_an_entry_that_a_fork_shares_disappears_from_both(
 
     assert "second" not in list_messages(claude)
     assert "second" not in list_messages(claude, fork)
-    assert search(claude, "second") == 0
+    assert count_hits(claude, "second") == 0
 
 
-def test_usage_that_a_fork_shares_is_counted_once(claude: ClaudeHome, fork: str):
+@pytest.mark.usefixtures("fork")
+def test_usage_that_a_fork_shares_is_counted_once(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         before = [session.usage for session in reader.list_sessions()]
 
@@ -532,6 +542,7 @@ def test_usage_that_a_fork_shares_is_counted_once(claude: ClaudeHome, fork: str)
 
     with StoreReader(claude.store_path) as reader:
         assert [session.usage for session in reader.list_sessions()] == before
+    assert sum(usage.input_tokens for usage in before) == 4 * 10
 
 
 @pytest.fixture
@@ -552,8 +563,9 @@ def subagent(claude: ClaudeHome, builder: ClaudeLogBuilder) -> str:
     return "subagent:abc"
 
 
+@pytest.mark.usefixtures("project")
 def test_a_subagent_that_changed_makes_the_unit_of_its_call_due(
-    claude: ClaudeHome, subagent: str, project: Path
+    claude: ClaudeHome, subagent: str
 ):
     settle(claude)
 
@@ -567,7 +579,8 @@ def test_a_subagent_that_changed_makes_the_unit_of_its_call_due(
 # What must not come back
 
 
-def test_pruned_entries_stay_pruned(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_pruned_entries_stay_pruned(claude: ClaudeHome):
     prune_sessions(claude, [SESSION])
 
     report = redecode(claude, split("two", "two", "and a half"))
@@ -576,8 +589,9 @@ def test_pruned_entries_stay_pruned(claude: ClaudeHome, log: Path):
     assert list_session_ids(claude) == set()
 
 
-def test_the_rest_of_a_pruned_session_stays(
-    claude: ClaudeHome, log: Path, builder: ClaudeLogBuilder
+@pytest.mark.usefixtures("ingested_log")
+def test_entries_written_after_pruning_are_decoded_again(
+    claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     prune_sessions(claude, [SESSION])
     claude.write(builder.prompt("fourth"), builder.answer("four"))
@@ -588,16 +602,19 @@ def test_the_rest_of_a_pruned_session_stays(
     assert list_messages(claude) == ["4th", "4"]
 
 
-def test_an_excluded_project_is_left_as_it_is(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_an_excluded_project_is_left_as_it_is(claude: ClaudeHome):
     before = list_units(claude)
 
-    report = redecode(claude, drop("second"), is_excluded=bool)
+    report = redecode(claude, drop("second"), is_excluded=lambda cwd: cwd != "")
 
     assert report.impossible == 1
     assert list_units(claude) == before
 
 
-def test_nothing_of_a_disabled_agent_is_decoded(claude: ClaudeHome, log: Path):
+@pytest.mark.usefixtures("ingested_log")
+def test_nothing_of_a_disabled_agent_is_decoded(claude: ClaudeHome):
+    # Of a disabled agent, even sources without a folder are excluded.
     report = redecode(claude, drop("second"), is_excluded=lambda _: True)
 
     assert (report.sources, report.impossible) == (0, 0)

@@ -224,6 +224,7 @@ def test_a_title_contains_no_secret_and_no_line_break(
     title = load_relations(project)["threads"]["thread-11111111"]["title"]
     assert SECRET not in get_relations_path(project).read_text()
     assert title.startswith("use ")
+    assert not {"\n", "\t"} & set(title)
 
 
 @pytest.mark.parametrize("order", [(SESSION, OTHER), (OTHER, SESSION)])
@@ -346,6 +347,7 @@ def test_a_relations_file_that_cannot_be_read_is_not_changed(
 
     assert "cannot be read" in report.errors[str(project)]
     assert get_relations_path(project).read_bytes() == b"somebody's half-written file"
+    # It is not tried again until a thread changes.
     assert sync_relations().errors == {}
 
 
@@ -480,7 +482,8 @@ def test_a_claim_after_files_were_written_moves_the_folder(
     assert document.thread_id == "thread-leslie01"
 
 
-def test_a_moved_thread_keeps_its_children(move_report: RelationsReport, project: Path):
+@pytest.mark.usefixtures("move_report")
+def test_a_moved_thread_keeps_its_children(project: Path):
     data = load_relations(project)
 
     assert sorted(data["threads"]) == ["thread-22222222", "thread-leslie01"]
@@ -490,12 +493,8 @@ def test_a_moved_thread_keeps_its_children(move_report: RelationsReport, project
     assert rebuild_relations(data["operations"]) == data["relations"]
 
 
-def test_a_thread_is_moved_only_once(
-    move_report: RelationsReport,
-    claude: ClaudeHome,
-    sync_relations: RelationsHarness,
-    project: Path,
-):
+@pytest.mark.usefixtures("move_report", "claude")
+def test_a_thread_is_moved_only_once(sync_relations: RelationsHarness, project: Path):
     data = load_relations(project)
     del data["threads"]["thread-leslie01"]["session_id"]
     save_relations(project, data)
@@ -505,9 +504,8 @@ def test_a_thread_is_moved_only_once(
     assert not (project / ".leslie/threads/thread-leslie02").exists()
 
 
-def test_after_a_move_nothing_more_is_written(
-    move_report: RelationsReport, sync_relations: RelationsHarness
-):
+@pytest.mark.usefixtures("move_report")
+def test_after_a_move_nothing_more_is_written(sync_relations: RelationsHarness):
     again = sync_relations(is_final=True)
 
     assert (again.files_written, again.moved_threads) == (0, {})

@@ -26,6 +26,7 @@ from tests.support.claude import (
 )
 from tests.support.clock import FakeClock
 from tests.support.golden import make_environment
+from tests.support.work import count_work
 
 
 @pytest.fixture
@@ -68,13 +69,29 @@ def count_matches(claude: ClaudeHome, status: str) -> int:
         return len(reader.select_sessions(selection))
 
 
+@pytest.mark.usefixtures("registry_file")
 def test_a_silent_session_with_a_live_process_is_active(
-    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
+    claude: ClaudeHome, stop_detection: StopDetection
 ):
     stop_detection.run()
 
     assert read_status(claude) == "active"
     assert (count_matches(claude, "active"), count_matches(claude, "stopped")) == (1, 0)
+
+
+@pytest.mark.usefixtures("claude", "registry_file")
+def test_agents_without_processes_cost_no_statement(stop_detection: StopDetection):
+    statements = []
+    for agents in (1, 40):
+        stop_detection.registries = [*stop_detection.registries[:1]] + [
+            (ADAPTER, ())
+        ] * (agents - 1)
+        stop_detection.run()
+        with count_work(stop_detection.store) as work:
+            stop_detection.run()
+        statements.append(work.statements)
+
+    assert statements[1] == statements[0]
 
 
 @pytest.mark.fault("G9")
@@ -114,11 +131,9 @@ def test_a_session_whose_last_entries_are_read_late_is_stopped(
     assert (status_before, read_status(claude)) == ("idle", "stopped")
 
 
-def test_the_api_returns_the_same_status(
-    claude: ClaudeHome,
-    stop_detection: StopDetection,
-    registry_file: Path,
-    clock: FakeClock,
+@pytest.mark.usefixtures("registry_file")
+def test_the_api_returns_active_while_the_process_exists(
+    claude: ClaudeHome, stop_detection: StopDetection
 ):
     stop_detection.run()
 
@@ -127,9 +142,8 @@ def test_the_api_returns_the_same_status(
     assert session.status == "active"
 
 
-def test_a_second_run_writes_nothing(
-    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
-):
+@pytest.mark.usefixtures("claude", "registry_file")
+def test_a_second_run_writes_nothing(stop_detection: StopDetection):
     stop_detection.run()
     before = stop_detection.store._db.total_changes
     stop_detection.run()
@@ -137,8 +151,9 @@ def test_a_second_run_writes_nothing(
     assert stop_detection.store._db.total_changes == before
 
 
+@pytest.mark.usefixtures("registry_file")
 def test_a_daemon_that_stops_marks_no_session_as_live(
-    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
+    claude: ClaudeHome, stop_detection: StopDetection
 ):
     stop_detection.run()
     stop_detection.close()
@@ -176,11 +191,9 @@ def test_a_session_whose_process_says_so_waits_for_the_user(
     assert read_waiting_for(claude) == expected
 
 
+@pytest.mark.usefixtures("claude")
 def test_a_session_that_waits_is_written_once(
-    claude: ClaudeHome,
-    stop_detection: StopDetection,
-    registry_file: Path,
-    clock: FakeClock,
+    stop_detection: StopDetection, registry_file: Path, clock: FakeClock
 ):
     write_registry(registry_file, status="waiting", waitingFor="permission prompt")
     stop_detection.run()
@@ -217,8 +230,9 @@ def test_a_session_waits_no_longer_when_its_process_is_gone(
     assert read_waiting_for(claude) is None
 
 
+@pytest.mark.usefixtures("registry_file")
 def test_an_open_question_in_the_log_waits_for_the_user(
-    claude: ClaudeHome, stop_detection: StopDetection, registry_file: Path
+    claude: ClaudeHome, stop_detection: StopDetection
 ):
     builder = ClaudeLogBuilder()
     builder.prompt("run the long tests")
@@ -269,8 +283,9 @@ def registry(claude: ClaudeHome) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("registry")
 def test_a_headless_run_that_was_never_seen_alive_is_stopped_once_quiet(
-    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection
 ):
     end_turn(claude, stop_detection.store, **HEADLESS)
     stop_detection.run()
@@ -282,8 +297,9 @@ def test_a_headless_run_that_was_never_seen_alive_is_stopped_once_quiet(
     assert count_stopped(claude) == 1
 
 
+@pytest.mark.usefixtures("registry")
 def test_a_settled_headless_run_is_stopped_by_the_next_scan(
-    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection, registry: Path
+    claude: ClaudeHome, clock: FakeClock, stop_detection: StopDetection
 ):
     store = stop_detection.store
     end_turn(claude, store, **HEADLESS)
@@ -311,11 +327,11 @@ def test_a_headless_run_that_is_registered_is_not_stopped(
 
 
 @pytest.mark.parametrize("fields", [{"entrypoint": "cli"}, {}], ids=["cli", "none"])
+@pytest.mark.usefixtures("registry")
 def test_a_session_that_need_not_be_registered_is_not_stopped(
     claude: ClaudeHome,
     clock: FakeClock,
     stop_detection: StopDetection,
-    registry: Path,
     fields: dict[str, str],
 ):
     end_turn(claude, stop_detection.store, **fields)

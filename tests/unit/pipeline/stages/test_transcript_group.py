@@ -82,6 +82,8 @@ def test_a_session_that_cannot_be_written_does_not_stop_the_others(
 
     report = settle()
 
+    # The transcripts of the other sessions are in the project, those of this one in
+    # the central tree.
     assert report.files_written == 2 * SESSIONS
     transcripts = list(threads.glob("*/.meta/transcripts/*.txt"))
     assert len(transcripts) == 2 * (SESSIONS - 1)

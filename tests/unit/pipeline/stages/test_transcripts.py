@@ -14,6 +14,7 @@ import pytest
 
 from leslied.model.record import SessionKey
 from leslied.pipeline import FULL_BUDGET, Budget, SettleReport, TranscriptStage
+from leslied.pipeline.stages import unit_entries
 from leslied.pipeline.stages.transcript_writer import TranscriptWriter
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
@@ -88,7 +89,7 @@ def read_transcript(project: Path, number: int = 0, subfolder: str = "transcript
 
 
 @pytest.fixture
-def settled(
+def settled_transcript(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ) -> bytes:
     """Return the transcript of a settled unit."""
@@ -107,7 +108,7 @@ def test_lines_between_turns_do_not_rewrite_a_settled_transcript(
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
     project: Path,
-    settled: bytes,
+    settled_transcript: bytes,
 ):
     rename = "<command-name>/rename</command-name>"
     claude.write(
@@ -119,7 +120,7 @@ def test_lines_between_turns_do_not_rewrite_a_settled_transcript(
     report = settle()
 
     assert report.files_written == 0
-    assert read_bytes(project) == settled
+    assert read_bytes(project) == settled_transcript
 
 
 def test_a_notification_turn_rewrites_a_settled_transcript(
@@ -127,7 +128,7 @@ def test_a_notification_turn_rewrites_a_settled_transcript(
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
     project: Path,
-    settled: bytes,
+    settled_transcript: bytes,
 ):
     notification = "<task-notification>done</task-notification>"
     claude.write(builder.prompt(notification), builder.answer("It has finished."))
@@ -136,7 +137,7 @@ def test_a_notification_turn_rewrites_a_settled_transcript(
 
     assert report.files_written == 1
     assert b"It has finished." in read_bytes(project)
-    assert b"It has finished." not in settled
+    assert b"It has finished." not in settled_transcript
 
 
 def test_a_unit_becomes_a_transcript_in_its_project(
@@ -186,7 +187,7 @@ def test_a_program_that_reads_a_transcript_sees_one_version_of_it(
     settle: SettleHarness,
     builder: ClaudeLogBuilder,
     project: Path,
-    settled: bytes,
+    settled_transcript: bytes,
 ):
     folder = project / META_FOLDER / "transcripts"
     with (folder / list_transcripts(project)[0]).open("rb") as file:
@@ -194,7 +195,7 @@ def test_a_program_that_reads_a_transcript_sees_one_version_of_it(
         settle()
         text_of_reader = file.read()
 
-    assert text_of_reader == settled
+    assert text_of_reader == settled_transcript
     assert b"and more" in read_bytes(project)
 
 
@@ -417,8 +418,9 @@ def test_a_unit_is_rendered_again_when_its_subagent_appears_later(
     assert any(isinstance(b, SubagentBlock) for b in read_transcript(project).blocks)
 
 
+@pytest.mark.usefixtures("project")
 def test_a_unit_with_only_a_command_is_not_written(
-    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):
     claude.write(builder.prompt("<command-name>/exit</command-name>"))
 
@@ -537,7 +539,10 @@ def test_a_thread_keeps_only_its_newest_fifty_transcripts(
         1,
         50,
     )
-    assert not any(name.endswith("number-3.txt") for name in list_transcripts(project))
+    assert {name[14:] for name in list_transcripts(project)} == {
+        *(f"number-{number}.txt" for number in range(11, 60)),
+        "one-more.txt",
+    }
     assert settle().files_written == 0
 
 
@@ -584,7 +589,7 @@ def test_a_link_in_place_of_the_output_folder_is_not_followed(
 
 @pytest.mark.fault("D7")
 @pytest.mark.threat("P2")
-@pytest.mark.usefixtures("settled")
+@pytest.mark.usefixtures("settled_transcript")
 def test_a_parent_replaced_by_a_link_stops_writing_until_it_is_back(
     claude: ClaudeHome,
     settle: SettleHarness,
@@ -659,7 +664,7 @@ def mark_live(claude: ClaudeHome) -> None:
     """Record that a process works on the session, as stop detection does."""
     with Store(claude.store_path, claude.clock) as store:
         claude.sync(store)
-        store.mark_live("claude-code", [SESSION])
+        store.mark_live([("claude-code", SESSION)])
 
 
 def list_central(claude: ClaudeHome) -> list[Path]:
@@ -704,8 +709,9 @@ def test_an_old_session_that_goes_on_moves_to_its_project(
     assert report.moved_threads == {"thread-11111111": str(project)}
 
 
+@pytest.mark.usefixtures("project")
 def test_a_thread_moves_to_its_project_only_once(
-    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
+    claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder
 ):
     claude.write(builder.prompt("one"))
     settle(backfill="central")
@@ -766,7 +772,7 @@ def test_a_hostile_folder_is_never_written_to(
 
 
 @pytest.mark.fault("F2")
-def test_another_time_zone_does_not_change_existing_transcripts(
+def test_an_existing_transcript_keeps_its_time_zone(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
     claude.write(builder.prompt("one"), builder.answer("1"))
@@ -803,7 +809,7 @@ def test_long_results_are_cut_and_show_their_length(
     assert result.name == "Bash"
 
 
-@pytest.mark.parametrize("work", ["_load_session", "write_files"])
+@pytest.mark.parametrize("work", ["_make_writer", "write_files"])
 def test_a_session_that_fails_unexpectedly_does_not_stop_the_others(
     work: str,
     claude: ClaudeHome,
@@ -820,7 +826,7 @@ def test_a_session_that_fails_unexpectedly_does_not_stop_the_others(
         other_builder.prompt("good"),
         name=f"-home-dev-app/{other_builder.session_id}.jsonl",
     )
-    owner = TranscriptStage if work == "_load_session" else TranscriptWriter
+    owner = TranscriptStage if work == "_make_writer" else TranscriptWriter
     succeed = getattr(owner, work)
 
     def fail_for_session(self: Any, *args: Any) -> Any:
@@ -877,7 +883,7 @@ def test_sessions_that_settling_did_not_get_to_come_first_in_the_next_run(
 
 
 @pytest.mark.fault("D6")
-@pytest.mark.usefixtures("settled")
+@pytest.mark.usefixtures("settled_transcript")
 def test_deleted_transcripts_of_old_units_are_not_written_again(
     claude: ClaudeHome, settle: SettleHarness, builder: ClaudeLogBuilder, project: Path
 ):
@@ -932,3 +938,37 @@ def test_a_transcript_that_finds_no_space_is_written_later(
     assert (session.units, before) == (1, [])
     assert again.errors == {}
     assert [name[14:] for name in list_transcripts(project)] == ["one.txt"]
+
+
+def test_texts_that_are_loaded_when_shown_do_not_change_transcripts(
+    claude: ClaudeHome,
+    settle: SettleHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    lines = []
+    for unit in range(10):
+        lines.append(builder.prompt(f"{unit} 汉字" * 2000))
+        for number in range(10):
+            call_id = f"toolu_{unit}_{number}"
+            lines += [
+                builder.think(f"thought {number} " * 100),
+                builder.call("Bash", {"command": f"echo {number} " * 100}, call_id),
+                builder.result(call_id, f"é{number} " * 500),
+                builder.answer(f"answer {number} " * 300),
+            ]
+    claude.write(*lines)
+
+    def read_transcripts() -> dict[str, bytes]:
+        assert settle(include_thinking=True).files_written == 10
+        folder = project / ".leslie"
+        files = {p.name: p.read_bytes() for p in sorted(folder.rglob("*.txt"))}
+        shutil.rmtree(folder)
+        shutil.rmtree(claude.store_path.parent)
+        return files
+
+    transcripts = read_transcripts()
+    monkeypatch.setattr(unit_entries, "MAX_CHARACTERS", 0)
+
+    assert read_transcripts() == transcripts

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 
+from leslied.agents import load_adapters
 from leslied.app import App
 from leslied.queries.context import QueryContext
 from leslied.queries.operations.bug_report import (
@@ -16,14 +17,15 @@ from leslied.queries.operations.bug_report import (
     list_report_files,
     make_zip,
 )
+from leslied.sinks import load_sinks
 from tests.support.queries import SECRET
 
 
 def test_the_versions_name_all_agents_and_formats():
     versions = collect_versions()
 
-    assert "claude-code" in versions["agents"]
-    assert "json" in versions["outputs"]
+    assert set(versions["agents"]) == set(load_adapters())
+    assert set(versions["outputs"]) == set(load_sinks())
 
 
 def test_the_state_of_an_undamaged_store_is_ok(queries: QueryContext):
@@ -60,7 +62,7 @@ def test_the_settings_are_in_the_report_without_the_name_of_the_user(
     assert SECRET.encode() not in files["config.toml"]
 
 
-def test_a_session_is_in_the_report_if_its_id_is_given(queries: QueryContext):
+def test_a_session_is_in_the_report_if_its_id_is_passed(queries: QueryContext):
     assert "session.json" in make_files(queries, "last")
 
 
@@ -73,10 +75,15 @@ def test_an_unusable_store_does_not_prevent_a_report(app: App):
         assert list(json.loads(files[name])) == ["error"]
 
 
-def test_the_same_files_give_the_same_zip():
+def test_a_zip_has_the_files_and_a_manifest():
     files = {"a.txt": b"text"}
 
     with zipfile.ZipFile(io.BytesIO(make_zip(files))) as archive:
         assert archive.namelist() == ["a.txt", "manifest.json"]
         assert archive.read("a.txt") == b"text"
+
+
+def test_the_same_files_give_the_same_zip():
+    files = {"a.txt": b"text"}
+
     assert make_zip(files) == make_zip(files)

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leslied.queries.context import QueryContext
 from leslied.queries.operations.disk import (
     find_store_copies,
     load_disk_usage,
     measure_sizes,
 )
-from tests.support.claude import SESSION
+from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 from tests.support.queries import SECRET
 
 
-def test_the_largest_sessions_are_listed_without_secrets(queries: QueryContext):
+@pytest.fixture
+def large_session(claude: ClaudeHome, queries: QueryContext) -> str:
+    """Ingest a second session that is larger than the first; return its id."""
+    claude.write(ClaudeLogBuilder("large").prompt("y" * 9000), name="-app/large.jsonl")
+    claude.sync()
+    return "large"
+
+
+def test_the_largest_sessions_are_listed_first_without_secrets(
+    queries: QueryContext, large_session: str
+):
     usage = load_disk_usage(queries)
 
-    assert [session.id for session in usage.sessions] == [SESSION]
+    assert [session.id for session in usage.sessions] == [large_session, SESSION]
     assert SECRET not in str(usage.to_dict())
     assert usage.to_dict()["total_bytes"] == sum(usage.bytes.values()) > 0
 
 
-def test_the_sizes_include_every_session(queries: QueryContext):
+def test_the_sizes_include_every_session(queries: QueryContext, large_session: str):
     sizes = measure_sizes(queries.reader)
 
-    assert [session_id for _, session_id in sizes.store_by_session] == [SESSION]
+    assert {session_id for _, session_id in sizes.store_by_session} == {
+        SESSION,
+        large_session,
+    }
     assert 0 < sizes.get_session_size(("claude-code", SESSION)) <= sizes.total
 
 

@@ -14,7 +14,7 @@ from leslied.queries.operations.format_sample import (
     describe_sources,
     list_sample_paths,
     make_sample_files,
-    summarize,
+    summarize_sample,
 )
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
@@ -68,7 +68,7 @@ def test_the_files_say_what_they_contain(
     sources = app.sample_logs([claude.log()], only_unknown=False)
 
     files = make_sample_files(queries, sources)
-    summary = summarize(queries, sources)
+    summary = summarize_sample(queries, sources)
 
     (log,) = json.loads(files["sample.json"])["logs"]
     lines = files["01-claude-code.jsonl"].decode().splitlines()

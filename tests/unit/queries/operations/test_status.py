@@ -16,7 +16,7 @@ from leslied.queries.operations.agents import AgentState, list_agents
 from leslied.queries.operations.status import (
     DaemonState,
     ReadState,
-    describe_behind,
+    describe_agents_behind,
     is_daemon_running,
     judge_agent,
     load_daemon_state,
@@ -36,8 +36,16 @@ def test_the_status_counts_what_the_store_holds(queries: QueryContext):
     assert "rejected" not in data
 
 
-def test_rejected_entries_are_listed_on_request(queries: QueryContext):
-    assert load_status(queries, with_rejected=True).to_dict()["rejected"] == []
+def test_rejected_entries_are_listed_on_request(
+    queries: QueryContext, claude: ClaudeHome
+):
+    (log,) = claude.projects.rglob("*.jsonl")
+    append(log, "not JSON\n")
+    claude.sync()
+
+    (entry,) = load_status(queries, with_rejected=True).to_dict()["rejected"]
+
+    assert (entry["path"], entry["length"]) == (str(log), len("not JSON"))
 
 
 def test_the_daemon_writes_its_state_into_the_lock(app: App, queries: QueryContext):
@@ -58,7 +66,9 @@ def test_a_pause_is_reported(app: App, queries: QueryContext):
     assert load_daemon_state(queries).paused
 
 
-def test_a_daemon_without_problems_has_none(app: App, queries: QueryContext):
+def test_a_daemon_that_reported_nothing_has_no_problem_and_no_scan_time(
+    app: App, queries: QueryContext
+):
     with app.open_writer() as store:
         write_lock_info(app, store)
         state = load_daemon_state(queries)
@@ -96,7 +106,7 @@ def test_a_problem_that_ends_leaves_nothing_in_the_lock(
     assert not state.watch_problem
 
 
-def test_a_killed_daemon_does_not_run_while_another_command_writes(
+def test_a_killed_daemon_is_not_running_even_while_another_command_writes(
     app: App, queries: QueryContext
 ):
     """A daemon that was killed leaves its state in the lock file."""
@@ -176,7 +186,7 @@ def test_an_agent_that_is_behind_is_described_with_both_times(agent: AgentState)
         newest_ingested_at=NOW - timedelta(hours=2),
     )
 
-    (text,) = describe_behind([agent], make_daemon(), NOW)
+    (text,) = describe_agents_behind([agent], make_daemon(), NOW)
 
     assert text == (
         "claude-code is behind: newest log change 14 min ago, newest that was read "

@@ -44,9 +44,10 @@ def test_a_log_that_is_gone_is_read_from_the_archive(claude: ClaudeHome):
     assert line["message"]["content"][0]["text"] == "Nothing is left."
 
 
-def test_a_source_outside_of_the_agents_folders_is_not_read(
+def test_a_link_out_of_the_agents_folder_is_not_followed(
     queries: QueryContext, claude: ClaudeHome
 ):
-    claude.projects.rename(claude.home / "moved")
+    claude.log().rename(claude.home / "elsewhere.jsonl")
+    claude.log().symlink_to(claude.home / "elsewhere.jsonl")
 
     assert load_raw_line(queries, get_answer(queries)) is None

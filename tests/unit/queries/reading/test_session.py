@@ -13,9 +13,9 @@ from tests.support.claude import SESSION
 def test_a_session_knows_the_subagents_of_its_units(sample: QueryContext):
     session = open_session(sample, SESSION)
 
-    (child,) = session.list_spawned(session.summary.key, 1)
+    (child,) = session.list_spawned_subagents(session.summary.key, 1)
     assert child.summary.subagent_id == "a5c0041"
-    assert session.list_spawned(session.summary.key, 2) == ()
+    assert session.list_spawned_subagents(session.summary.key, 2) == ()
     assert session.list_ancestors(child.summary.key) == ["a5c0041"]
     assert session.get_stream("a5c0041") == child.summary
 

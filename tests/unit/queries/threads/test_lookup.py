@@ -64,7 +64,7 @@ def test_an_unknown_thread_is_an_error(queries: QueryContext, project: Path):
 
 
 def test_the_latest_thread_of_a_project_is_found(queries: QueryContext, project: Path):
-    assert get_latest_thread(queries, project).base == project
+    assert get_latest_thread(queries, project) == ("thread-bbbb", project)
 
 
 def test_a_folder_without_threads_is_an_error(queries: QueryContext, tmp_path: Path):

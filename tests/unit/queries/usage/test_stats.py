@@ -74,7 +74,7 @@ def test_the_totals_of_a_session_need_its_id(queries: QueryContext):
 
 
 @pytest.mark.parametrize("by", ["day", "block", "project"])
-def test_only_the_tokens_of_hidden_sessions_count(
+def test_hidden_sessions_add_tokens_but_are_not_counted(
     app: App, claude: ClaudeHome, by: Grouping
 ):
     with app.open_queries() as queries:

@@ -84,7 +84,7 @@ def test_a_range_ends_before_its_upper_bound(commit):
     assert periods.periods[-1] == "2026-11-13"
 
 
-def test_messages_without_a_possible_time_are_counted_outside(commit):
+def test_messages_without_a_plausible_time_belong_to_no_period(commit):
     context = commit(
         make_message("a", None, Usage(1)),
         make_message("b", datetime(9000, 1, 1, tzinfo=UTC), Usage(1)),

@@ -22,6 +22,7 @@ from tests.support.records import (
     make_record,
     time_at,
 )
+from tests.support.work import count_calls
 
 OPUS = "claude-opus-4-5-20251101"
 SONNET = "claude-sonnet-4-5-20250929"
@@ -312,3 +313,20 @@ def test_sessions_are_sorted_by_what_was_asked(
         sums, _ = stats.sum_groups("session", UsageSelection(), order)
 
     assert [each.key for each in sums] == expected
+
+
+def test_counting_the_sessions_of_a_day_calls_no_function_for_each(
+    harness: StoreHarness, sum_groups
+):
+    names = [f"m{number}" for number in range(200)]
+    harness.commit(
+        *(make_message(name, Usage(1), session=make_key(name)) for name in names)
+    )
+    sum_groups()
+
+    with count_calls() as calls:
+        ((day,), total) = sum_groups()
+
+    assert (day.sessions, total.sessions) == (200, 200)
+    assert calls["__new__"] < 100
+    assert calls["_add_session"] == 0

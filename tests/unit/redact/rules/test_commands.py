@@ -21,6 +21,19 @@ redact = Redactor(b"key").redact
         "bindpw {}",
         "redis-cli -a {} ping",
         "sshpass -p {} ssh me@host",
+        "ldapsearch -x -W -D cn=a -w {} -b dc=a",
+        "helm registry login r.example -u me -p {}",
+        "openssl enc -aes-256-cbc -in a -out b -k {}",
+        "keytool -importkeystore -srckeystore a.jks -keypass {0} -storepass {0}",
+        r"PsExec.exe \\10.0.4.7 -u ACME\admin -p {} cmd",
+        "nmcli dev wifi connect guest password {}",
+        "mysqladmin -u root -pold password {}",
+        "gh secret set NAME --body {}",
+        "rclone obscure {}",
+        "sqlplus system/{}@orcl",
+        "mc alias set m https://s3.example me {}",
+        "wpa_passphrase guest {}",
+        "sudo -S ls <<< {}",
     ],
 )
 def test_a_password_in_an_argument_is_redacted(command: str):
@@ -34,7 +47,13 @@ def test_a_password_in_an_argument_is_redacted(command: str):
         "net user worker /delete",
         "docker run -p 8080:80 nginx",
         "cp -a source target",
+        "docker run -u 1000:1000 nginx",
+        "docker exec -u www-data:www-data web ls",
+        "ssh -p 2222 me@host2example",
+        "gh secret set NAME --repo acme/web2app",
+        "sqlcmd -S host2example -Q query1",
         "echo done | tee log",
+        "--- PASS: TestStore/keeps_2_rows (0.00s)",
     ],
 )
 def test_other_arguments_are_kept(command: str):

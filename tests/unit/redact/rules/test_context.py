@@ -22,6 +22,8 @@ def test_contextual_rules_are_marked_as_such(kind: str):
         "token = get_token()",
         "def login(password: str, token: Token) -> None:",
         "max_tokens: 1024",
+        'nextPageToken = "q7wm2ztr9xkc4lpv8bns3jdf"',
+        "continuation_token=q7wm2ztr9xkc4lpv8bns3jdf",
         "secret_name: database-password",
         'token_type = "bearer1234"',
         "password = os.environ['PASSWORD']",
@@ -50,3 +52,37 @@ def test_only_the_value_is_replaced(text: str, kept: tuple[str, str]):
 
     assert [redacted.startswith(kept[0]), redacted.endswith(kept[1])] == [True, True]
     assert redacted != text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "received <DB_PASSWORD={}> on channel 4",
+        "1;SMTP_PASSWORD;{};active",
+        '<property name="DB_PASSWORD">{}</property>',
+        '1,"{{""password"":""{}""}}"',
+        "net use Z: \\\\host\\share {} /user:ACME\\svc",
+        "snmpwalk -v3 -u admin -A {} 10.0.0.1",
+        "export SSHPASS={}",
+        "jwt.sign({{ id: user.id }}, '{}', {{ expiresIn: '1h' }})",
+        "smbclient //nas/share -U 'svc%{}' -c ls",
+        "az login --service-principal -u app -p '{}' --tenant t",
+        "xfreerdp /v:10.0.0.9 /u:Administrator /p:'{}'",
+        "enable secret 0 {}",
+    ],
+)
+def test_a_password_is_found_in_every_notation(text: str):
+    assert "gDWAU4lOMLN1sbme" not in redact(text.format("W.gDWAU4lOMLN1sbme"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PWD=/home/alice/project",
+        "OLDPWD=/root",
+        "password=settings.oauth2Password",
+        "password=s3Config.secretKey",
+    ],
+)
+def test_a_path_or_a_reference_is_not_a_password(text: str):
+    assert redact(text) == text

@@ -27,3 +27,9 @@ def test_an_account_without_password_is_not_a_database_password():
     line = "daemon:*:19110:0:99999:7:::"
 
     assert redact(line) == line
+
+
+def test_a_database_password_before_a_suffix_is_not_a_reference():
+    redacted = redact("db.example:5432:app:me:q16YwNGjPrae.meta.json")
+
+    assert "q16Yw" not in redacted

@@ -6,12 +6,14 @@ from random import Random
 
 import pytest
 
-from leslied.redact.rules.tokens import RULES
+from leslied.redact.rules import tokens, tokens_ai, tokens_services
 from tests.support.secret_samples import TOKENS, fill, find_kinds
 
 
 def test_every_kind_of_token_has_samples():
-    assert sorted(rule.kind for rule in RULES) == sorted(TOKENS)
+    rules = (*tokens.RULES, *tokens_ai.RULES, *tokens_services.RULES)
+
+    assert sorted(rule.kind for rule in rules) == sorted(TOKENS)
 
 
 @pytest.mark.parametrize("kind", sorted(TOKENS))

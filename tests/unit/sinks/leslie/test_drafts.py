@@ -148,7 +148,7 @@ def test_of_an_extremely_long_prompt_only_the_start_is_redacted(
     (text,) = list_texts(shape_document(unit, options))
 
     assert text.startswith("a line of text")
-    assert text.endswith(f"[{len(MEGABYTE) * 10} bytes in all: " + text.split(": ")[-1])
+    assert f"[{len(MEGABYTE) * 10} bytes in all: " in text
     assert redactor.characters <= 1_000_100
 
 

@@ -97,9 +97,9 @@ def test_only_sessions_with_later_records_have_changed(harness: StoreHarness):
     with harness.reader() as reader:
         newest = reader.change_feed.get_newest_read_order()
         before = reader.change_feed.list_changed_streams(0)
-        harness.commit(make_prompt("two", "2"), log="b.jsonl")
+        harness.commit(make_prompt("two", "2", session=make_key("t")), log="b.jsonl")
 
-        assert reader.change_feed.list_changed_streams(newest) == [make_key()]
+        assert reader.change_feed.list_changed_streams(newest) == [make_key("t")]
         assert before == [make_key()]
 
 

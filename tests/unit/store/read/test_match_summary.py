@@ -25,7 +25,7 @@ def scan(harness: StoreHarness, text: str) -> list[MatchSummary]:
         return search.scan(100, lambda: False, by_rank=False)
 
 
-def test_a_summary_says_where_and_when(harness: StoreHarness):
+def test_a_summary_names_session_time_role_and_type(harness: StoreHarness):
     key = make_key("s", "subagent:a")
     harness.commit(make_record("needle", "1", session=key, created_at=time_at(5)))
 
@@ -53,7 +53,7 @@ def test_a_failed_result_is_an_error_with_the_tool_of_its_call(harness: StoreHar
     assert (match.tool_name, match.is_error) == ("Bash", True)
 
 
-def test_the_order_of_the_matches_is_kept(harness: StoreHarness):
+def test_matches_are_listed_newest_first(harness: StoreHarness):
     for number in range(5):
         harness.commit(
             make_record("needle", f"{number}", created_at=time_at(-number % 3))

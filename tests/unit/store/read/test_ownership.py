@@ -231,7 +231,9 @@ def test_with_equal_entries_the_session_read_first_owns_the_message(
 
 
 @pytest.mark.parametrize("order", ["abc", "cba", "bca"])
-def test_only_one_of_three_sessions_owns_the_message(harness: StoreHarness, order: str):
+def test_the_session_with_the_earliest_unshared_entry_owns_the_message(
+    harness: StoreHarness, order: str
+):
     sessions = {
         "a": [make_shared_message("a")],
         "b": [make_shared_message("b"), make_unshared_prompt("b", 5)],

@@ -55,7 +55,7 @@ def test_queries_do_not_name_the_reader_of_sqlite():
     folder = Path(leslied.queries.__file__).parent
     modules = {
         path.name
-        for path in folder.glob("*.py")
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Name) and node.id in ("StoreReader", "SqlReader")
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from leslied.model.query import Selection
 from leslied.model.source import Noise, Rejection
 from leslied.sessions.units import make_chat_id
+from leslied.store import StoreReader
 from tests.support.clock import FakeClock
 from tests.support.records import (
     AGENT,
@@ -277,3 +278,34 @@ def test_rejected_entries_are_listed_in_order_up_to_a_limit(harness: StoreHarnes
 
     with harness.reader() as reader:
         assert [entry["offset"] for entry in reader.list_rejected(2)] == [1, 3]
+
+
+# Work
+
+
+def trace_statements(reader: StoreReader, ask: Callable[[], object]) -> list[str]:
+    """Return the statements of a question, with their values."""
+    statements: list[str] = []
+    reader._db.set_trace_callback(statements.append)
+    ask()
+    reader._db.set_trace_callback(None)
+    return statements
+
+
+def test_the_last_active_sessions_are_selected_by_an_index(harness: StoreHarness):
+    harness.commit(make_prompt("a", "a", session=make_key("a")))
+    with harness.reader() as reader:
+        selection = Selection(limit=1)
+        (query,) = trace_statements(reader, lambda: reader.select_sessions(selection))
+        plan = str(reader._db.execute(f"EXPLAIN QUERY PLAN {query}").fetchall())
+
+    assert "SCAN session USING COVERING INDEX session_family" in plan
+    assert "SEARCH session USING INTEGER PRIMARY KEY" in plan
+
+
+def test_counting_looks_for_hidden_sessions_once(harness: StoreHarness):
+    harness.commit(make_prompt("a", "a", session=make_key("a")))
+    with harness.reader() as reader:
+        statements = trace_statements(reader, reader.count_rows)
+
+    assert sum("NOT EXISTS" in statement for statement in statements) == 1

@@ -8,7 +8,12 @@ import pytest
 
 from leslied.model.record import SessionKey
 from leslied.store import StoreReader
-from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
+from tests.support.claude import (
+    SESSION,
+    ClaudeHome,
+    ClaudeLogBuilder,
+    encode_json_lines,
+)
 
 KEY = SessionKey("claude-code", SESSION)
 
@@ -67,11 +72,22 @@ def test_an_entry_is_found_in_one_of_the_streams(reader: StoreReader):
 
 
 @pytest.mark.parametrize("entry_id", ["", "zz", "abc", "é" * 32, "0" * 32])
-def test_an_id_that_is_none_finds_nothing(reader: StoreReader, entry_id: str):
+def test_an_invalid_or_unknown_id_finds_nothing(reader: StoreReader, entry_id: str):
     assert reader.reading.find_entry([KEY], entry_id) is None
 
 
-def test_the_newest_generation_of_a_log_has_the_bytes(reader: StoreReader):
-    (head, *_) = reader.reading.list_heads(KEY)
+def test_only_entries_of_the_newest_generation_are_in_the_log(
+    reader: StoreReader, claude: ClaudeHome
+):
+    claude.log().write_bytes(
+        encode_json_lines(ClaudeLogBuilder("x").prompt("rewritten"))
+    )
+    claude.sync()
 
-    assert reader.reading.find_raw_position(head).is_newest
+    heads = reader.reading.list_heads(KEY)
+
+    positions = [reader.reading.find_raw_position(head) for head in heads]
+    assert [position.is_in_log for position in positions] == [
+        head.generation == 2 for head in heads
+    ]
+    assert {position.is_in_log for position in positions} == {True, False}

@@ -191,7 +191,7 @@ def test_two_thousand_random_queries_raise_no_error(harness: StoreHarness):
         def check(words, mode):
             query = parse_query(words, {})
             result = search_entries(
-                reader, query, mode, 5, stop_cutoff_us=0, redact=str
+                reader, query, mode, 5, stop_cutoff_us=0, redact=lambda text: text
             )
             assert len(result.hits) <= 5
 
@@ -549,10 +549,15 @@ def test_the_output_of_a_program_is_found(harness: StoreHarness, mode: SearchMod
 # Cost
 
 
-def test_a_search_for_a_rare_word_costs_the_same_among_many(harness: StoreHarness):
+def test_a_search_for_a_rare_word_does_not_visit_every_record(harness: StoreHarness):
     def search() -> None:
         search_entries(
-            reader, parse_query("rare", {}), "newest", 20, stop_cutoff_us=0, redact=str
+            reader,
+            parse_query("rare", {}),
+            "newest",
+            20,
+            stop_cutoff_us=0,
+            redact=lambda text: text,
         )
 
     harness.commit(make_record("a rare word", "rare"))

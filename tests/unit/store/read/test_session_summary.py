@@ -80,14 +80,14 @@ def test_the_title_is_the_agents_title_else_the_prompt_else_the_description(
 def test_the_project_is_the_working_directory_until_it_is_looked_up():
     summary = unpack()
 
-    assert (summary.project, summary.has_project) == ("/app", False)
+    assert (summary.project, summary.is_project_known) == ("/app", False)
 
 
 def test_the_project_and_working_tree_of_the_working_directory_are_known():
     summary = unpack(project="/repo", worktree="/tree")
 
     assert (summary.project, summary.worktree) == ("/repo", "/tree")
-    assert summary.has_project
+    assert summary.is_project_known
 
 
 def test_a_session_that_waits_says_for_what():

@@ -42,6 +42,7 @@ def test_the_archive_of_a_session_includes_its_subagents(claude: ClaudeHome):
         sizes = reader.sizes.get_archive_bytes_by_session()
         total = reader.sizes.get_archive_bytes()
     assert len(file_sizes) == 3
+    assert sizes.keys() == {SMALL, LARGE}
     assert sum(sizes.values()) == total == sum(file_sizes)
 
 

@@ -42,6 +42,12 @@ def test_a_source_that_was_never_read_is_not_in_the_store(claude: ClaudeHome):
 
     with StoreReader(claude.store_path) as reader:
         assert reader.audits.find_source("claude-code", b"/none") is None
+
+
+def test_a_store_without_sources_has_none_that_is_gone(claude: ClaudeHome):
+    claude.sync()
+
+    with StoreReader(claude.store_path) as reader:
         assert reader.audits.count_gone("claude-code") == 0
 
 

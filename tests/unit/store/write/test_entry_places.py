@@ -86,7 +86,7 @@ def test_the_title_is_the_first_prompt_that_was_not_taken_back(
 
 
 @pytest.mark.parametrize("is_split", [False, True])
-def test_the_title_is_not_a_telling_prompt_that_was_taken_back(
+def test_the_title_is_not_an_informative_prompt_that_was_taken_back(
     path: Path, clock: FakeClock, *, is_split: bool
 ):
     greeting = [make_prompt("hello", "p1"), make_record("hi", "a1", parent_id="p1")]
@@ -148,7 +148,7 @@ def test_an_event_names_an_entry_of_several_records(
 
 
 @pytest.mark.parametrize("is_split", [False, True])
-def test_all_user_messages_of_a_unit_are_counted(
+def test_a_rewind_counts_all_user_messages_of_a_unit(
     path: Path, clock: FakeClock, *, is_split: bool
 ):
     queued = make_prompt("more", "q", metadata={"origin": "queued"})

@@ -64,11 +64,14 @@ def test_a_session_without_entries_is_deleted(two_units: ClaudeHome):
 def test_sealed_sources_are_not_archived(two_units: ClaudeHome):
     entry_ids = find_entries(two_units, "second")
     with Store(two_units.store_path, two_units.clock) as store:
+        with store.archive() as ledger:
+            due_before = ledger.list_due(2**60)
         with store.pruner() as pruner:
             pruner.seal_sources(entry_ids, keeps_files=True)
         with store.archive() as ledger:
             due = ledger.list_due(2**60)
 
+    assert len(due_before) == 1
     assert due == []
 
 

@@ -78,7 +78,7 @@ def test_an_entry_without_a_current_version_gets_one_again(harness: StoreHarness
     assert list_versions(harness) == [(1, "one", 1)]
 
 
-def test_equal_lines_without_a_native_id_are_told_apart_by_their_occurrence():
+def test_equal_lines_without_a_native_id_differ_by_their_occurrence():
     first, second = (make_pending(make_prompt("hi"), n) for n in (1, 2))
 
     assert first.entry_id != second.entry_id

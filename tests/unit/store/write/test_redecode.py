@@ -42,7 +42,7 @@ def redecode(
         for chunk in chunks:
             target.add(chunk)
         target.finish(coverage, state)
-    return target.changed_sessions
+    return target.changed_count
 
 
 def make_new_chunk(*records: Record, **fields) -> DecodedChunk:

@@ -53,7 +53,9 @@ def list_files(harness: StoreHarness) -> list[str]:
 def search(harness: StoreHarness, word: str) -> SearchResult:
     query = Query(words=AllOf((Term(word),)))
     with StoreReader(harness.path) as reader:
-        return search_entries(reader, query, "newest", 9, stop_cutoff_us=0, redact=str)
+        return search_entries(
+            reader, query, "newest", 9, stop_cutoff_us=0, redact=lambda text: text
+        )
 
 
 def test_the_index_is_in_the_store_after_the_load(harness: StoreHarness):

@@ -38,7 +38,7 @@ def test_new_tombstones_are_added_to_those_of_the_stream(db: sqlite3.Connection)
     assert list(Tombstones(db).iter_all()) == [(*make_key("a"), b"1" * 8 + b"2" * 8)]
 
 
-def test_tombstones_are_false_until_something_is_pruned(db: sqlite3.Connection):
+def test_tombstones_are_empty_until_an_entry_is_pruned(db: sqlite3.Connection):
     assert not Tombstones(db)
 
     Tombstones(db).add(make_key("a"), [FIRST_ID])

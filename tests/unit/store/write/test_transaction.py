@@ -421,7 +421,9 @@ def test_a_shell_command_starts_a_unit_only_with_an_answer(
 
 
 @pytest.mark.parametrize("kind", ["thinking", "tool_use", "assistant_message"])
-def test_any_output_of_the_agent_is_an_answer(harness: StoreHarness, kind: str):
+def test_a_command_with_any_output_of_the_agent_starts_a_unit(
+    harness: StoreHarness, kind: str
+):
     harness.commit(
         make_prompt("/init", "1", metadata=COMMAND), make_record("x", "2", type=kind)
     )
@@ -430,7 +432,7 @@ def test_any_output_of_the_agent_is_an_answer(harness: StoreHarness, kind: str):
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "system_event", "error"])
-def test_records_that_are_not_agent_output_are_not_an_answer(
+def test_a_command_without_output_of_the_agent_starts_no_unit(
     harness: StoreHarness, kind: str
 ):
     harness.commit(
@@ -440,7 +442,7 @@ def test_records_that_are_not_agent_output_are_not_an_answer(
     assert harness.session().units == 0
 
 
-def test_output_in_another_session_is_not_an_answer(harness: StoreHarness):
+def test_output_in_another_session_starts_no_unit(harness: StoreHarness):
     harness.commit(make_prompt("/init", "1", metadata=COMMAND))
     harness.commit(make_record("done", "2", session=make_key("b")), log="b.jsonl")
 

@@ -41,6 +41,19 @@ def test_an_entry_is_found_by_its_native_id(positions: StoredUnitPositions):
     assert positions.find_entry("missing", "") is None
 
 
+def test_an_entry_whose_first_record_has_number_0_takes_one_lookup(
+    harness: StoreHarness, positions: StoredUnitPositions
+):
+    statements: list[str] = []
+    harness.store._db.set_trace_callback(statements.append)
+    positions.find_entry("2", "")
+    harness.store._db.set_trace_callback(None)
+
+    (statement,) = statements
+    # The ids are hashes: each further one would read another page of the index.
+    assert statement.count("x'") == 1
+
+
 def test_an_entry_is_found_by_its_first_record_that_is_not_about_the_session(
     harness: StoreHarness,
 ):

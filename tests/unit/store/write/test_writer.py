@@ -360,10 +360,12 @@ def test_moving_a_source_to_the_path_of_another_is_not_an_error(harness: StoreHa
 
 def test_all_sessions_can_be_marked_stopped(harness: StoreHarness):
     harness.commit(make_prompt("one", "1"))
+    harness.commit(make_prompt("two", "2", session=make_key("t")), log="b.jsonl")
 
-    assert harness.store.mark_all_stopped() == 1
+    assert harness.store.mark_all_stopped() == 2
     assert harness.store.mark_all_stopped() == 0
-    assert harness.session().is_stopped
+    assert harness.session("s").is_stopped
+    assert harness.session("t").is_stopped
 
 
 def test_a_settled_session_that_stops_is_settled_again(harness: StoreHarness):
@@ -527,7 +529,7 @@ def test_a_reader_sees_what_was_committed_before_it_opened(harness: StoreHarness
 
 def test_marking_a_session_as_live_costs_the_same_among_many(harness: StoreHarness):
     def mark() -> None:
-        harness.store.mark_live(AGENT, ["s0"])
+        harness.store.mark_live([(AGENT, "s0")])
 
     for number in range(3):
         harness.commit(make_prompt("one", f"{number}", session=make_key(f"s{number}")))

@@ -33,7 +33,7 @@ def test_a_history_needs_a_path():
         ENDPOINTS[1].parse({}, {})
 
 
-def test_a_history_is_given_in_parts(claude: ClaudeHome):
+def test_a_history_is_returned_in_parts(claude: ClaudeHome):
     write_file_sessions(claude)
     claude.sync()
     endpoint = ENDPOINTS[1]

@@ -17,7 +17,7 @@ export function getBaseName(path) {
 }
 
 /**
- * Draw a path with its last part in front of the eye; it may break after each slash.
+ * Draw a path with its last part emphasized; it may break after each slash.
  *
  * @param {string} path
  */

@@ -1,4 +1,4 @@
-/** What the search page shows before a search: examples, and the language. */
+/** Help on the search page before a search: examples, and the query language. */
 
 import { toQuery } from "../../lib/api.js";
 import { h } from "../../lib/dom.js";

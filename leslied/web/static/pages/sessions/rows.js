@@ -81,7 +81,7 @@ function drawSession(session, isExpanded, attributes, context) {
   );
 }
 
-/** @param {Session} session The mark says what the reader may want to act on first. */
+/** @param {Session} session Of several states, the mark shows the most urgent one. */
 function drawMark({ status, isUnread, waitingFor }) {
   const request = WAITING[waitingFor];
   const [state, text] = request ? ["waiting", request]

@@ -2,7 +2,7 @@
  * All sessions, kept up to date while the page is open.
  *
  * The first screen comes with one small request; then all sessions in short, and then
- * what they cost.
+ * their costs.
  */
 
 import { change, get } from "../../lib/api.js";
@@ -82,8 +82,8 @@ export function onChange(listener, signal) {
 }
 
 /**
- * Load what has not been loaded yet, the first screen first unless it would not be
- * shown. Listeners are called after each step.
+ * Load the data that have not been loaded yet, and before them the first screen if the
+ * view begins with it. Listeners are called after each step.
  *
  * @param {boolean} isFirstScreenUseful
  */
@@ -149,7 +149,7 @@ function replaceSession(session, fields) {
 function startLoading(isFirstScreenUseful) {
   const list = (isFirstScreenUseful ? loadFirstScreen() : Promise.resolve()).then(loadIndex);
   const costs = list.then(watch).then(loadCosts);
-  // What failed is loaded again when it is needed next.
+  // After a failure, the next call of `load` starts again.
   costs.catch(() => { loading = null; });
   return { list, costs };
 }
@@ -167,7 +167,7 @@ async function loadIndex() {
     const session = readIndexed(data, values);
     const known = before.get(session.key);
     session.cost = costs.get(session.key) ?? known?.cost ?? null;
-    // A row is drawn again only if what it shows differs.
+    // A session that is unchanged keeps its object, so that its row is not drawn again.
     sessions.set(session.key, known && isSame(known, session) ? known : session);
   }
   isComplete = true;
@@ -200,7 +200,7 @@ function watch() {
   setInterval(refreshOpen, STATUS_REFRESH_MS);
 }
 
-/** Load the sessions again that go on: what they do changes without a new entry, too. */
+/** Load sessions that have not stopped again: time alone changes their status. */
 function refreshOpen() {
   const open = listSessions().filter(({ status }) => status !== "stopped");
   scheduleRefresh(open.slice(0, MAX_IDS).map(({ id }) => id));

@@ -139,7 +139,7 @@ export class Toolbar {
     const all = formatCount(total, "session");
     const main = isFiltered(view) ? `${formatNumber(selected)} of ${all}` : `${all} in ${formatCount(projects, "project")}`;
     if (!hidden && !view.hidden) return [main];
-    const text = view.hidden ? "Hide those without a prompt or an answer" : `${formatNumber(hidden)} hidden without a prompt or an answer`;
+    const text = view.hidden ? "Hide those with neither a prompt nor an answer" : `${formatNumber(hidden)} hidden with neither a prompt nor an answer`;
     const change = () => this.#change({ ...this.#view, hidden: view.hidden ? "" : "1" });
     return [main, "; ", h("button", { class: "link-button", title: view.hidden ? "" : "Show them", onclick: change }, text)];
   }

@@ -13,7 +13,7 @@
  * @property {string} until The last day, such as `2026-01-31`; links of other pages set it.
  * @property {string} tag
  * @property {string} only `starred`, `unread` or `waiting`.
- * @property {string} hidden Not empty to show sessions without a prompt or an answer, too.
+ * @property {string} hidden Not empty to show sessions with neither a prompt nor an answer, too.
  * @property {string} group
  * @property {string} sort
  */

@@ -231,7 +231,7 @@ function drawCheckbox(item) {
 }
 
 /**
- * Return the path of what people want to read first: a plan, design or note.
+ * Return the path of the asset that people want to read first: a plan, design or note.
  *
  * @param {ThreadData} data
  */
@@ -241,7 +241,7 @@ function findFirstAsset(data) {
 }
 
 /**
- * What the agent wrote comes before transcripts.
+ * Sort assets that the agent wrote before transcripts.
  *
  * @param {AssetFile[]} assets
  */

@@ -1,4 +1,4 @@
-"""Texts that the Markdown and HTML pages share: header fields, tool calls, events."""
+"""Texts that the Markdown and HTML exports share: header fields, tool calls, events."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def iter_header_fields(session: Session) -> Iterator[tuple[str, str]]:
 
 
 def iter_unit_facts(unit: Unit, session: Session) -> Iterator[str]:
-    """Yield the unit's chat id, start, stop reason and, if it is, `rewound`."""
+    """Yield the unit's chat id, start and stop reason, and `rewound` if it is."""
     yield unit.chat_id
     if unit.started_at:
         yield format_time(unit.started_at, session)
@@ -84,7 +84,7 @@ def format_clock(message: SpeakerMessage, session: Session) -> str:
 
 
 def format_call_label(call: ToolInvocation) -> str:
-    """Return the call's most descriptive argument, or all of them, on one line."""
+    """Return the argument that summarizes the call, else all of them, on one line."""
     arguments = parse_input(call.placed.record)
     _, label = find_label(arguments)
     return first_line(
