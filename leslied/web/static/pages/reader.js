@@ -62,6 +62,7 @@ class Reader {
   }
 
   async open() {
+    this.addShortcutsToLeave();
     this.page.append(this.header.element, this.rail.element, this.units, this.pill);
     this.applyThinking();
     const start = location.hash ? null : await this.showStart();
@@ -174,10 +175,24 @@ class Reader {
     else if (step === -1) await this.goToUnit(numbers[0] ?? 0);
   }
 
+  /**
+   * @param {string} keys
+   * @param {string} about
+   * @param {() => unknown} run
+   */
+  addShortcut(keys, about, run) {
+    addShortcut(keys, about, () => void run(), this.signal);
+  }
+
+  /** Leave the session; also while it is still loading, so that `]` can be pressed repeatedly. */
+  addShortcutsToLeave() {
+    this.addShortcut("[", "Previous session of the list", () => openNeighbour(this.view.session, -1));
+    this.addShortcut("]", "Next session of the list", () => openNeighbour(this.view.session, 1));
+    this.addShortcut("Escape", "Back to the list", () => router.go(router.getLastAddress("/")));
+  }
+
   addShortcuts() {
-    const { signal } = this;
-    const add = (/** @type {string} */ keys, /** @type {string} */ about, /** @type {() => unknown} */ run) =>
-      addShortcut(keys, about, () => void run(), signal);
+    const add = this.addShortcut.bind(this);
     add("j", "Next message", () => moveToMessage(this.view, 1));
     add("k", "Previous message", () => moveToMessage(this.view, -1));
     add("J", "Next prompt", () => this.moveToUnit(1));
@@ -190,9 +205,6 @@ class Reader {
     add("c", "Copy the command that resumes this session", () => this.copyCommand());
     add("l", "Copy a link to the message", () => this.copyCurrentLink());
     add("r", "Raw JSON of the message", () => this.showCurrentRaw());
-    add("[", "Previous session of the list", () => openNeighbour(this.view.session, -1));
-    add("]", "Next session of the list", () => openNeighbour(this.view.session, 1));
-    add("Escape", "Back to the list", () => router.go(router.getLastAddress("/")));
   }
 
   copyCommand() {
