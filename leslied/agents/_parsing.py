@@ -240,17 +240,17 @@ def mark_exit_code(text: str, code: object) -> tuple[str, dict[str, Any]]:
 def parse_shell_result(text: str) -> tuple[str, dict[str, Any]]:
     """Return the text and metadata of a command's result.
 
-    `text` is what Gemini CLI or Qwen Code reports about the command. The metadata's
-    `report` is the output without the lines that the client adds.
+    `text` is the result as Gemini CLI or Qwen Code wrote it. The metadata's `report` is
+    the command's own output, after its exit code if it failed.
     """
     failed = _FAILED_EXIT_LINE.search(text)
-    text_without_code = (
+    text_without_exit_code = (
         text[: failed.start()] + text[failed.end() :] if failed else text
     )
     marked, metadata = mark_exit_code(
-        text_without_code, int(failed[1]) if failed else None
+        text_without_exit_code, int(failed[1]) if failed else None
     )
-    if output := _SHELL_OUTPUT.fullmatch(text_without_code):
+    if output := _SHELL_OUTPUT.fullmatch(text_without_exit_code):
         output_text = output["text"] + (output["error"] or "")
         report, _ = mark_exit_code(output_text, metadata.get("exit_code"))
         metadata["report"] = report

@@ -171,7 +171,8 @@ class _Fences:
 
     `line_indexes` are the indexes of these lines, from 0. `markers` are their backticks
     or tildes, and whether the line can close a fence. `unclosed_lengths` maps a fence
-    character to the length of a marker that no later line closes.
+    character to the number of characters for which `find_end` found no closing line;
+    lines are asked for in order, so that no later line has one, either.
     """
 
     line_indexes: list[int]
@@ -201,7 +202,7 @@ class _Fences:
         ):
             return None
         marker, _ = self.markers[opening]
-        # Not repeating a search that failed keeps the time linear for hostile files.
+        # A search that failed is not repeated: hostile files would take quadratic time.
         if len(marker) >= self.unclosed_lengths.get(marker[:1], len(marker) + 1):
             return None
         for closing in range(opening + 1, len(self.line_indexes)):

@@ -201,9 +201,9 @@ def load_prices() -> PriceTable:
 
 
 def find_price_breaks(tariffs: Iterable[Tariff]) -> PriceBreaks:
-    """Return all sizes and times at which a price changes.
+    """Return the sizes of requests, dates and times of day at which a price changes.
 
-    Requests between two neighbouring breaks have the same price.
+    Sizes are in tokens. Requests between two neighbouring breaks have the same price.
     """
     sizes: set[int] = set()
     times: set[int] = set()

@@ -213,7 +213,10 @@ def _load_marks(context: QueryContext, summary: SessionSummary) -> MarkedSession
 def select_marked(
     context: QueryContext, *, is_starred: bool, tag: str | None
 ) -> tuple[SessionName, ...] | None:
-    """Return the sessions with a star, a tag or both; None if neither is required."""
+    """Return the sessions that have the star and the tag, as far as they are required.
+
+    Return None if neither is required.
+    """
     if not is_starred and not tag:
         return None
     required_tag = check_tag(tag) if tag else None

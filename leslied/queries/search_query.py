@@ -257,7 +257,8 @@ class _QueryParser:
         """Return the group or term that starts with the token.
 
         A filter is added to `_filters`, not returned. Return None if there is nothing
-        to match. `is_negated` is whether `NOT` precedes the token.
+        to match. `is_negated` is whether `NOT` precedes the token; the caller
+        negates what is returned.
         """
         if token.operator == "(":
             return self._read_group(is_negated=is_negated)

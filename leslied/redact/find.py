@@ -61,7 +61,7 @@ class SecretFinder:
         for rule in rules:
             for anchor in rule.anchors:
                 self._rules_by_anchor.setdefault(anchor, []).append(rule)
-        self._rules = list(self._rules_by_anchor.values())
+        self._rules_of_anchors = list(self._rules_by_anchor.values())
         anchors = map(_encode, self._rules_by_anchor)
         automaton = BytesAhoCorasick(
             anchors, implementation=Implementation.ContiguousNFA
@@ -71,12 +71,14 @@ class SecretFinder:
             lambda rule: rule.tier == "contextual"
         )
         self._word_start_anchors = self._list_anchors(lambda rule: rule.starts_a_word)
-        self._reaches = [max(rule.reach for rule in rules) for rules in self._rules]
-        """How far the matches at each anchor reach."""
+        self._max_reaches = [
+            max(rule.reach for rule in group) for group in self._rules_of_anchors
+        ]
+        """For each anchor, the maximum length of a match."""
 
     def _list_anchors(self, predicate: Callable[[Rule], bool]) -> frozenset[int]:
         """Return the numbers of the anchors whose rules all fulfil the predicate."""
-        rules = enumerate(self._rules)
+        rules = enumerate(self._rules_of_anchors)
         return frozenset(
             number for number, group in rules if all(map(predicate, group))
         )
@@ -147,7 +149,7 @@ class SecretFinder:
             return False
         if remaining < REACHES[0] or has_key_line(text, length):
             return True
-        reaches = self._reaches
+        reaches = self._max_reaches
         return any(
             start < length and reaches[number] > remaining
             for number, start, _ in anchors
@@ -162,7 +164,7 @@ class SecretFinder:
         next_positions: dict[Rule, int] = {}
         contextual_anchors = self._contextual_anchors
         word_start_anchors = self._word_start_anchors
-        all_rules = self._rules
+        all_rules = self._rules_of_anchors
         for number, position, _ in anchors:
             # Most short anchors are in the middle of a word.
             if (

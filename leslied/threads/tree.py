@@ -96,6 +96,7 @@ def _is_ancestor(parent_ids: dict[str, str | None], start: str, goal: str) -> bo
         if current is None or current == goal:
             return current == goal
         current = parent_ids.get(current)
+    # There were as many steps as threads, so the parents form a cycle.
     return current is not None
 
 

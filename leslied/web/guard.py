@@ -133,7 +133,7 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_started = False
 
-        async def send_safely(message: Message) -> None:
+        async def send_with_security_headers(message: Message) -> None:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
@@ -144,12 +144,12 @@ class Guard:
         try:
             refusal = self.check(scope)
             if not refusal:
-                await self._app(scope, _limit_body(receive), send_safely)
+                await self._app(scope, _limit_body(receive), send_with_security_headers)
         except Exception as error:  # noqa: BLE001 - the server outlives every error
             self._report(error)
             refusal = None if has_started else BROKEN
         if refusal:
-            await _send_refusal(refusal, scope, send_safely)
+            await _send_refusal(refusal, scope, send_with_security_headers)
 
     def check(self, scope: Scope) -> Refusal | None:
         """Return why the request is refused, or None."""

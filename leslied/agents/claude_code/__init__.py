@@ -143,7 +143,7 @@ def _find_activity(fields: Mapping[str, Any]) -> Activity | None:
         return Activity(status, since_us)
     if status != "waiting":
         return None
-    # "permission prompt", also for a plan, or "input needed" for a question.
+    # It waits for "permission prompt", also for a plan, or "input needed".
     is_permission = "permission" in str(fields.get("waitingFor"))
     return Activity("permission" if is_permission else "question", since_us)
 

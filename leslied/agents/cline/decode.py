@@ -171,12 +171,10 @@ def _decode_header(key: SessionKey, document: dict[str, Any], cwd: str) -> list[
     line = _make_entry(key, {}, "session")
     if key.source != MAIN:
         parent = as_text(as_dict(document.get("origin")).get("parentThreadId"))
-        # A subagent's own session has an id such as `SESSION__AGENT`.
-        agent = parent.removeprefix(f"{key.session_id}__")
-        is_nested = parent.startswith(f"{key.session_id}__") and bool(agent)
-        return [
-            line.make_event("subagent_linked", parent_agent=agent if is_nested else "")
-        ]
+        # If the parent is a subagent itself, its id is `SESSION__AGENT`.
+        prefix = f"{key.session_id}__"
+        parent_agent = parent.removeprefix(prefix) if parent.startswith(prefix) else ""
+        return [line.make_event("subagent_linked", parent_agent=parent_agent)]
     records = [line.make_event("opened", cwd=cwd)]
     if prompt := as_text(document.get("system_prompt")):
         event = line.make_event("context", prompt, block=1, note="system_prompt")

@@ -219,7 +219,10 @@ def decode_tool_result(line: CopilotLine, state: State) -> RecordsAndState:
 
 
 def _mark_failure(line: CopilotLine, text: str) -> tuple[str, dict[str, Any]]:
-    """Return a result's text and metadata; a failed command begins with its code."""
+    """Return a result's text and metadata.
+
+    The text of a failed command begins with the exit code.
+    """
     if line.data.get("success") is False:
         return text, {"is_error": True}
     match = _FAILED_SHELL.search(text)

@@ -58,9 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format-sample",
     is_flag=True,
-    help="Write only the structure of log entries, without any text: one entry of "
-    "each kind in the logs of a session or in FILE; without either, of each unknown "
-    "kind.",
+    help="Write the structure of log entries instead, without any text.",
 )
 @json_option
 @click.pass_context
@@ -80,9 +78,11 @@ def command(
     With an ID, it also contains that session, with secrets replaced. Nothing is sent:
     review the file, then attach it to your report.
 
-    With --format-sample, it contains the structure of log entries instead: keys, types
-    and kinds are kept, and every text, number, time, path and id is replaced. Without
-    an ID or FILE, it has one entry of each kind that leslied does not know.
+    With --format-sample, it contains the structure of log entries instead. Keys and the
+    names of kinds, such as "tool_use", stay; every other text, number, time, path and
+    id is replaced by one of the same type. There is one entry of each kind that is in
+    the logs of the session or in FILE; without either, one of each kind that leslied
+    does not know.
     """
     app = get_app(ctx)
     if format_sample:

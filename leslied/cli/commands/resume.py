@@ -37,7 +37,7 @@ _MAX_LINE_CHARS = 200
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
-    """Print a briefing on a thread for the agent that continues it.
+    """Print a briefing for an agent that takes over a thread.
 
     Use it to continue the work of a thread with the same agent or another one. The
     briefing lists the thread's assets, the last prompt and answer, tool calls without a

@@ -30,7 +30,7 @@ _COLUMNS = ("WHEN", "SESSION", "ENTRY", "FIELD", "MARKER", "TRANSCRIPT")
 
 @click.group(cls=LesliedGroup, see_also=["search", "prune"])
 def command() -> None:
-    """Find the secrets that sessions contain, and clean files.
+    """Find secrets in sessions and in files written earlier.
 
     The store keeps what the agents' logs contain, with secrets; every output replaces
     them by markers such as [REDACTED:github:1f3a]. Equal secrets have equal markers.
@@ -100,12 +100,13 @@ def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) ->
 @json_option
 @click.pass_context
 def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
-    """Replace secrets in files that leslied wrote before it knew their kind.
+    """Replace secrets of newly known kinds in files written earlier.
 
-    These are transcripts, INDEX.md, indexes, relations and exports in projects and in
-    the central tree. Transcripts are rendered again if the store still has their
-    session; in all other files, the secrets are replaced in place. A dry run unless
-    --yes is given. The secrets themselves are never shown.
+    leslied replaces secrets in everything it writes. Files that it wrote before it knew
+    a kind of secret may still contain some: transcripts, INDEX.md, indexes, relations
+    and exports, in projects and in the central tree. Transcripts are rendered again if
+    the store still has their session; in all other files, the secrets are replaced in
+    place. A dry run unless --yes is given. The secrets themselves are never shown.
 
     Git may still have older versions of a file that was committed.
     """

@@ -41,8 +41,8 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     Do the daemon's work once, for scripts and cron jobs. The command fails if the
     daemon is running.
 
-    --stop-all treats every session as stopped. Only then are logs archived, and
-    transcripts written of sessions that ended before the first sync.
+    Without --stop-all, no logs are archived, and sessions that ended before the first
+    sync get no transcripts. With it, every session is treated as stopped.
 
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.

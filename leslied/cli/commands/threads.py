@@ -34,7 +34,7 @@ _project_option = click.option(
 
 @click.group(cls=LesliedGroup, see_also=["assets", "context", "resume"])
 def command() -> None:
-    """Show a project's threads and their parents.
+    """Show a project's threads, and which was forked from which.
 
     A thread holds what one session left in a project: its transcripts, and the assets
     that the agent wrote. A forked session has its own thread, whose parent is the

@@ -246,7 +246,10 @@ class _Deletion:
                     yield Remainder("asset", str(base / name))
 
     def _list_own_files(self) -> list[Path]:
-        """Return leslied's own files; archive files were searched before."""
+        """Return leslied's own files, without the archive and the central tree.
+
+        Both were searched before.
+        """
         folders = (self.paths.data_dir, self.paths.state_dir)
         return [
             path

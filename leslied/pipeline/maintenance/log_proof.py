@@ -212,12 +212,12 @@ class _SourceComparison:
 
     def _iter_positions(self, chunk: Chunk) -> Iterator[_Entry]:
         """Yield the positions of all entries and rejections of a chunk."""
-        # In some shapes, the offset of an entry is a number, not a position in bytes.
-        is_numbered = self.source.shape not in _STABLE_SHAPES
+        # In some shapes, the offset of an entry counts entries instead of bytes.
+        is_ordinal = self.source.shape not in _STABLE_SHAPES
         positions = [(entry.offset, entry.length) for entry in chunk.entries]
         positions += [(each.offset, each.length) for each in chunk.rejected]
         for offset, length in positions:
-            end = offset + (1 if is_numbered else max(length, 1))
+            end = offset + (1 if is_ordinal else max(length, 1))
             yield _Entry(offset, length, end)
 
     def _make_reader(self) -> SourceReader:

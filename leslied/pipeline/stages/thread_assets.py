@@ -262,7 +262,7 @@ class ThreadAssets:
             fingerprint = FileFingerprint(file.stamp, description.sha256, title)
         self._fingerprints[path] = fingerprint
         return AssetFile(
-            # The index has this redacted path, by which the file's history is found.
+            # Only what the index shows is redacted; the changes have the original path.
             path=self.redact(path),
             title=fingerprint.title,
             size=file.size,

@@ -87,9 +87,10 @@ class UnknownQueries:
             yield UnknownRecord(agent, head, facts, versions.get(session, ""))
 
     def _find_version(self, session: int, unit: int, placement: int) -> str:
-        """Return the last version that the session states before a placement.
+        """Return the agent's version that the session stated last before a placement.
 
-        Else return the last one that it states at its start, or "".
+        If it stated none, return one from the session's first placements, or
+        "".
         """
         before = (
             "AND (unit, id) <= (?2, ?3) ORDER BY unit DESC, id DESC "

@@ -89,7 +89,8 @@ class Redecode:
             each
             for each in chunk.rejected
             # Rejected bytes between pruned entries belong to the pruned session too.
-            if is_all_pruned or self._tombstones.has_rejected(self._source, each.digest)
+            if is_all_pruned
+            or self._tombstones.is_rejection_forgotten(self._source, each.digest)
         ]
         if discarded:
             generation = chunk.cursor.generation

@@ -190,7 +190,7 @@ class SessionRefold:
     ) -> int:
         """Return 1 if the entry is a copy now, else 0.
 
-        Only a placement in the source that was decoded again can get another mark.
+        Only the mark of a placement in the source that was decoded again can change.
         """
         is_decoded = placement.source == self.source and placement.entry in decoded
         return (decoded[placement.entry] if is_decoded else placement).is_copy

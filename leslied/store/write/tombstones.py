@@ -79,16 +79,17 @@ class Tombstones:
         query = "SELECT 1 FROM pruned WHERE agent = ? AND session_id = ? LIMIT 1"
         return self._db.execute(query, key[:2]).fetchone() is not None
 
-    def has_rejected(self, source: int, digest: bytes) -> bool:
+    def is_rejection_forgotten(self, source: int, digest: bytes) -> bool:
         """Return whether rejected bytes of a source were forgotten.
 
-        If a source has only deleted entries, all of its rejected bytes count as
-        forgotten.
+        Once anything was forgotten, this is also true of all rejected bytes of a source
+        whose entries were all pruned: its session may have been the forgotten one.
         """
         if not self._forgotten:
             return False
         if self._forgotten.has_rejected(digest):
             return True
+        # Pruned entries are stored as noise of this kind; all others are in `feed`.
         query = (
             "SELECT 1 FROM noise n WHERE source = ?1 AND kind = ?2 "
             "AND NOT EXISTS (SELECT 1 FROM feed WHERE source = ?1) LIMIT 1"

@@ -92,7 +92,8 @@ class Transaction:
             each
             for each in chunk.rejected
             # Rejected bytes between pruned entries belong to the pruned session too.
-            if is_all_pruned or self._tombstones.has_rejected(source, each.digest)
+            if is_all_pruned
+            or self._tombstones.is_rejection_forgotten(source, each.digest)
         ]
         if discarded:
             self._sources.discard_rejected(source, chunk.cursor.generation, discarded)
