@@ -178,7 +178,7 @@ class SecretFinder:
                 next_position = next_positions.get(rule, 0)
                 if position < next_position:
                     continue
-                match = rule.pattern.match(text, position, position + rule.after)
+                match = rule.match(text, position)
                 if not match:
                     next_positions[rule] = position + 1
                     continue

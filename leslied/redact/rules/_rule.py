@@ -22,6 +22,9 @@ _DIGITS = r"(?=(?:[A-Za-z]{0,30}\d){2})(?=\d{0,40}[A-Za-z])"
 _CASES = r"(?=(?:[A-Z0-9]{0,6}[a-z0-9]{1,3}[A-Z]){4})"
 TOKEN = rf"(?:{_DIGITS}|{_CASES})[A-Za-z0-9]{{20,128}}={{0,2}}"
 """A value that no word looks like: two digits, or letters whose case changes often."""
+_ASSERTIONS = ("(?=", "(?!", "(?<=", "(?<!")
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+"""An escape, a set of characters, or any other character of a regular expression."""
 MIXTURE = r"(?=(?:[\w+/.~:-]{0,24}?[A-Za-z]\d{1,4}[A-Za-z]){2})"
 """Requires digits between letters, which the words of a name do not have."""
 
@@ -66,6 +69,23 @@ class Rule:
         """Compiled pattern; compiled on first use, because most are never used."""
         return re.compile(self.regex, re.ASCII)
 
+    def match(self, text: str, position: int) -> re.Match[str] | None:
+        """Return the match that begins at an anchor's position, or None.
+
+        Compiling a long pattern takes up to 6 ms. Most of those begin with assertions
+        that few places fulfil: until one does, only the assertions are compiled.
+        """
+        end = position + self.after
+        is_compiled = "pattern" in self.__dict__
+        if not is_compiled and not self._first_assertions.match(text, position, end):
+            return None
+        return self.pattern.match(text, position, end)
+
+    @cached_property
+    def _first_assertions(self) -> re.Pattern[str]:
+        """The look-aheads and look-behinds that the pattern begins with."""
+        return re.compile(_find_first_assertions(self.regex), re.ASCII)
+
     @cached_property
     def find_lead(self) -> Callable[[str], tuple[int, int] | None]:
         """Return a function that returns where a text has the lead, or its secret."""
@@ -95,3 +115,20 @@ class Rule:
     @staticmethod
     def _get_group(pattern: re.Pattern[str]) -> str | int:
         return "secret" if "secret" in pattern.groupindex else 0
+
+
+def _find_first_assertions(regex: str) -> str:
+    """Return the assertions that a regular expression begins with.
+
+    Return "" if it is a list of alternatives, of which each has its own assertions.
+    """
+    depth, end, has_ended = 0, 0, False
+    for part in _PARTS.finditer(regex):
+        if depth == 0:
+            has_ended |= not regex.startswith(_ASSERTIONS, part.start())
+            if part[0] == "|":
+                return ""
+        depth += {"(": 1, ")": -1}.get(part[0], 0)
+        if depth == 0 and not has_ended:
+            end = part.end()
+    return regex[:end]

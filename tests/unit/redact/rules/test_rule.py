@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from leslied.redact import RULES, Redactor
-from leslied.redact.rules._rule import TOKEN
+from leslied.redact.rules._rule import TOKEN, Rule, _find_first_assertions
 from tests.support.secret_samples import SAMPLES, VENDORS, fill, find_kinds
 
 KINDS = sorted({rule.kind for rule in RULES})
@@ -37,6 +37,34 @@ def test_anchors_are_in_lower_case():
     anchors = [anchor for rule in RULES for anchor in rule.anchors]
 
     assert [anchor for anchor in anchors if anchor != anchor.lower()] == []
+
+
+@pytest.mark.parametrize(
+    ("regex", "assertions"),
+    [
+        ("key=", ""),
+        ("(?:key)=", ""),
+        ("(?=key|pat)(?:key|pat)=", "(?=key|pat)"),
+        (r"(?<=[\w)])(?![]()])(?:key)=", r"(?<=[\w)])(?![]()])"),
+        (r"(?=\)|[^])])\)", r"(?=\)|[^])])"),
+        ("(?=(?:a(?=b))+)ab", "(?=(?:a(?=b))+)"),
+        ("(?=key)key|pat", ""),
+    ],
+)
+def test_the_first_assertions_are_required_for_every_match(regex: str, assertions: str):
+    assert _find_first_assertions(regex) == assertions
+
+
+def test_a_pattern_is_compiled_where_its_first_assertions_hold():
+    rule = Rule("kind", ("key",), "(?=key[=:])(?:key)=(?P<secret>[a-z]+)")
+
+    assert rule.match("no key here", 3) is None
+    assert "pattern" not in vars(rule)
+
+    match = rule.match("a key=abc", 2)
+
+    assert match is not None
+    assert match["secret"] == "abc"
 
 
 @pytest.mark.parametrize(
