@@ -24,12 +24,12 @@ _SINGLE_CHARACTERS = (
 
 def iter_graphemes(text: str) -> Iterable[str]:
     """Return the grapheme clusters of the text, in order."""
-    if text.isascii() or has_single_characters(text):
+    if text.isascii() or has_only_single_characters(text):
         return text
     return (match[0] for match in _compile_grapheme_pattern().finditer(text))
 
 
-def has_single_characters(text: str) -> bool:
+def has_only_single_characters(text: str) -> bool:
     """Return whether it is certain that each character is a cluster of its own."""
     return _compile_single_characters().fullmatch(text) is not None
 

@@ -38,9 +38,9 @@ def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogge
     """
     structlog = _import_structlog()
 
-    def make_inert(_logger: object, _method: str, event: EventDict) -> EventDict:
-        inert: EventDict = _make_inert(event, redact)
-        return inert
+    def clean_event(_logger: object, _method: str, event: EventDict) -> EventDict:
+        clean: EventDict = _clean_value(event, redact)
+        return clean
 
     renderer: Any = structlog.processors.JSONRenderer()
     if not as_json:
@@ -50,7 +50,7 @@ def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogge
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.ExceptionRenderer(_format_exc_info),
-            make_inert,
+            clean_event,
             renderer,
         ],
         logger_factory=structlog.PrintLoggerFactory(_Stderr()),
@@ -78,15 +78,15 @@ def _import_structlog() -> Any:
     return structlog
 
 
-def _make_inert(value: Any, redact: Redact) -> Any:
+def _clean_value(value: Any, redact: Redact) -> Any:
     """Return a value to log without secrets and control characters, also in keys."""
     if isinstance(value, dict):
         return {
-            _to_line(redact(str(name))): _make_inert(item, redact)
+            _to_line(redact(str(name))): _clean_value(item, redact)
             for name, item in value.items()
         }
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_make_inert(item, redact) for item in value]
+        return [_clean_value(item, redact) for item in value]
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return _to_line(redact(str(value)))

@@ -62,7 +62,7 @@ class AppPaths(NamedTuple):
 
     @property
     def web_key_file(self) -> Path:
-        """The key that signs links to the page and its cookies."""
+        """A file with the key that signs links to the page and its cookies."""
         return self.data_dir / "web.key"
 
     @property
@@ -72,7 +72,7 @@ class AppPaths(NamedTuple):
 
     @property
     def web_port_file(self) -> Path:
-        """The port on which a server of the page listens."""
+        """A file with the port on which `leslied web` listens."""
         return self.data_dir / "web.port"
 
     @property

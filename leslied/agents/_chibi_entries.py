@@ -34,19 +34,19 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     line = parse_object(entry.data)
     if entry.is_fragment and "timestamp" not in line:
         reject_entry("a fragment that is not an entry")
-    context, name = printable_name(entry.source.parts[0]), entry.source.parts[-1]
+    context_name, name = printable_name(entry.source.parts[0]), entry.source.parts[-1]
     if name == "requests.jsonl":
         return DecodeResult(state=state, noise="request")
     if name == "response_meta.jsonl":
-        record = _decode_response(entry, line, context)
+        record = _decode_response(entry, line, context_name)
         return DecodeResult(records=(record,), state=state)
     if name == "inbox.jsonl":
-        record = _decode_inbox(entry, line, context)
+        record = _decode_inbox(entry, line, context_name)
         if record.session.source != MAIN:
             # leslied's exports have the task of a subagent here, too.
             return DecodeResult(state=state, noise="task")
         return DecodeResult(records=(record,), state=state)
-    records, state = _decode_entry(entry.source.agent, line, context, state)
+    records, state = _decode_entry(entry.source.agent, line, context_name, state)
     return DecodeResult(records=tuple(records), state=state)
 
 
@@ -56,7 +56,7 @@ def decode_window(entry: RawEntry, state: State) -> DecodeResult:
     Each line is an entry. In the newer format, `context.jsonl` is noise: it only
     repeats entries of the transcript.
     """
-    context, agent = printable_name(entry.source.parts[0]), entry.source.agent
+    context_name, agent = printable_name(entry.source.parts[0]), entry.source.agent
     lines = [line for line in entry.data.split(b"\n") if line.strip()]
     is_context_file = entry.source.parts[-1] == "context.jsonl"
     if is_context_file and any(b'"role"' in line and _has_role(line) for line in lines):
@@ -66,14 +66,16 @@ def decode_window(entry: RawEntry, state: State) -> DecodeResult:
     for number, data in enumerate(lines, 1):
         try:
             line_records, calls = _decode_entry(
-                agent, parse_object(data), context, calls
+                agent, parse_object(data), context_name, calls
             )
         except DecodeError:
             # The program may be writing the last line at this moment.
             if number == len(lines) and not entry.data.endswith(b"\n"):
                 continue
             digest = hashlib.sha256(data).hexdigest()[:16]
-            log_entry = _make_log_entry(agent, {"id": f"damaged:{digest}"}, context)
+            log_entry = _make_log_entry(
+                agent, {"id": f"damaged:{digest}"}, context_name
+            )
             line_records = [log_entry.make_unknown(data)]
         for record in line_records:
             key = (record.session, record.native_id or number, record.block)
@@ -91,7 +93,7 @@ def _has_role(data: bytes) -> bool:
         return False
 
 
-def _make_log_entry(agent: str, line: dict[str, Any], context: str) -> LogEntry:
+def _make_log_entry(agent: str, line: dict[str, Any], context_name: str) -> LogEntry:
     """Return the fields that all records of an entry share.
 
     The context is the session, unless the entry names a subagent, as entries in
@@ -101,7 +103,7 @@ def _make_log_entry(agent: str, line: dict[str, Any], context: str) -> LogEntry:
     root, name = (as_text(metadata.get(n)) for n in ("root_context", "subagent_id"))
     is_subagent = bool(root and name)
     key = SessionKey(agent, root, f"subagent:{name}") if is_subagent else None
-    key = key or SessionKey(agent, context)
+    key = key or SessionKey(agent, context_name)
     return LogEntry(
         key=key,
         native_id=as_text(line.get("id")),
@@ -112,16 +114,16 @@ def _make_log_entry(agent: str, line: dict[str, Any], context: str) -> LogEntry:
 
 
 def _decode_entry(
-    agent: str, line: dict[str, Any], context: str, state: State
+    agent: str, line: dict[str, Any], context_name: str, state: State
 ) -> tuple[list[Record], State]:
     """Decode an entry; return its records, and the state with the open calls."""
-    log_entry = _make_log_entry(agent, line, context)
+    log_entry = _make_log_entry(agent, line, context_name)
     # The empty texts complete a damaged pair.
     open_calls = [
         [*map(as_text, as_list(call)), "", ""][:2]
         for call in as_list(state.get("open"))
     ]
-    records = list(_decode_by_type(log_entry, line, context, open_calls))
+    records = list(_decode_by_type(log_entry, line, context_name, open_calls))
     links = list(_decode_link(log_entry, line))
     state = {"open": open_calls[-_MAX_OPEN_CALLS:]} if open_calls else {}
     return [*links, *records], state
@@ -143,7 +145,10 @@ def _decode_link(log_entry: LogEntry, line: dict[str, Any]) -> Iterator[Record]:
 
 
 def _decode_by_type(
-    log_entry: LogEntry, line: dict[str, Any], context: str, open_calls: list[list[str]]
+    log_entry: LogEntry,
+    line: dict[str, Any],
+    context_name: str,
+    open_calls: list[list[str]],
 ) -> Iterator[Record]:
     """Decode an entry, and add to `open_calls` or remove from it.
 
@@ -154,7 +159,7 @@ def _decode_by_type(
     call_id = as_text(line.get("tool_call_id")) or as_text(metadata.get("tool_call_id"))
     kind = as_text(line.get("entry_type"))
     match kind:
-        case "message" if _is_answer(line, context):
+        case "message" if _is_answer(line, context_name):
             yield log_entry.make_answer(text)
         case "message" if line.get("role") == "system":
             yield log_entry.make_event("context", text)
@@ -191,11 +196,11 @@ def _decode_marker(log_entry: LogEntry, line: dict[str, Any]) -> Record:
     return log_entry.make_unknown(line)
 
 
-def _is_answer(line: dict[str, Any], context: str) -> bool:
+def _is_answer(line: dict[str, Any], context_name: str) -> bool:
     """Return whether the agent wrote a message; older entries have no role."""
     if role := as_text(line.get("role")):
         return role in ("agent", "assistant")
-    return line.get("to") == "user" or line.get("from") == context
+    return line.get("to") == "user" or line.get("from") == context_name
 
 
 def _take_call(open_calls: list[list[str]], name: str, call_id: str) -> str:
@@ -210,9 +215,9 @@ def _take_call(open_calls: list[list[str]], name: str, call_id: str) -> str:
     return call_id
 
 
-def _decode_inbox(entry: RawEntry, line: dict[str, Any], context: str) -> Record:
+def _decode_inbox(entry: RawEntry, line: dict[str, Any], context_name: str) -> Record:
     """Decode a message of another context, which waits for the next prompt."""
-    log_entry = _make_log_entry(entry.source.agent, line, context)
+    log_entry = _make_log_entry(entry.source.agent, line, context_name)
     sender = as_text(line.get("from"))
     if not as_text(line.get("content")):
         return log_entry.make_unknown(entry.data)
@@ -222,7 +227,9 @@ def _decode_inbox(entry: RawEntry, line: dict[str, Any], context: str) -> Record
     )
 
 
-def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Record:
+def _decode_response(
+    entry: RawEntry, line: dict[str, Any], context_name: str
+) -> Record:
     """Decode the tokens of a response."""
     response = as_dict(line.get("response"))
     usage = as_dict(response.get("usage"))
@@ -233,9 +240,9 @@ def _decode_response(entry: RawEntry, line: dict[str, Any], context: str) -> Rec
     cached = min(as_count(details.get("cached_tokens")), input_total)
     response_id = as_text(response.get("id"))
     log_entry = LogEntry(
-        key=SessionKey(entry.source.agent, context),
+        key=SessionKey(entry.source.agent, context_name),
         native_id=f"response:{response_id}" if response_id else "",
-        scope=context,
+        scope=context_name,
         created_at=parse_time(line.get("timestamp")),
         model=as_text(response.get("model")),
     )

@@ -113,13 +113,13 @@ def omit_texts(
     return structs.replace(placed, record=structs.replace(placed.record, **texts))
 
 
-def load_unit(unit: Unit) -> Unit:
+def load_omitted_texts(unit: Unit) -> Unit:
     """Return the unit and its subagents with all texts in memory."""
     return structs.replace(
         unit,
         prompt=load_whole(unit.prompt),
         entries=tuple(map(_load_entry, unit.entries)),
-        subagents=tuple(map(load_unit, unit.subagents)),
+        subagents=tuple(map(load_omitted_texts, unit.subagents)),
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from leslied.errors import UserError
 from leslied.model.field_tables import session_to_dict, unit_to_dict
-from leslied.model.omitted_text import load_unit
+from leslied.model.omitted_text import load_omitted_texts
 from leslied.queries.annotations import load_annotations, make_marks
 from leslied.queries.resolve import resolve_id
 from leslied.queries.unit_selection import filter_unit, select_units
@@ -61,7 +61,9 @@ class ShownSession:
         The context must be open.
         """
         for unit in self.session.units:
-            yield self.context.redact_unit(load_unit(filter_unit(unit, self.selection)))
+            yield self.context.redact_unit(
+                load_omitted_texts(filter_unit(unit, self.selection))
+            )
 
     def load_session(self) -> Session:
         """Return the session with the selected entries, for a sink."""
@@ -81,7 +83,7 @@ class ShownSession:
         }
 
     def _unit_to_dict(self, unit: Unit, *, with_entries: bool) -> dict[str, Any]:
-        redacted_unit = self.context.redact_unit(load_unit(unit))
+        redacted_unit = self.context.redact_unit(load_omitted_texts(unit))
         data = self._filter_dict(unit_to_dict(redacted_unit), with_entries=with_entries)
         return data if unit.summary.is_subagent else {"number": unit.number, **data}
 

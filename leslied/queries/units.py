@@ -33,7 +33,8 @@ def load_units(
 ) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names.
 
-    With `defers_texts`, the caller loads the long texts of each unit: see `load_unit`.
+    With `defers_texts`, the caller loads the long texts of each unit:
+    see `load_omitted_texts`.
     """
     main = resolved.session
     max_characters = _MAX_LOADED_CHARACTERS if defers_texts else sys.maxsize

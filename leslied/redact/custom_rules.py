@@ -84,14 +84,14 @@ def _get_literal_start(tree: Any) -> str:
 def _has_unbounded_repeat(tree: Any) -> bool:
     return any(
         highest is _constants.MAXREPEAT or _has_unbounded_repeat(item)
-        for _, highest, item in _iter_items(tree)
+        for _, highest, item in _iter_nested(tree)
     )
 
 
 def _count_ways(tree: Any) -> int:
     """Return in how many ways the parts of a pattern can be tried, at most."""
     ways = 1
-    for lowest, highest, item in _iter_items(tree):
+    for lowest, highest, item in _iter_nested(tree):
         bound = (
             lowest + _ASSUMED_REPEATS if highest is _constants.MAXREPEAT else highest
         )
@@ -114,8 +114,8 @@ def _sum_powers(base: int, lowest: int, highest: int) -> int:
     return total
 
 
-def _iter_items(tree: Any) -> Iterator[tuple[int, int, Any]]:
-    """Yield the parts that contain others, each with its least and most repeats.
+def _iter_nested(tree: Any) -> Iterator[tuple[int, int, Any]]:
+    """Yield what groups, repeats and choices contain, and how often it may repeat.
 
     For a choice, also yield an empty part that repeats up to as often as there are
     alternatives, so that each of them counts as a way.

@@ -145,7 +145,7 @@ def decode(text: str) -> DecodedText:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts of a text: by turns, text without escapes and an escape."""
+    """Split a text at its escapes, which are the items with an odd index."""
     if _has_any(text, _OTHER_ESCAPES) or _has_invisible(text):
         return _ESCAPE.split(text)
     return _BACKSLASH_ESCAPE.split(text)

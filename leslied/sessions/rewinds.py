@@ -97,7 +97,7 @@ def list_rewound(forks: str, units: int) -> tuple[range, ...]:
         return ()
     # Collect the units after, between and before the ranges of current units.
     rewound, end = [], units
-    for current in _Branches.parse(forks, units).iter_current():
+    for current in _Branches.parse(forks, units).iter_current_ranges():
         rewound.append(range(current.stop, end + 1))
         end = min(end, current.start - 1)
     rewound.append(range(1, end + 1))
@@ -200,8 +200,8 @@ class _Branches(Struct):
         """Return the unit that this one continues, or 0."""
         return self.forks.get(unit, max(unit - 1, 0))
 
-    def iter_current(self) -> Iterator[range]:
-        """Yield the numbers of the units that lead to the tip, newest first."""
+    def iter_current_ranges(self) -> Iterator[range]:
+        """Yield the units that lead to the tip as ranges, the newest range first."""
         starts, end = [1, *self.forks], self.tip
         while end:
             start = starts[bisect_right(starts, end) - 1]
@@ -209,7 +209,9 @@ class _Branches(Struct):
             end = self.get_previous(start)
 
     def is_rewound(self, unit: int) -> bool:
-        return unit > 0 and not any(unit in numbers for numbers in self.iter_current())
+        return unit > 0 and not any(
+            unit in numbers for numbers in self.iter_current_ranges()
+        )
 
     def _find_event_target(self, record: Record, lookup: EntryLookup) -> int | None:
         """Return the unit to which the user returned, or None if that is uncertain.

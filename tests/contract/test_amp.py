@@ -59,7 +59,9 @@ def test_a_call_that_runs_has_no_result(amp: AgentHome):
     assert contents == [("toolu_10", '["a.md","b.md"]'), ("toolu_11", "too slow")]
 
 
-def test_text_beside_results_is_a_prompt_only_if_it_was_sent(amp: AgentHome):
+def test_text_beside_results_is_a_user_message_only_if_it_has_a_send_time(
+    amp: AgentHome,
+):
     prompts = amp.read_case("odd-messages").user_messages()
 
     assert prompts == [

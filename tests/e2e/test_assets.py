@@ -84,7 +84,7 @@ def test_a_manual_change_is_not_attributed_to_a_call(
     assert line.endswith("  -")
 
 
-def test_assets_as_json_matches_the_index_file(
+def test_assets_as_json_matches_assets_json(
     leslied: LesliedRunner, project: Path, plan: Path
 ):
     (thread,) = leslied("assets", "last", "--json").json["data"]["threads"]

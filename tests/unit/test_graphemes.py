@@ -9,7 +9,7 @@ import pytest
 from leslied.graphemes import (
     _compile_grapheme_pattern,
     ellipsize,
-    has_single_characters,
+    has_only_single_characters,
     iter_graphemes,
     take_characters,
 )
@@ -67,7 +67,7 @@ def test_an_ellipsis_counts_as_one_character(text: str, limit: int, shortened: s
 
 def test_single_characters_never_join():
     characters = [chr(code) for code in range(0x10000)]
-    singles = [each for each in characters if has_single_characters(each)]
+    singles = [each for each in characters if has_only_single_characters(each)]
     shuffled = random.Random(1).sample(singles, len(singles))
     text = "".join(singles + singles[::-1] + shuffled)
 
@@ -80,10 +80,10 @@ def test_single_characters_never_join():
     "text", ["e\u0301", "a\r\n…", "👩‍👧", "…\ufe0f", "한", "ก\u0e33", "क्षि"]
 )
 def test_characters_that_may_join_are_not_single(text: str):
-    assert not has_single_characters(text)
+    assert not has_only_single_characters(text)
 
 
 @pytest.mark.parametrize("text", ["naïve — “yes” → …", "日本語 ✓", "▇▇▇", "Привет"])
 def test_characters_of_common_texts_are_single(text: str):
-    assert has_single_characters(text)
+    assert has_only_single_characters(text)
     assert list(iter_graphemes(text)) == list(text)

@@ -71,7 +71,7 @@ class CopilotCli(BaseAdapter):
     def live_registries(
         self, env: Environment, configured: Sequence[Path]
     ) -> Iterable[ProcessRegistry]:
-        """Return the files `inuse.<pid>.lock` in the directories of open sessions."""
+        """Yield where the files `inuse.<pid>.lock` of open sessions are."""
         for folder in _folders(env, configured):
             yield ProcessRegistry(folder, "*/inuse.*.lock")
 

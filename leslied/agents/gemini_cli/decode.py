@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 _MAX_FACT_LENGTHS = {"cwd": 800}
 _MAX_ID_LENGTH = 100
 """Longer values are ignored, to keep the decode state small."""
-_REPEAT_NOISE = "told again"
-"""Noise kind of a line that repeats earlier records; stores contain this text."""
+_RETOLD_NOISE = "told again"
+"""Noise kind of a line that repeats or updates a message; its records are stored, too.
+
+Stores contain this text.
+"""
 _NOISE_FIELDS = frozenset(
     {
         "lastUpdated",
@@ -231,8 +234,8 @@ def _decode_message_line(
     state = _with_facts(state, last=as_text(line.get("id")))
     if not records:
         return [], state, "empty message"
-    is_repeat = is_update or all(record.is_repeat for record in records)
-    return records, state, _REPEAT_NOISE if is_repeat else ""
+    is_known_message = is_update or all(record.is_repeat for record in records)
+    return records, state, _RETOLD_NOISE if is_known_message else ""
 
 
 def _decode_turn_message(
@@ -278,7 +281,7 @@ def _decode_patch(
         records.append(replace(event, metadata=metadata))
     if isinstance(patch.get("messages"), list):
         checkpoint_records, state = _decode_checkpoint(entry.source, patch, state)
-        return [*records, *checkpoint_records], state, _REPEAT_NOISE
+        return [*records, *checkpoint_records], state, _RETOLD_NOISE
     if records:
         return records, state, ""
     if _NOISE_FIELDS.intersection(patch):

@@ -41,13 +41,14 @@ from leslied.queries.threads.context import load_thread_context
 def command(
     ctx: click.Context, *, thread: str | None, refs: tuple[str, ...], as_json: bool
 ) -> None:
-    """Print the <thread_context>: assets of a thread and of threads it refers to.
+    """Print the <thread_context>: the assets of a thread, for an agent to read.
 
     The hooks give this text to an agent when it starts. Print it to check it, or to
     pass it to an agent without hooks.
 
-    Without THREAD, the thread last active in the current project is used. Threads named
-    by `--ref` are included in this output only; the reference is not saved.
+    The assets of other threads are included if the project's thread_relations.json
+    names them as references of the thread, or if `--ref` does, which adds them to this
+    output only. Without THREAD, the thread last active in the current project is used.
     """
     with get_app(ctx).open_queries() as queries:
         answer = load_thread_context(queries, thread or "", refs, Path.cwd())

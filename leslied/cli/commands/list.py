@@ -95,7 +95,8 @@ _COLUMNS = (
 @click.option(
     "--waiting",
     is_flag=True,
-    help="Limit to sessions that ask for a permission, an answer or a prompt.",
+    help="Limit to sessions whose agent says that it waits for you: for a permission, "
+    "an answer or the next prompt.",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option

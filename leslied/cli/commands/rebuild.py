@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ],
     exit_codes=[
         (1, "rebuilt, but a damaged part of the archive could not be repaired"),
-        (2, "entries would be lost; nothing was changed"),
+        (2, "wrong usage, or entries would be lost; nothing was changed"),
     ],
     see_also=["sync", "status", "doctor"],
 )
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     """Rebuild the store from the archive and the logs.
 
-    Use it if the store is damaged, or if a newer leslied understands old logs better.
-    If the old store holds entries that are in neither the archive nor the logs, the
-    command fails unless you accept their loss. The daemon must not be running.
+    Use it if the store is damaged. If the old store holds entries that are in neither
+    the archive nor the logs, the command fails unless you accept their loss. The daemon
+    must not be running.
 
-    Damaged files of the archive are first repaired from the logs. If a log is gone,
-    everything that is still readable is kept, and what is lost is named.
+    Damaged files of the archive are first repaired from the logs. If the log of a
+    damaged file is gone, the readable part of the file is used, and the command says
+    what is lost.
 
     The old store is kept as store.db.before-rebuild. Transcripts keep their names.
     """

@@ -97,7 +97,8 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    'two words'        a phrase, unless the quotes contain operators or filters
+    'two words'        this phrase; quoted text with an operator or a filter in it is
+                       read as a query instead
     begin*             words that start with this
     one OR other       either word; AND is the default
     '(a OR b) c'       a group; quotes for the shell, because of the parentheses

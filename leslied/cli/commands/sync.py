@@ -41,8 +41,9 @@ def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
     Do the daemon's work once, for scripts and cron jobs. The command fails if the
     daemon is running.
 
-    Without --stop-all, no logs are archived, and sessions that ended before the first
-    sync get no transcripts. With it, every session is treated as stopped.
+    --stop-all treats every session as stopped: all transcripts are written and all logs
+    are archived. Without it, nothing is archived, and sessions that ended before the
+    first sync get no transcripts.
 
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.

@@ -139,14 +139,14 @@ def _make_table(
     cells = [
         [
             *_key_cells(by, row, home),
-            *_number_cells(row),
+            *_format_number_cells(row),
             _format_bar(row["cost_usd"], maximum),
         ]
         for row in rows
     ]
     key_headers = _list_key_headers(by)
     blank_cells = [""] * (len(key_headers) - 1)
-    cells.append(["total", *blank_cells, *_number_cells(totals), ""])
+    cells.append(["total", *blank_cells, *_format_number_cells(totals), ""])
     headers = [*key_headers, "SESSIONS", "MSGS", "IN", "OUT", "READ", "WRITE"]
     headers += ["COST", ""]
     if by == "session":
@@ -200,7 +200,7 @@ def _truncate_left(path: str, max_chars: int) -> str:
     return path if len(path) <= max_chars else "…" + path[1 - max_chars :]
 
 
-def _number_cells(row: Row) -> list[str]:
+def _format_number_cells(row: Row) -> list[str]:
     priced_messages = row["messages"] - row["unpriced_messages"]
     pico_usd = round((row["cost_usd"] or 0) * PICO)
     return [
@@ -256,10 +256,14 @@ def _render_tools(stats: Stats) -> Iterator[str]:
     headers += ["MEDIAN", "P95", "MAX", "TOTAL", ""]
     maximum = max(row["calls"] for row in rows) if has_room(_MIN_WIDTH_FOR_BARS) else 0
     cells = [
-        [row["tool"], *_tool_number_cells(row), _format_bar(row["calls"], maximum)]
+        [
+            row["tool"],
+            *_format_tool_number_cells(row),
+            _format_bar(row["calls"], maximum),
+        ]
         for row in rows
     ]
-    cells.append(["total", *_tool_number_cells(stats.totals), ""])
+    cells.append(["total", *_format_tool_number_cells(stats.totals), ""])
     lines = list(
         format_table(
             headers,
@@ -277,7 +281,7 @@ def _render_tools(stats: Stats) -> Iterator[str]:
     )
 
 
-def _tool_number_cells(row: Row) -> list[str]:
+def _format_tool_number_cells(row: Row) -> list[str]:
     times = [row.get(f"{name}_seconds") for name in ("median", "p95", "max", "total")]
     return [
         str(row["calls"]),

@@ -7,7 +7,7 @@ from functools import cache
 
 import click
 
-from leslied.graphemes import has_single_characters, iter_graphemes
+from leslied.graphemes import has_only_single_characters, iter_graphemes
 
 
 def measure_width(text: str) -> int:
@@ -16,7 +16,7 @@ def measure_width(text: str) -> int:
         text = click.unstyle(text)
     if text.isascii():
         return len(text)
-    if has_single_characters(text):
+    if has_only_single_characters(text):
         return sum(map(_measure_character, text))
     from rich.cells import cell_len  # noqa: PLC0415 - slow to load
 
@@ -31,7 +31,7 @@ def measure_max_width(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    if has_single_characters(text):
+    if has_only_single_characters(text):
         return sum(map(_measure_character, text))
     return sum(
         max(measure_width(cluster), sum(map(_measure_character, cluster)))

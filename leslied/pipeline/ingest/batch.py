@@ -31,16 +31,18 @@ class Slice(NamedTuple):
     max_entries: int
     max_sources: int = 2_000
     """Sources that one run reads, those that changed last; the next run continues."""
-    max_live_bytes: int = 0
-    """Longest new part of a live source. Live sources are read first, in one batch, and
-    others afterwards, one by one, until the budget yields; 0 to treat all as live."""
+    max_small_bytes: int = 0
+    """Most new bytes of a source that is read first, in one batch with others like it.
+    The rest follows one by one until the budget yields; 0 to read all sources first."""
 
     def is_used_up(self, bytes_read: int, entries: int) -> bool:
         """Return whether a source must wait for the next run after this much of it."""
         return bytes_read >= self.max_bytes or entries >= self.max_entries
 
 
-DAEMON_SLICE = Slice(max_bytes=512 * 1024, max_entries=5_000, max_live_bytes=128 * 1024)
+DAEMON_SLICE = Slice(
+    max_bytes=512 * 1024, max_entries=5_000, max_small_bytes=128 * 1024
+)
 """The slice of the daemon: it takes about a tenth of a second."""
 DAEMON_LIMITS = ReadLimits(chunk=DAEMON_SLICE.max_bytes)
 """Chunks of the daemon are not larger than a slice."""

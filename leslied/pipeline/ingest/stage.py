@@ -173,19 +173,19 @@ class Ingest(Stage):
     ) -> IngestReport:
         """Ingest a slice of each source, and of each one in the backlog.
 
-        Live sources come first. The backlog is read until the budget yields, but at
-        least one group of it; `later_paths` are only added to it. `is_first` promises
-        that no source was read before.
+        Sources with few new bytes come first. The backlog is read until the budget
+        yields, but at least one group of it; `later_paths` are only added to it.
+        `is_first` promises that no source was read before.
         """
         backlog = self._backlog
         sources = [source for source in sources if source.path not in backlog.paths]
-        live = self._take_live(sources, is_first=is_first)
+        small = self._take_small_sources(sources, is_first=is_first)
         waiting = list(islice(backlog.paths, self._max_sources))
         total = sum(source.stamp.size for source in sources) if is_first else 0
-        batches = self._read(live, sources if is_first else ()) if sources else ()
+        batches = self._read(small, sources if is_first else ()) if sources else ()
         report = self.commit(batches, total)
         backlog.add(report.unfinished)
-        groups = backlog.iter_groups(waiting, self._load_position, self._is_live)
+        groups = backlog.iter_groups(waiting, self._load_position, self._is_small)
         for group in groups:
             sources += [source for source, _ in group]
             backlog.take(group)
@@ -200,10 +200,13 @@ class Ingest(Stage):
         self._clear_failures(sources, report)
         return report
 
-    def _take_live(
+    def _take_small_sources(
         self, sources: Iterable[SourceRef], *, is_first: bool
     ) -> Iterable[SourcePosition]:
-        """Return the live sources, which are read first; add others to the backlog."""
+        """Return the sources with few new bytes, which are read first.
+
+        Put the others, except paused ones, into the backlog.
+        """
         if is_first:
             positions = ((source, Cursor()) for source in sources)
         else:
@@ -212,25 +215,25 @@ class Ingest(Stage):
                 for source in sources
                 if not self.failures.is_paused("source", str(source.path))
             )
-        if self.slice is None or not self.slice.max_live_bytes:
+        if self.slice is None or not self.slice.max_small_bytes:
             return positions
-        live = []
+        small = []
         for position in positions:
-            if self._is_live(*position):
-                live.append(position)
+            if self._is_small(*position):
+                small.append(position)
             else:
                 self._backlog.add([position[0].path])
-        return live
+        return small
 
-    def _is_live(self, source: SourceRef, cursor: Cursor) -> bool:
+    def _is_small(self, source: SourceRef, cursor: Cursor) -> bool:
         """Return whether a source has so little new that others need not wait for it.
 
         A source that failed is read alone, so that it cannot harm others again.
         """
-        if self.slice is None or not self.slice.max_live_bytes:
+        if self.slice is None or not self.slice.max_small_bytes:
             return True
         has_failed = self.failures.count_attempts("source", str(source.path)) > 0
-        is_short = count_new_bytes(source, cursor) <= self.slice.max_live_bytes
+        is_short = count_new_bytes(source, cursor) <= self.slice.max_small_bytes
         return is_short and not has_failed
 
     def _load_position(self, path: Path) -> SourcePosition | None:

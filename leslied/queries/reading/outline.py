@@ -139,7 +139,7 @@ def _is_shown(outlined_unit: OutlinedUnit) -> bool:
 
 
 def _describe_position(session: ReadSession) -> dict[str, Any] | None:
-    """Return the part of the session that its id named; None for all of it."""
+    """Return the part of the session that the user's id names; None for all of it."""
     resolved = session.resolved
     if resolved.is_whole_session:
         return None

@@ -157,10 +157,10 @@ class Search:
         if not self._fts_query:
             self._add_condition(_IS_SEARCHED)
         self._add_condition(*compile_entry_filters(query.filters))
+        self._has_stream_filters = False
+        """Whether the filters restrict the search to some streams."""
         if any(item.key == "tool" and not item.is_negated for item in query.filters):
             self._narrow_to_tools()
-        self._is_narrowed = False
-        """Whether the filters restrict the search to some sessions."""
         self._placement_sql, self._placement_values = self._compile_placement(
             stop_cutoff_us
         )
@@ -258,7 +258,7 @@ class Search:
     def _iter_best(self, limit: int) -> Iterator[_FoundRow]:
         """Yield the most relevant records, with their scores."""
         conditions, values = list(self._conditions), list(self._values)
-        if self._is_narrowed:
+        if self._has_stream_filters:
             conditions.append(f"{self._placement_sql} IS NOT NULL")
             values += self._placement_values
         # Rank the newest matches; one more than MAX_RANKED shows that there are others.
@@ -321,7 +321,7 @@ class Search:
         """
         where, values = compile_stream_filters(self._query.filters, stop_cutoff_us)
         if where != ALWAYS_TRUE:
-            self._is_narrowed = True
+            self._has_stream_filters = True
             # Finding the streams takes long if there are many sessions, so it is done
             # once, and not for every part of a statement that needs them.
             streams = self._narrow_to_streams(where, values)
@@ -384,6 +384,6 @@ class Search:
         )
 
     def _find_chat_id(self, key: SessionKey, session: int, unit: int) -> str:
-        """Return the chat id of a unit or subagent; "" before the first prompt."""
+        """Return the id of a unit or subagent; "" before the first prompt."""
         has_chat_id = unit or key.source != MAIN
         return find_chat_id(self._db, session, unit) if has_chat_id else ""

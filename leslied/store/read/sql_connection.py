@@ -73,7 +73,12 @@ class SqlConnection:
         """Random suffix of the views that may read tables. The authorizer knows them by
         name only, and SQLite also passes it names that a query chooses for its table
         expressions (`WITH name AS`); so a query must not be able to guess the name."""
-        self._function_names = {"cut_words", "is_rewound", "redact_text", "redact_json"}
+        self._function_names = {
+            "redact_start",
+            "is_rewound",
+            "redact_text",
+            "redact_json",
+        }
         self._function_names |= set(functions)
         self.db = open_reader(path)
         try:
@@ -131,7 +136,7 @@ class SqlConnection:
             db.create_function(name, arity, function)
         redact = self._redact or str
         for name, arity, function in (
-            ("cut_words", 2, partial(_cut_words, redact)),
+            ("redact_start", 2, partial(_redact_start, redact)),
             ("redact_text", 1, partial(_redact_text, redact)),
             ("redact_json", 1, partial(_redact_json, redact)),
             ("is_rewound", 3, _is_rewound),
@@ -237,8 +242,8 @@ def _redact_json(redact: Redact, value: Any) -> Any:
     return redacted
 
 
-def _cut_words(redact: Redact, text: Any, limit: int) -> Any:
-    """Implement the SQL function `cut_words`: the beginning of a redacted text."""
+def _redact_start(redact: Redact, text: Any, limit: int) -> Any:
+    """Implement the SQL function `redact_start`: the beginning of a redacted text."""
     return truncate_text(redact(text), limit) if text else text
 
 

@@ -80,9 +80,9 @@ _EXCERPT_SOURCE_CHARACTERS = 64 * 1024
 
 
 def _make_excerpt_sql(text: str) -> str:
-    """Return SQL for the beginning of a text; `cut_words` redacts it before the cut."""
+    """Return SQL for the beginning of a text, redacted before it is cut."""
     start = f"substr({text}, 1, {_EXCERPT_SOURCE_CHARACTERS})"
-    return f"cut_words({start}, {_EXCERPT_CHARACTERS})"
+    return f"redact_start({start}, {_EXCERPT_CHARACTERS})"
 
 
 _DAY_SQL = "date(created_us / 1e6, 'unixepoch')"

@@ -71,7 +71,7 @@ class UsageRows:
         self._usages: dict[_MessageKey, Usage] = {}
         self._first_values: dict[_MessageKey, tuple[Any, ...]] = {}
         """Values of _FIRST_COLUMNS from the first record, by message."""
-        self._containing_sessions: set[tuple[int, _MessageKey]] = set()
+        self._session_messages: set[tuple[int, _MessageKey]] = set()
         """(session, message) for every session that contains the message."""
         self._without_request_id: set[_Message] = set()
         """Messages with a record that has no request id."""
@@ -90,7 +90,7 @@ class UsageRows:
         is_sum = bool(record.metadata.get("is_sum"))
         self._first_values.setdefault(key, (session, record.model, created, is_sum))
         self._usages[key] = self._usages.get(key, Usage()).max(record.usage or Usage())
-        self._containing_sessions.add((session, key))
+        self._session_messages.add((session, key))
 
     def write(self) -> None:
         """Write each message once, with the largest counts of its records."""
@@ -113,7 +113,7 @@ class UsageRows:
         containing_sessions = sorted(
             {
                 (*full_keys.get(key, key), session)
-                for session, key in self._containing_sessions
+                for session, key in self._session_messages
                 if key[:2] in shared_messages
             }
         )
@@ -146,7 +146,7 @@ class UsageRows:
         first_sessions: dict[_Message, int] = {}
         return {
             key[:2]
-            for session, key in self._containing_sessions
+            for session, key in self._session_messages
             if first_sessions.setdefault(key[:2], session) != session
         }
 

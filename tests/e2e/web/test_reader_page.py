@@ -137,7 +137,9 @@ def test_one_key_unfolds_the_calls_of_the_current_message(browser_page: BrowserP
     assert page.locator(".call[open]").count() == 1
 
 
-def test_the_rail_leads_to_a_prompt_and_marks_it(browser_page: BrowserPage):
+def test_a_link_in_the_rail_leads_to_its_prompt_and_becomes_current(
+    browser_page: BrowserPage,
+):
     page = open_session(browser_page, RICH_PAGE)
 
     page.click(".rail a[data-unit='2']")

@@ -261,7 +261,7 @@ class TestChangedRowids:
         first = read_chunks(folder)
         db.execute("DELETE FROM chat WHERE id IN ('a', 'b', 'c')")
         db.execute("VACUUM")
-        # Now the last row that was read has rowid 3, and rowid 6 is a new row.
+        # VACUUM gave the last row that was read the rowid 3; the saved 6 is a new row:
         insert_chats(db, *"ghijk")
 
         assert set("ghijk") <= set(list_ids(read_chunks(folder, first[-1].cursor)))

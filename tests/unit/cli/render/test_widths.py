@@ -12,7 +12,7 @@ from leslied.cli.render.widths import (
     pad_to_width,
     truncate_to_width,
 )
-from leslied.graphemes import has_single_characters
+from leslied.graphemes import has_only_single_characters
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -65,7 +65,7 @@ def test_a_padded_text_has_the_width(text: str):
 
 def test_single_characters_are_measured_as_rich_does():
     characters = (chr(code) for code in range(0x80, 0x10000))
-    singles = [each for each in characters if has_single_characters(each)]
+    singles = [each for each in characters if has_only_single_characters(each)]
 
     widths = {each: measure_width(each) for each in singles}
 

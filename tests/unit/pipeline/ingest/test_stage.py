@@ -330,7 +330,7 @@ class DaemonIngest:
 
     def __init__(self, claude: ClaudeHome, store: Store) -> None:
         claude.limits = tail.ReadLimits(chunk=20_000, entries=50)
-        claude.slice = Slice(max_bytes=20_000, max_entries=50, max_live_bytes=5_000)
+        claude.slice = Slice(max_bytes=20_000, max_entries=50, max_small_bytes=5_000)
         self.claude, self.stage = claude, claude.make_ingest(store)
         self.store = store
 

@@ -106,7 +106,7 @@ def test_a_log_that_became_longer_when_it_was_rewritten_is_archived(
     assert archiver.read_generations() == {1: old, 2: log.read_bytes()}
 
 
-def test_a_log_rewritten_after_it_was_read_waits_for_the_next_read(
+def test_a_log_rewritten_after_ingest_is_archived_after_the_next_ingest(
     claude: ClaudeHome, archiver: ArchiverHarness, builder: ClaudeLogBuilder
 ):
     log = claude.write(builder.prompt("one"), builder.answer("1"))

@@ -392,7 +392,7 @@ def test_no_other_file_is_created(sql_reader: SqlReader, tmp_path: Path, query: 
         ("SELECT abs(-9223372036854775808)", "integer overflow"),
         ("SELECT json('{')", "malformed JSON"),
         ("SELECT zeroblob(999999999)", "too big"),
-        ("SELECT cut_words(1, 2)", "Only reading is allowed"),
+        ("SELECT redact_start(1, 2)", "Only reading is allowed"),
     ],
 )
 def test_an_invalid_query_raises_an_error_with_a_hint(
