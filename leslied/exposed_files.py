@@ -25,7 +25,7 @@ _OTHERS = 0o077
 
 
 def find_exposed_files(
-    base: Path, names: Iterable[str], *, is_repairing: bool = False
+    base: Path, names: Iterable[str], *, repair: bool = False
 ) -> Iterator[Path]:
     """Yield the files and folders that other users can access.
 
@@ -37,13 +37,11 @@ def find_exposed_files(
         with _open_folder(base, folders) as fd:
             if fd >= 0:
                 path = base.joinpath(*folders, last)
-                yield from _search(
-                    fd, last, path, _MAX_DEPTH, is_repairing=is_repairing
-                )
+                yield from _search(fd, last, path, _MAX_DEPTH, repair=repair)
 
 
 def _search(
-    parent_fd: int, name: str, path: Path, depth: int, *, is_repairing: bool
+    parent_fd: int, name: str, path: Path, depth: int, *, repair: bool
 ) -> Iterator[Path]:
     """Yield `path` and what is below it, as far as other users can access it.
 
@@ -62,14 +60,12 @@ def _search(
         if status.st_uid != os.getuid() or not (is_folder or is_file):
             return
         if status.st_mode & _OTHERS:
-            if is_repairing:
+            if repair:
                 os.fchmod(fd, stat.S_IMODE(status.st_mode) & ~_OTHERS)
             yield path
         if is_folder and depth:
             for child in sorted(entry.name for entry in os.scandir(fd)):
-                yield from _search(
-                    fd, child, path / child, depth - 1, is_repairing=is_repairing
-                )
+                yield from _search(fd, child, path / child, depth - 1, repair=repair)
     finally:
         os.close(fd)
 

@@ -1,4 +1,4 @@
-"""Work of `leslied doctor`: prove logs against the store, and repair own files."""
+"""Work of `leslied doctor`: compare logs with the store, and repair own files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def repair_modes(app: App) -> int:
     )
 
     with app.open_queries() as queries:
-        return sum(1 for _ in iter_exposed_files(queries, is_repairing=True))
+        return sum(1 for _ in iter_exposed_files(queries, repair=True))
 
 
 class ArchiveRepairResult(NamedTuple):

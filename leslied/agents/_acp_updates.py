@@ -202,7 +202,11 @@ def _decode_prompt(
 def _decode_call(
     entry: LogEntry, update: dict[str, Any], state: State, output: str | None
 ) -> Decoded:
-    """Decode a call, its arguments if they come later, and its result."""
+    """Decode a call and its result.
+
+    If the arguments come in a later update, the call is decoded again, with the id of
+    its first record.
+    """
     call_id = as_text(update.get("toolCallId"))
     is_new = update.get("sessionUpdate") == "tool_call"
     calls, records = dict(as_dict(state.get("calls"))), []
@@ -214,8 +218,9 @@ def _decode_call(
         native_id = entry.native_id if is_new else as_text(pending_call.get("id"))
         records.append(replace(record, native_id=native_id))
         calls.pop(call_id, None)
-    ids = (call_id, entry.native_id, name)
-    if is_new and arguments is None and max(map(len, ids)) <= _MAX_ID_LENGTH:
+    # Only short texts are kept in the state.
+    is_short = max(map(len, (call_id, entry.native_id, name))) <= _MAX_ID_LENGTH
+    if is_new and arguments is None and is_short:
         calls[call_id] = {"id": entry.native_id, "name": name}
     if update.get("status") in _FINAL_STATUSES:
         records.append(_make_result(entry, update, output))

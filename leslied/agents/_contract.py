@@ -86,7 +86,8 @@ class AgentAdapter(Protocol):
     def project_log(self) -> str:
         """Name of the log that the agent keeps in each project; empty if it keeps none.
 
-        A project that has sessions of any agent and contains such a log is also a root.
+        Each project that contains such a log is a root, besides the usual ones. leslied
+        knows the projects from the sessions of all agents.
         """
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:

@@ -59,7 +59,8 @@ def _decode_request(
 ) -> Iterator[Record]:
     """Decode the messages of a request, its answer and its tokens.
 
-    The messages repeat those of earlier requests; only the answer's time is known.
+    A request has all messages of the conversation so far, so each is marked as a
+    repetition: the store keeps it once. Only the answer's time is known.
     """
     messages = [as_dict(message) for message in as_list(request.get("messages"))]
     key = SessionKey(entry.source.agent, _find_session(line, request, messages))

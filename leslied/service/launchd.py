@@ -57,7 +57,7 @@ class Launchd:
 
         Raise UserError if launchd refuses the agent; then no file is left behind.
         """
-        self._require("print", self._domain)
+        self._run_or_raise("print", self._domain)
         plist = render_plist(self._program, variables, self._log)
         write_file(self._path, plistlib.dumps(plist))
         # A loaded agent would keep its old definition, so unload it. On the first
@@ -85,7 +85,7 @@ class Launchd:
 
     def status(self) -> ServiceStatus:
         """Return the agent's state; raise UserError if the user is not logged in."""
-        self._require("print", self._domain)
+        self._run_or_raise("print", self._domain)
         agent_text = self._launchctl("print", self._target).out
         disabled_text = self._launchctl("print-disabled", self._domain).out
         state = _STATE.search(agent_text)
@@ -130,7 +130,7 @@ class Launchd:
     def _launchctl(self, *arguments: str) -> ProgramResult:
         return self._run(["launchctl", *arguments])
 
-    def _require(self, *arguments: str) -> None:
+    def _run_or_raise(self, *arguments: str) -> None:
         """Run launchctl; raise UserError if it fails."""
         result = self._launchctl(*arguments)
         if result.code:

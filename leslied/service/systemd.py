@@ -153,7 +153,7 @@ class Systemd:
     def status(self) -> ServiceStatus:
         """Return the unit's state; raise UserError if systemd does not answer."""
         properties = _parse_properties(
-            self._require("show", UNIT, f"--property={_STATUS_PROPERTIES}").out
+            self._run_or_raise("show", UNIT, f"--property={_STATUS_PROPERTIES}").out
         )
         active_state = properties.get("ActiveState")
         is_active = active_state == "active"
@@ -179,7 +179,7 @@ class Systemd:
 
     def _choose_path(self) -> Path:
         """Return the first of our paths that systemd searches, else the last one."""
-        search_path = self._require("show", "--property=UnitPath").out
+        search_path = self._run_or_raise("show", "--property=UnitPath").out
         paths = (path for path in self._paths if str(path.parent) in search_path)
         return next(paths, self._paths[-1])
 
@@ -219,7 +219,7 @@ class Systemd:
     def _systemctl(self, *arguments: str, seconds: float = 30) -> ProgramResult:
         return self._run(["systemctl", "--user", *arguments], seconds=seconds)
 
-    def _require(self, *arguments: str) -> ProgramResult:
+    def _run_or_raise(self, *arguments: str) -> ProgramResult:
         """Run systemctl and return its result; raise UserError if it fails."""
         result = self._systemctl(*arguments)
         if result.code:

@@ -1,4 +1,4 @@
-"""Read sessions stored as folders of files that are written once, one for each event.
+"""Read sessions stored as folders with one file for each event, written once.
 
 The source is the file with the session's state, which the agent rewrites. A folder next
 to it has the events, whose names sort in their order. Another one has a folder for each

@@ -1,4 +1,4 @@
-"""Read small JSON files and the folders that contain them, without following links out.
+"""Read small JSON files and the folders that contain them, following no links.
 
 For the readers of sources that consist of many files.
 """
@@ -48,7 +48,10 @@ class EntryBuffer:
         )
 
     def make_chunk(self, position: object, stamp: FileStamp | None = None) -> Chunk:
-        """Return the entries since the last chunk, with a cursor at the position."""
+        """Return the entries since the last chunk, with a cursor after them.
+
+        Its `offset` counts the entries, and its `anchor` is the position.
+        """
         start, entries = self.cursor.offset, self.entries
         self.cursor = replace(
             self.cursor,

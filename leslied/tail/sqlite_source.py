@@ -220,7 +220,8 @@ def _find_position(
         return _advance(FeedPosition(), start)
     if not feed.id_column:
         return position
-    # Continue after the newest row of the trail that still has its id.
+    # Row ids can be reused: continue after the newest row of the trail whose row id
+    # still belongs to the row that was read.
     query = f"SELECT {feed.id_column} FROM {feed.tables[0]} WHERE rowid = ?"
     for index, fingerprint in enumerate(position.trail):
         row = db.execute(query, (fingerprint.row,)).fetchone()

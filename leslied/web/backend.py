@@ -1,7 +1,7 @@
-"""Threads that ask questions, each with its own connection to the store.
+"""Worker threads that answer web requests, each with its own connection to the store.
 
-SQLite blocks while it reads, so questions must not run in the thread that serves all
-clients. A question that takes too much of the processor is interrupted.
+SQLite blocks while it reads, so queries must not run in the thread that serves all
+clients. A query that takes too much processor time is interrupted.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _NO_STORE = ()
-"""Identity in a thread that must open the store before its next question."""
+"""Identity in a thread that must open the store before its next query."""
 MAX_SECONDS = 5.0
-"""Processor time of one question; on a busy machine, more time passes."""
+"""Processor time of one query; on a busy machine, more time passes."""
 _MAX_WAIT_SECONDS = 30.0
 """Longest time that a client waits for an answer."""
 
 
 class TookTooLong(LesliedError):  # noqa: N818 - a state, not a failure
-    """A question took too long and was interrupted."""
+    """A query took too long and was interrupted."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -44,7 +44,7 @@ class TookTooLong(LesliedError):  # noqa: N818 - a state, not a failure
 
 
 class Backend:
-    """The threads that ask questions, and the open store of each thread."""
+    """The threads that run queries, and the open store of each thread."""
 
     def __init__(
         self, app: App, threads: int, max_seconds: float = MAX_SECONDS
@@ -53,40 +53,40 @@ class Backend:
         self._max_seconds = max_seconds
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="query")
         self._local = threading.local()
-        """Of each thread: `context` of its queries, `identity` of its store, and the
-        `deadline` of its question."""
+        """Each thread has a `context` for its queries, the `identity` of its open
+        store, and the `deadline` of its current query."""
         self._is_closed = False
 
-    async def ask(self, question: Callable[[QueryContext], _T]) -> _T:
-        """Return the answer to a question, asked in one of the threads.
+    async def ask(self, query: Callable[[QueryContext], _T]) -> _T:
+        """Return the answer to a query, which runs in one of the threads.
 
         Raise TookTooLong if the answer takes too long.
         """
         loop = asyncio.get_running_loop()
-        answer = loop.run_in_executor(self._executor, self._ask, question)
+        answer = loop.run_in_executor(self._executor, self._ask, query)
         try:
             return await asyncio.wait_for(answer, _MAX_WAIT_SECONDS)
         except TimeoutError:
             raise TookTooLong from None
 
     def open_soon(self) -> None:
-        """Open the store while a page loads its files, before it asks a question."""
+        """Open the store while a page loads its files, before its first query."""
         self._executor.submit(self._ask, _open_store)
 
     def close(self) -> None:
-        """Interrupt the questions that are being answered, and end the threads."""
+        """Interrupt the queries that are running, and end the threads."""
         self._is_closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, question: Callable[[QueryContext], _T]) -> _T:
+    def _ask(self, query: Callable[[QueryContext], _T]) -> _T:
         identity = self._identify_store()
         if getattr(self._local, "identity", _NO_STORE) != identity:
             self._open(identity)
         self._local.deadline = time.thread_time() + self._max_seconds
         try:
-            return question(self._local.context)
+            return query(self._local.context)
         except Exception as error:
-            # The next question may succeed with a store that is opened again.
+            # The next query may succeed with a store that is opened again.
             self._local.identity = _NO_STORE
             if self._is_past_deadline() and _is_interrupt(error):
                 raise TookTooLong from None
@@ -107,7 +107,7 @@ class Backend:
         return reader
 
     def _is_past_deadline(self) -> bool:
-        """Return whether the question in this thread must end."""
+        """Return whether the query in this thread must end."""
         is_late: bool = time.thread_time() > self._local.deadline
         return is_late or self._is_closed
 
@@ -120,7 +120,7 @@ class Backend:
 
 
 def _open_store(context: QueryContext) -> None:
-    """Open the store and load the rules of redaction before a question needs them."""
+    """Open the store and load the rules of redaction before a query needs them."""
     context.redact("")
     context.reader.list_agent_names()
 

@@ -1,4 +1,4 @@
-"""Test ATIF trajectories with the models that their authors publish."""
+"""Validate ATIF trajectories with the data models that the format's authors publish."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_the_schema_lists_every_type_role_kind_and_origin():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_record_of_every_fixture_matches_the_schema(
+def test_every_record_of_claude_fixtures_matches_the_schema(
     claude: ClaudeHome, case: str
 ):
     copy_home(FIXTURES / "claude_code" / case, claude.home)

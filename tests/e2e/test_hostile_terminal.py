@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import subprocess
@@ -113,8 +112,12 @@ def leslied(tmp_path_factory: pytest.TempPathFactory) -> LesliedRunner:
 
 
 def _write_session(home: Path, session_id: str, cwd: str) -> None:
-    builder = ClaudeLogBuilder(session_id, cwd=cwd, started_at=AFTER_STORE_CREATION)
-    builder._numbers = itertools.count(1 if session_id == SESSION else 1000)
+    builder = ClaudeLogBuilder(
+        session_id,
+        cwd=cwd,
+        started_at=AFTER_STORE_CREATION,
+        first_number=1 if session_id == SESSION else 1000,
+    )
     folder = home / ".claude/projects/-p"
     folder.mkdir(parents=True, exist_ok=True)
     task = {"description": HOSTILE, "prompt": HOSTILE, "subagent_type": HOSTILE}

@@ -28,18 +28,22 @@ Sessions older than the store get no transcript in their project.
 
 
 class ClaudeLogBuilder:
-    """Build log lines of one session, with consecutive ids and times."""
+    """Build log lines of one session, with consecutive ids and times.
+
+    To add to a session that has lines, pass a `first_number` that they do not use.
+    """
 
     def __init__(
         self,
         session_id: str = SESSION,
         cwd: str = "/home/dev/app",
         started_at: datetime = START_TIME,
+        first_number: int = 1,
     ) -> None:
         self.session_id = session_id
         self.cwd = cwd
         self.started_at = started_at
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(first_number)
         self._last_uuid: str | None = None
 
     def line(self, type_: str, **fields: Any) -> dict[str, Any]:

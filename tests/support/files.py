@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from tests.support.claude import ClaudeHome, ClaudeLogBuilder
 from tests.support.queries import SECRET
 
@@ -31,8 +29,7 @@ def write_file_sessions(claude: ClaudeHome) -> None:
         first.answer("Done."),
         name=f"-home-dev-app/{FIRST}.jsonl",
     )
-    second = ClaudeLogBuilder(SECOND, PROJECT)
-    second._numbers = itertools.count(100)
+    second = ClaudeLogBuilder(SECOND, PROJECT, first_number=100)
     claude.write(
         second.prompt("Write notes"),
         second.call("Bash", {"command": "echo hello > notes.md"}, "c4"),

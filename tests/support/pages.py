@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from tests.support.claude import SESSION, ClaudeHome, ClaudeLogBuilder
 
 ANSWER = """## What was wrong
@@ -73,9 +71,8 @@ def write_sample_session(claude: ClaudeHome) -> None:
 
 
 def _write_subagent(claude: ClaudeHome) -> None:
-    builder = ClaudeLogBuilder()
     # Line ids must differ from those of the main session, which has the same id.
-    builder._numbers = itertools.count(100)
+    builder = ClaudeLogBuilder(first_number=100)
     lines = [
         builder.prompt("Find all callers."),
         builder.call("Grep", {"pattern": "read_lines", "path": "/home/dev/app"}, "s1"),

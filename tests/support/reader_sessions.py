@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import struct
 import zlib
 from typing import Any
@@ -69,9 +68,8 @@ def write_rich_session(claude: ClaudeHome) -> None:
 def _write_subagent(
     claude: ClaudeHome, agent_id: str, task: str, child: str, first: int
 ) -> None:
-    builder = ClaudeLogBuilder(RICH)
     # Line ids must differ from those of the main session, which has the same id.
-    builder._numbers = itertools.count(first)
+    builder = ClaudeLogBuilder(RICH, first_number=first)
     lines = [builder.prompt(task)]
     if child:
         arguments = {"description": "Inner", "prompt": "Inner work."}
@@ -132,6 +130,5 @@ def write_hostile_session(claude: ClaudeHome) -> None:
 
 def append_answer(claude: ClaudeHome, text: str, number: int) -> None:
     """Append an answer to the sample session."""
-    builder = ClaudeLogBuilder()
-    builder._numbers = itertools.count(500 + number)
+    builder = ClaudeLogBuilder(first_number=500 + number)
     claude.write(builder.answer(text), name=f"-home-dev-app/{SESSION}.jsonl")

@@ -49,7 +49,7 @@ def test_an_exposed_folder_is_found(folder: Path):
 
 def test_repairing_keeps_the_rights_of_the_owner(folder: Path):
     file, script = write(folder / "a", 0o444), write(folder / "b", 0o775)
-    list(find_exposed_files(folder, ["."], is_repairing=True))
+    list(find_exposed_files(folder, ["."], repair=True))
 
     assert [get_mode(file), get_mode(script)] == [0o400, 0o700]
     assert not list(find_exposed_files(folder, ["."]))
@@ -66,6 +66,6 @@ def test_links_and_files_with_several_names_keep_their_modes(
     (folder / "folder").symlink_to(tmp_path / "elsewhere")
 
     names = [".", "folder/file", "link", "missing/file"]
-    assert not list(find_exposed_files(folder, names, is_repairing=True))
+    assert not list(find_exposed_files(folder, names, repair=True))
     assert get_mode(victim) == 0o644
     assert get_mode(tmp_path / "elsewhere" / "file") == 0o644

@@ -311,7 +311,10 @@ def _decode_result(
 
 
 def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the output without the client's header, and metadata from that header."""
+    """Return the output without the client's header, and metadata.
+
+    They are the exit code from the header, and whether the call failed.
+    """
     output = payload.get("output")
     metadata: dict[str, Any] = {}
     if isinstance(output, dict):

@@ -1,4 +1,7 @@
-"""Widths of texts in columns of the terminal. Cutting keeps grapheme clusters whole."""
+"""Widths of texts, measured in terminal columns.
+
+Cutting keeps grapheme clusters whole.
+"""
 
 from __future__ import annotations
 

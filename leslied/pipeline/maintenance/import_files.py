@@ -63,7 +63,7 @@ class Importer:
     report: CopyReport = field(default_factory=CopyReport)
 
     def import_path(self, path: Path) -> None:
-        """Import a file, or every file of a folder or zip file that has sessions."""
+        """Import a file, or all files with sessions in a folder or zip file."""
         try:
             count = sum(
                 self._import_file(file, mtime) for file, mtime in _iter_files(path)

@@ -1,4 +1,4 @@
-"""Prove each log against the store: every complete line or row is accounted for.
+"""Check that the store accounts for every complete line or row of each log.
 
 Logs are decoded again from their beginning, as if nothing had been read. Nothing is
 written, so the daemon may run meanwhile.
@@ -56,7 +56,7 @@ _NOT_READ = "not read yet"
 _CHANGED = "the log was changed after it was read"
 
 
-class _Entry(NamedTuple):
+class _EntryPosition(NamedTuple):
     """Position of an entry in its source."""
 
     offset: int
@@ -197,7 +197,7 @@ class _SourceComparison:
             for verdict in _merge(entries, verdicts):
                 self._add(verdict)
 
-    def _decode(self) -> Iterator[tuple[list[_Entry], DecodedChunk]]:
+    def _decode(self) -> Iterator[tuple[list[_EntryPosition], DecodedChunk]]:
         """Yield the positions of entries, and what they are decoded to."""
         reader = self._make_reader()
         start = Cursor(generation=self._cursor.generation)
@@ -206,19 +206,19 @@ class _SourceComparison:
         is_final = self._cursor.finished_size >= 0
         limits = self.proof.limits
         for chunk in tail.read(self.source, start, limits, is_final=is_final):
-            entries = list(self._iter_positions(chunk))
+            positions = list(self._iter_positions(chunk))
             decoded, state = reader.decode(self.source, chunk, state)
-            yield entries, decoded
+            yield positions, decoded
 
-    def _iter_positions(self, chunk: Chunk) -> Iterator[_Entry]:
+    def _iter_positions(self, chunk: Chunk) -> Iterator[_EntryPosition]:
         """Yield the positions of all entries and rejections of a chunk."""
         # In some shapes, the offset of an entry counts entries instead of bytes.
         is_ordinal = self.source.shape not in _STABLE_SHAPES
-        positions = [(entry.offset, entry.length) for entry in chunk.entries]
-        positions += [(each.offset, each.length) for each in chunk.rejected]
-        for offset, length in positions:
+        ranges = [(entry.offset, entry.length) for entry in chunk.entries]
+        ranges += [(each.offset, each.length) for each in chunk.rejected]
+        for offset, length in ranges:
             end = offset + (1 if is_ordinal else max(length, 1))
-            yield _Entry(offset, length, end)
+            yield _EntryPosition(offset, length, end)
 
     def _make_reader(self) -> SourceReader:
         agent = self.adapter.name
@@ -287,7 +287,7 @@ class _SourceComparison:
 
 
 def _merge(
-    entries: Iterable[_Entry], verdicts: Iterable[EntryVerdict]
+    entries: Iterable[_EntryPosition], verdicts: Iterable[EntryVerdict]
 ) -> Iterator[EntryVerdict]:
     """Yield one verdict for each entry, from those on its parts.
 
@@ -308,7 +308,7 @@ def _merge(
         yield _choose(entry, own)
 
 
-def _choose(entry: _Entry, parts: Iterable[EntryVerdict]) -> EntryVerdict:
+def _choose(entry: _EntryPosition, parts: Iterable[EntryVerdict]) -> EntryVerdict:
     """Return the verdict on an entry, which is `empty` if it has no parts."""
     first = min(parts, key=lambda part: _PRECEDENCE.index(part.verdict), default=None)
     if first is None:

@@ -104,10 +104,10 @@ class ProjectStage(Stage):
             ),
         )
 
-    def adopt(self, previous: ProjectStage) -> None:
-        """Take over the memory of the previous stage."""
+    def adopt(self, replaced: ProjectStage) -> None:
+        """Take over the memory of the stage object that this one replaces."""
         for name in _Memory.__struct_fields__:
-            setattr(self.memory, name, getattr(previous.memory, name))
+            setattr(self.memory, name, getattr(replaced.memory, name))
 
     def run(self, budget: Budget = FULL_BUDGET) -> ProjectsReport:
         """Find the projects of new working directories; a scan also checks others."""

@@ -315,10 +315,10 @@ class RelationsSync(Stage):
             report.has_more = True
             return
         except SinkError:
-            pass  # Move the files even if the relations file cannot be written.
+            pass  # Move the folder even if the relations file cannot be written.
         old_folder, new_folder = map(thread_folder, (move.old_id, move.new_id))
         with suppress(SinkError), sinks.open_output(base) as output:
-            for name in (*move.files, meta_gitignore_file(move.old_id)):
+            for name in (*move.written_files, meta_gitignore_file(move.old_id)):
                 sinks.remove_file(output, name)
             sinks.merge_folder(output, old_folder, new_folder)
         with self.store.relations() as ledger:

@@ -130,7 +130,7 @@ class TranscriptStage(Stage):
         with self.store.transcripts() as ledger:
             since_us = 0 if budget.includes_backlog else ledger.get_created_us()
             if self.backfill == "none":
-                ledger.mark_old_settled()
+                ledger.settle_old_sessions()
             # Sessions that failed stay due; they must not crowd out the others.
             failed_count = len(self.failures.list_names(_SCOPE))
             due = ledger.list_due(since_us, budget.max_sessions + failed_count)

@@ -46,20 +46,18 @@ class TrackedFiles(NamedTuple):
 
 
 def iter_exposed_files(
-    context: QueryContext, *, is_repairing: bool = False
+    context: QueryContext, *, repair: bool = False
 ) -> Iterator[Path]:
     """Yield files of leslied that other users can access.
 
-    With `is_repairing`, make them private.
+    With `repair`, make them private.
     """
     for folder in (context.paths.data_dir, context.paths.state_dir):
         # The user may have replaced the folder by a link to another disk.
-        yield from find_exposed_files(
-            folder.resolve(), ["."], is_repairing=is_repairing
-        )
+        yield from find_exposed_files(folder.resolve(), ["."], repair=repair)
     for folder in _list_project_folders(context):
         names = [*SHARED_FILES, *_list_meta_folders(folder)]
-        yield from find_exposed_files(folder, names, is_repairing=is_repairing)
+        yield from find_exposed_files(folder, names, repair=repair)
 
 
 def iter_tracked_files(context: QueryContext) -> Iterator[TrackedFiles]:

@@ -35,7 +35,7 @@ class ContextPeak(Struct, frozen=True, kw_only=True):
 
     @property
     def percent(self) -> float | None:
-        """Part of the window that the request filled; None if it is unknown."""
+        """Percentage of the window that the request filled; None if it is unknown."""
         return self.tokens * _FULL / self.window if self.window else None
 
     @property

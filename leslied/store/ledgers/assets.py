@@ -103,7 +103,7 @@ class AssetLedger:
     def list_unfinished(self) -> list[tuple[SessionKey, str]]:
         """List (session, status) of sessions that were not stopped when indexed.
 
-        Threads that are due for indexing anyway are omitted.
+        Sessions that are due for indexing anyway are omitted.
         """
         rows = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, c.status FROM collected c "

@@ -30,8 +30,8 @@ class ThreadMove(NamedTuple):
     old_id: str
     new_id: str
     folder: bytes
-    files: list[str]
-    """Paths under the old id, relative to the folder."""
+    written_files: list[str]
+    """Files that leslied wrote under the old id, relative to the folder."""
 
 
 class OldFolder(NamedTuple):

@@ -307,8 +307,8 @@ class TranscriptLedger:
             (agent, session_id),
         )
 
-    def mark_old_settled(self) -> None:
-        """Mark as settled all sessions that ended before the store was created."""
+    def settle_old_sessions(self) -> None:
+        """Mark sessions as settled that are not live and older than the store."""
         self._db.execute(
             "UPDATE session SET is_dirty = 0 "
             "WHERE is_dirty AND ended_us < ? AND NOT is_live",

@@ -108,7 +108,7 @@ class ReadingQueries:
 
     @translate_sqlite_errors
     def list_entries(self, read_orders: Sequence[int]) -> list[PlacedRecord]:
-        """List the entries with these `read_orders` in full, in order."""
+        """List the entries with these `read_orders` in full, by unit and read order."""
         rows = select_in_batches(
             self._db, f"{SELECT_RECORDS} WHERE {IS_VISIBLE} AND p.id", read_orders
         )

@@ -70,7 +70,7 @@ class SessionOrder:
         return sequences, array("q", [record for _, record in rows])
 
     @cached_property
-    def call_tools(self) -> dict[str, str]:
+    def tool_by_call_id(self) -> dict[str, str]:
         """Tool of every call, by the call's id."""
         # `+r.type` prevents the planner from reading the calls of all sessions.
         rows = self._query(
@@ -126,7 +126,7 @@ def add_sequence_and_tool(placed: PlacedRecord, order: SessionOrder) -> PlacedRe
     """Return the record with its sequence number; a result also gets its tool name."""
     record = placed.record
     if record.type == "tool_result":
-        tool = order.call_tools.get(record.tool_call_id) or record.tool_name
+        tool = order.tool_by_call_id.get(record.tool_call_id) or record.tool_name
         record = replace(record, tool_name=tool)
     sequence = order.find_sequence(placed.read_order) or 0
     return replace(placed, record=record, sequence=sequence)

@@ -238,7 +238,7 @@ class SqlReader(StoreReader):
         return self._get_order(session).find_neighbour(placement, step)
 
     def _find_call_tool(self, session: int, call_id: str) -> str | None:
-        return self._get_order(session).call_tools.get(call_id) or None
+        return self._get_order(session).tool_by_call_id.get(call_id) or None
 
     def _find_first_result(self, session: int, call_id: str) -> int | None:
         return self._get_order(session).first_results.get(call_id)

@@ -64,20 +64,20 @@ def test_an_invalid_value_is_an_error_that_names_the_parameter(
 
 @pytest.fixture
 def endpoint() -> Endpoint:
-    required = Param(name="required", about="Say something.", is_required=True)
+    required = Param(name="name", about="Say something.", is_required=True)
     return Endpoint(
         path="/x/{id}", about="An x.", answer=lambda *_: {}, params=(required, FLAG)
     )
 
 
 def test_missing_values_have_their_default(endpoint: Endpoint):
-    arguments = endpoint.parse({"id": "1"}, {"required": "a"})
+    arguments = endpoint.parse({"id": "1"}, {"name": "a"})
 
-    assert arguments == {"id": "1", "required": "a", "flag": False}
+    assert arguments == {"id": "1", "name": "a", "flag": False}
 
 
 def test_a_required_value_must_be_there(endpoint: Endpoint):
-    with pytest.raises(UserError, match="required is missing"):
+    with pytest.raises(UserError, match="name is missing"):
         endpoint.parse({"id": "1"}, {})
 
 
@@ -85,12 +85,12 @@ def test_an_unknown_parameter_is_an_error(endpoint: Endpoint):
     with pytest.raises(UserError, match="other is not a parameter") as caught:
         endpoint.parse({"id": "1"}, {"other": ""})
 
-    assert "required, flag" in caught.value.hint
+    assert "name, flag" in caught.value.hint
 
 
 def test_a_parameter_cannot_replace_a_part_of_the_path(endpoint: Endpoint):
     with pytest.raises(UserError):
-        endpoint.parse({"id": "1"}, {"required": "a", "id": "2"})
+        endpoint.parse({"id": "1"}, {"name": "a", "id": "2"})
 
 
 def test_the_schema_of_an_object_lists_its_fields():

@@ -498,7 +498,9 @@ def test_an_old_qwen_document_is_held_back_because_it_names_no_folder(
     assert not harness.has_secret()
 
 
-def test_a_gemini_log_is_held_back_until_a_file_names_its_folder(claude: ClaudeHome):
+def test_a_gemini_log_waits_for_its_folder_and_is_excluded_if_private(
+    claude: ClaudeHome,
+):
     harness = ExcludeHarness(claude, "gemini-cli")
     project = claude.home / ".gemini" / "tmp" / "app"
     log = project / "chats" / "session-1.jsonl"

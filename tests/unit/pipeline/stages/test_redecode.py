@@ -144,6 +144,7 @@ def test_a_run_is_bounded_and_the_next_one_continues(claude: ClaudeHome):
     claude.sync()
 
     change = replace_text("old", "new")
+    # A small source counts as 64 KiB, so that two reach the limit.
     reports = [redecode(claude, change, max_bytes=100_000) for _ in range(3)]
 
     assert [report.sources for report in reports] == [2, 2, 1]

@@ -57,7 +57,7 @@ def test_exposed_files_in_projects_are_repaired(app: App, project: Path):
     for path in (project / ".leslie").rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     with app.open_queries() as queries:
-        repaired = set(iter_exposed_files(queries, is_repairing=True))
+        repaired = set(iter_exposed_files(queries, repair=True))
         remaining = set(iter_exposed_files(queries))
 
     assert project / META / "transcripts/a b.txt" in repaired

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 from typing import Any
 
 import pytest
@@ -34,8 +33,7 @@ def make_block(data: bytes = PNG, media_type: str = "image/png") -> dict[str, An
 
 def write_prompt(queries: QueryContext, claude: ClaudeHome, *blocks: Any) -> str:
     """Append a prompt with these blocks; return the id of its entry."""
-    builder = ClaudeLogBuilder()
-    builder._numbers = itertools.count(50)
+    builder = ClaudeLogBuilder(first_number=50)
     text = {"type": "text", "text": "look"}
     claude.write(builder.prompt([text, *blocks]))
     claude.sync()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
@@ -65,8 +64,7 @@ def test_a_subagent_is_below_its_call_and_can_be_read(sample: QueryContext):
 
 
 def test_long_units_have_several_pages(claude: ClaudeHome, queries: QueryContext):
-    builder = ClaudeLogBuilder()
-    builder._numbers = itertools.count(50)
+    builder = ClaudeLogBuilder(first_number=50)
     prompt = builder.prompt("more")
     answers = [builder.answer(f"answer {n}") for n in range(PAGE_MESSAGES + 1)]
     claude.write(prompt, *answers)
@@ -137,8 +135,7 @@ def test_a_page_shows_what_was_added_to_its_unit(
     queries: QueryContext, claude: ClaudeHome
 ):
     assert load(queries, unit=2)["total"] == 2
-    builder = ClaudeLogBuilder()
-    builder._numbers = itertools.count(50)
+    builder = ClaudeLogBuilder(first_number=50)
     claude.write(builder.answer("one more"))
     claude.sync()
 

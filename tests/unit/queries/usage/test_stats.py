@@ -17,7 +17,7 @@ from tests.support.golden import FIXTURES, copy_home
 from tests.support.queries import PROJECT, SECRET, write_session
 
 
-def test_a_session_is_counted_with_its_title_but_not_its_secret(queries: QueryContext):
+def test_stats_by_session_do_not_contain_its_secret(queries: QueryContext):
     data = load_stats(queries, StatsQuestion(by="session")).to_dict()
 
     assert [row["session"] for row in data["rows"]] == [SESSION]
