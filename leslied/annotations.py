@@ -1,4 +1,4 @@
-"""The user's own marks on sessions: stars, tags, notes, and when each was visited.
+"""The user's own marks on sessions: stars, tags, notes, and when each was last opened.
 
 They are in a SQLite file of their own, because they must survive a rebuild of the
 store, and because the daemon is the store's only writer. Several processes may write

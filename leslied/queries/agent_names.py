@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.model.query import Filter
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
 
 
-def check_agents(reader: Queries, filters: Iterable[Filter]) -> None:
+def check_agents(reader: StoreQueries, filters: Iterable[Filter]) -> None:
     """Raise UserError if a filter names an unknown agent."""
     names = [str(condition.value) for condition in filters if condition.key == "agent"]
     if not names:

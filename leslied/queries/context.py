@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from leslied.model.session import Session, SessionSummary, Unit
     from leslied.model.source import Root
     from leslied.paths import AppPaths
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
 
 _T = TypeVar("_T")
 _MAX_CACHED_TEXTS = 4096
@@ -44,7 +44,7 @@ class QueryContext(Struct, frozen=True, kw_only=True, dict=True):
     None, values stay as they are in the logs.
     """
 
-    open_reader: Callable[[], Queries]
+    open_reader: Callable[[], StoreQueries]
     clock: Clock
     load_redact: Callable[[], Callable[[str], str]] | None
     """Function that returns the redaction function; None reveals secrets."""
@@ -67,7 +67,7 @@ class QueryContext(Struct, frozen=True, kw_only=True, dict=True):
             self.__dict__.pop("annotations").close()
 
     @cached_property
-    def reader(self) -> Queries:
+    def reader(self) -> StoreQueries:
         """The store's reader; raise UserError or StoreUnusable if there is none."""
         return self.open_reader()
 

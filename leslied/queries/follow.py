@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord
     from leslied.model.session import SessionSummary
     from leslied.queries.context import QueryContext
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
     from leslied.store.read.queries import FeedProtocol
 
 _LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
@@ -133,7 +133,7 @@ class Follower:
 
 
 def _resolve_streams(
-    reader: Queries, session_ids: Sequence[str]
+    reader: StoreQueries, session_ids: Sequence[str]
 ) -> frozenset[tuple[str, ...]] | None:
     """Return the keys of the sessions and subagents to follow; None for all."""
     streams: set[tuple[str, ...]] = set()
@@ -151,7 +151,7 @@ def _resolve_streams(
 class _SessionFilter:
     """Filter of the sessions to follow, with a cache of the store's answers."""
 
-    reader: Queries
+    reader: StoreQueries
     streams: frozenset[tuple[str, ...]] | None
     """Sessions by agent and id, or subagents by their full key; None for all."""
     filters: tuple[Filter, ...]

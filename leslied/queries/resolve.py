@@ -16,7 +16,7 @@ from leslied.queries.sessions import load_session_summary
 if TYPE_CHECKING:
     from leslied.model.record import SessionKey
     from leslied.model.session import SessionSummary
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
 
 _LAST = "last"
 """Names the session that was active last."""
@@ -41,7 +41,7 @@ class ResolvedId(Struct, frozen=True):
 
 
 def resolve_id(
-    reader: Queries, id_prefix: str, *, with_costs: bool = False
+    reader: StoreQueries, id_prefix: str, *, with_costs: bool = False
 ) -> ResolvedId:
     """Resolve an id, the prefix of an id, or `last`.
 
@@ -70,7 +70,7 @@ class _IdMatch(NamedTuple):
         return self.entry or self.chat_id or self.subagent or self.session_id
 
 
-def _find_matches(reader: Queries, id_prefix: str) -> list[_IdMatch]:
+def _find_matches(reader: StoreQueries, id_prefix: str) -> list[_IdMatch]:
     """Return the matching sessions and subagents, else units, else entries."""
     if id_prefix == _LAST:
         # A hidden session is the last one only if all sessions are hidden.
@@ -87,7 +87,7 @@ def _find_matches(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     )
 
 
-def _find_sessions(reader: Queries, id_prefix: str) -> list[_IdMatch]:
+def _find_sessions(reader: StoreQueries, id_prefix: str) -> list[_IdMatch]:
     """Return only the exact match, else all sessions and subagents with the prefix."""
     subagent_prefix = id_prefix.removeprefix("subagent:")
     rows = reader.find_sessions_by_prefix(subagent_prefix)
@@ -112,7 +112,7 @@ def _find_sessions(reader: Queries, id_prefix: str) -> list[_IdMatch]:
     return [*(_IdMatch(*key) for key in sorted(sessions)), *subagents]
 
 
-def _find_units(reader: Queries, id_prefix: str) -> list[_IdMatch]:
+def _find_units(reader: StoreQueries, id_prefix: str) -> list[_IdMatch]:
     """Return the units and subagents whose chat id has the prefix."""
     if not "chat-".startswith(id_prefix[:5]):
         return []
@@ -131,7 +131,7 @@ def _make_unit_match(key: SessionKey, unit: int, chat_id: str) -> _IdMatch:
     )
 
 
-def _find_entries(reader: Queries, id_prefix: str) -> list[_IdMatch]:
+def _find_entries(reader: StoreQueries, id_prefix: str) -> list[_IdMatch]:
     if not _ENTRY_ID_PREFIX.fullmatch(id_prefix):
         return []
     entries = reader.find_entries_by_prefix(id_prefix)

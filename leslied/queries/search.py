@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leslied.model.query import Query, Term
     from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
-    from leslied.store import Match, Queries
+    from leslied.store import Match, StoreQueries
     from leslied.store.read.queries import SearchProtocol
 
 SUBSTRING_ADVICE = "search for any characters"
@@ -133,7 +133,7 @@ def search(
 
 
 def search_entries(
-    reader: Queries,
+    reader: StoreQueries,
     query: Query,
     mode: SearchMode,
     limit: int,

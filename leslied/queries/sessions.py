@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from leslied.model.session import SessionSummary
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
 
 ALL_SESSIONS = Selection()
 
 
 def list_sessions(
-    reader: Queries,
+    reader: StoreQueries,
     selection: Selection = ALL_SESSIONS,
     *,
     with_subagents: bool = False,
@@ -58,7 +58,7 @@ def list_sessions(
 
 
 def load_session_summary(
-    reader: Queries, agent: str, session_id: str, *, with_costs: bool = False
+    reader: StoreQueries, agent: str, session_id: str, *, with_costs: bool = False
 ) -> SessionSummary:
     """Return one session; its totals include its subagents."""
     members = reader.list_sessions([SessionGroup(agent, session_id)])
@@ -68,7 +68,7 @@ def load_session_summary(
 
 
 def find_sessions(
-    reader: Queries, names: Iterable[tuple[str, str]]
+    reader: StoreQueries, names: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], SessionSummary]:
     """Return the sessions with these agents and ids that have entries.
 
@@ -81,7 +81,9 @@ def find_sessions(
     }
 
 
-def list_sessions_by_id(reader: Queries, ids: Iterable[str]) -> list[SessionSummary]:
+def list_sessions_by_id(
+    reader: StoreQueries, ids: Iterable[str]
+) -> list[SessionSummary]:
     """Return the sessions with these ids and their costs, last active first.
 
     Ids that no session has are ignored, and so are prefixes of ids.
@@ -107,7 +109,7 @@ def _group_streams(
 
 
 def _merge_group(
-    reader: Queries, members: list[SessionSummary], *, with_subagents: bool
+    reader: StoreQueries, members: list[SessionSummary], *, with_subagents: bool
 ) -> list[SessionSummary]:
     """Return the main session with its totals, followed by subagents if requested."""
     subagents = [session for session in members if session.is_subagent]
@@ -122,7 +124,7 @@ def _merge_group(
 
 
 def _find_first_subagent(
-    reader: Queries, subagents: list[SessionSummary]
+    reader: StoreQueries, subagents: list[SessionSummary]
 ) -> SessionSummary:
     """Return the one of a session's subagents that was read first."""
     by_key = {subagent.key: subagent for subagent in subagents}
@@ -161,7 +163,7 @@ def _sort_sessions(
 
 
 def add_costs(
-    reader: Queries, sessions: Iterable[SessionSummary]
+    reader: StoreQueries, sessions: Iterable[SessionSummary]
 ) -> list[SessionSummary]:
     """Return the sessions with the cost of their own messages, without subagents."""
     from leslied.prices import load_prices  # noqa: PLC0415 - rarely needed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from leslied.model.session import SessionSummary, Unit
     from leslied.queries.resolve import ResolvedId
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
 
 
 _MAX_LOADED_CHARACTERS = 1_000_000
@@ -29,7 +29,7 @@ _MAX_LOADED_CHARACTERS = 1_000_000
 
 
 def load_units(
-    reader: Queries, resolved: ResolvedId, *, defers_texts: bool = False
+    reader: StoreQueries, resolved: ResolvedId, *, defers_texts: bool = False
 ) -> tuple[Unit, ...]:
     """Load the session's units with their subagents, or the part that the id names.
 
@@ -69,7 +69,7 @@ def load_units(
 
 
 def load_session(
-    reader: Queries,
+    reader: StoreQueries,
     resolved: ResolvedId,
     now: datetime,
     zone: tzinfo,

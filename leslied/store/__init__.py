@@ -1,8 +1,8 @@
 """The store: one SQLite file with every record and the cursor of every source.
 
 `Store` writes, `StoreReader` reads, and `SqlReader` runs SQL queries over views.
-`Queries` is the contract of a store that can be read. A stream is one row of the table
-`session`: a session or one of its subagents. In this package, an integer called
+`StoreQueries` is the contract of a store that can be read. A stream is one row of the
+table `session`: a session or one of its subagents. In this package, an integer called
 `session`, `stream`, `source` or `placement` is a row id; outside of it, a `SessionKey`
 names a stream.
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leslied.store.ledgers.transcripts import TranscriptLedger
     from leslied.store.read.change_feed import ChangeFeed
     from leslied.store.read.match_sql import compile_fts_query
-    from leslied.store.read.queries import Queries
+    from leslied.store.read.queries import StoreQueries
     from leslied.store.read.reader import StoreReader
     from leslied.store.read.record_pages import RecordFilter
     from leslied.store.read.search import MAX_RANKED, Match, Search
@@ -52,7 +52,6 @@ __all__ = [
     "LongText",
     "Match",
     "OldFolder",
-    "Queries",
     "RecordFilter",
     "RelationsLedger",
     "Search",
@@ -60,6 +59,7 @@ __all__ = [
     "SqlReader",
     "SqlResult",
     "Store",
+    "StoreQueries",
     "StoreReader",
     "ThreadMove",
     "TranscriptLedger",
@@ -84,7 +84,7 @@ __getattr__ = make_getattr(
         "MAX_RANKED": "read.search",
         "Match": "read.search",
         "OldFolder": "ledgers.relations",
-        "Queries": "read.queries",
+        "StoreQueries": "read.queries",
         "RecordFilter": "read.record_pages",
         "RelationsLedger": "ledgers.relations",
         "SQL_TIMEOUT_SECONDS": "read.sql_query",

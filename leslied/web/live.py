@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.annotations import Snapshot
     from leslied.model.record import SessionKey
     from leslied.queries.context import QueryContext
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
     from leslied.web.backend import Backend
 
 _POLL_SECONDS = 0.1
@@ -121,7 +121,7 @@ class ChangeFinder:
 
     def __init__(self) -> None:
         self._polls = 0
-        self._reader: Queries | None = None
+        self._reader: StoreQueries | None = None
         """The store that the last call of `find` read."""
         self._data_version: int | None = None
         self._last_read_order = 0
@@ -184,7 +184,9 @@ class ChangeFinder:
         ids = {key.session_id for key in keys}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
 
-    def _start(self, reader: Queries, context: QueryContext) -> list[dict[str, Any]]:
+    def _start(
+        self, reader: StoreQueries, context: QueryContext
+    ) -> list[dict[str, Any]]:
         """Skip all changes of this store until now.
 
         Return the event `store` if it replaced another store, else no event.

@@ -37,7 +37,7 @@ _COLUMNS = ("TYPE", "PATH", "TITLE", "SIZE", "CHANGED", "BY")
     cls=LesliedCommand,
     examples=[
         ("leslied assets", "show the assets of the current project"),
-        ("leslied assets last", "show those of the newest session's thread"),
+        ("leslied assets last", "show those of the last active session's thread"),
         ("leslied assets last --json", "include hashes and tool calls"),
         ("leslied assets lint", "check the names of all assets"),
     ],

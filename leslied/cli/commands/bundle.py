@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     cls=LesliedCommand,
     examples=[
         ("leslied bundle", "write leslied-bundle.zip without any session"),
-        ("leslied bundle last -o report.zip", "include the newest session"),
+        ("leslied bundle last -o report.zip", "include the last active session"),
         (
             "leslied bundle --format-sample",
             "write the structure of entries that leslied does not understand",

@@ -16,7 +16,7 @@ from leslied.queries.threads.context import load_thread_context
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied context", "print the context of the last active thread"),
+        ("leslied context", "the context of this project's last active thread"),
         ("leslied context thread-1a2b3c4d", "print the context of a given thread"),
         (
             "leslied context --ref thread-5e6f7a8b",
@@ -41,14 +41,15 @@ from leslied.queries.threads.context import load_thread_context
 def command(
     ctx: click.Context, *, thread: str | None, refs: tuple[str, ...], as_json: bool
 ) -> None:
-    """Print the <thread_context>: the assets of a thread, for an agent to read.
+    """Print the <thread_context>: a list of a thread's assets, for an agent to read.
 
     The hooks give this text to an agent when it starts. Print it to check it, or to
     pass it to an agent without hooks.
 
-    The assets of other threads are included if the project's thread_relations.json
-    names them as references of the thread, or if `--ref` does, which adds them to this
-    output only. Without THREAD, the thread last active in the current project is used.
+    The list includes the assets of each thread that the project's thread_relations.json
+    names as a reference of this thread. `--ref` adds one more, for this output only.
+    Without THREAD, it is that of the thread last active in the current project; `last`
+    is the thread last active in any project.
     """
     with get_app(ctx).open_queries() as queries:
         answer = load_thread_context(queries, thread or "", refs, Path.cwd())

@@ -18,7 +18,7 @@ from leslied.queries.diff import DiffScope, compare_sessions
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied diff last 4f0d9df4", "compare the newest session with another"),
+        ("leslied diff last 4f0d9df4", "compare the last active session with another"),
         ("leslied diff 4f0d9df4 1ae3259b --summary", "list the units that differ"),
         ("leslied diff chat-51c2 chat-90ab -U 10", "show ten lines of context"),
         ("leslied diff last 4f0d9df4 --json | jq .data.is_same", "use in a script"),

@@ -53,7 +53,7 @@ FORMATS = (
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied export last -f markdown", "print the newest session"),
+        ("leslied export last -f markdown", "print the last active session"),
         ("leslied export last -f html -o session.html", "write a page to share"),
         ("leslied export chat-01922cb7 -f json", "print one unit as JSON"),
         ("leslied export --all -f html -o sessions/", "write a page per session"),

@@ -38,7 +38,7 @@ _POLL_SECONDS = 0.3
         ("leslied follow", "follow all sessions"),
         (
             "leslied follow last --last 20",
-            "show 20 entries of the latest session, then follow",
+            "show 20 entries of the last active session, then follow",
         ),
         ("leslied follow --project app", "follow sessions of the project app"),
         ("leslied follow --json | jq .type", "process records with jq"),
@@ -64,8 +64,9 @@ def command(
 ) -> None:
     """Print new entries of all sessions, or of those named, until interrupted.
 
-    Each line starts with a label: the short id of the session, and its folder or, for
-    an entry of a subagent, the name of the subagent. New sessions appear automatically.
+    Each line starts with the short id of the session and the name of its folder. For an
+    entry of a subagent, the subagent's name takes the place of the folder. New sessions
+    appear automatically.
     The daemon must be running. Press Ctrl-C to stop.
     """
     app = get_app(ctx)

@@ -53,12 +53,15 @@ _COLUMNS = (
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied list", "the latest sessions"),
+        ("leslied list", "the sessions that were active last"),
         ("leslied list --project . --since 7d", "this project, last 7 days"),
         ("leslied list --sort cost -n 5", "the five most expensive sessions"),
         ("leslied list --status active", "sessions that are active now"),
         ("leslied list --waiting", "sessions that wait for you"),
-        ("leslied list --json | jq .data.sessions[0]", "the newest one, with its cost"),
+        (
+            "leslied list --json | jq .data.sessions[0]",
+            "the last active one, with its cost",
+        ),
     ],
     see_also=["show", "search", "stats"],
 )
@@ -83,7 +86,8 @@ _COLUMNS = (
     "--all",
     "show_all",
     is_flag=True,
-    help="Show all sessions, also those with neither a prompt nor an answer.",
+    help="Show all sessions, also those with neither a prompt nor an answer. "
+    "Lifts the limit.",
 )
 @click.option("--starred", is_flag=True, help="Limit to sessions with a star.")
 @click.option(
@@ -95,8 +99,8 @@ _COLUMNS = (
 @click.option(
     "--waiting",
     is_flag=True,
-    help="Limit to sessions whose agent says that it waits for you: for a permission, "
-    "an answer or the next prompt.",
+    help="Limit to running sessions that wait for you: for a permission, an answer, "
+    "or, if a hook reported it, the next prompt.",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied mark last --star", "add a star to the newest session"),
+        ("leslied mark last --star", "add a star to the last active session"),
         ("leslied mark 5e55 --tag bug --tag later", "add two tags"),
         ('leslied mark 5e55 --note "The fix is in unit 3"', "replace the note"),
         ("leslied mark 5e55", "show the star, tags and note of a session"),

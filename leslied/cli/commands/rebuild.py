@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ],
     exit_codes=[
         (1, "rebuilt, but a damaged part of the archive could not be repaired"),
-        (2, "wrong usage, or entries would be lost; nothing was changed"),
+        (2, "wrong usage, or entries would be lost; the store was not changed"),
     ],
     see_also=["sync", "status", "doctor"],
 )

@@ -44,7 +44,7 @@ def _check_not_negative(
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied replay last", "the newest session, ten times as fast"),
+        ("leslied replay last", "the last active session, ten times as fast"),
         ("leslied replay 4f0d9df4 --speed 1 --max-pause 10", "almost in real time"),
         ("leslied replay 4f0d9df4 --from 3", "from the third prompt"),
         ("leslied replay chat-51c2 --instant", "one unit, without pauses"),

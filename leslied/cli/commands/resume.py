@@ -27,7 +27,10 @@ _MAX_LINE_CHARS = 200
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied resume last", "print the briefing on the newest session's thread"),
+        (
+            "leslied resume last",
+            "print the briefing on the last active thread",
+        ),
         ('claude "$(leslied resume last)"', "start Claude Code with it"),
         ("leslied resume thread-5e551e11 --json", "print it as JSON"),
     ],
@@ -37,7 +40,7 @@ _MAX_LINE_CHARS = 200
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, id_prefix: str, as_json: bool) -> None:
-    """Print a briefing for an agent that takes over a thread.
+    """Print a briefing with which an agent can take over a thread.
 
     Use it to continue the work of a thread with the same agent or another one. The
     briefing lists the thread's assets, the last prompt and answer, tool calls without a

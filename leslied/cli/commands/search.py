@@ -97,11 +97,11 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    'two words'        this phrase; quoted text with an operator or a filter in it is
-                       read as a query instead
+    'two words'        this phrase; but '(a OR b) c', with an operator or a filter,
+                       means the same as without the shell's quotes
     begin*             words that start with this
     one OR other       either word; AND is the default
-    '(a OR b) c'       a group; quotes for the shell, because of the parentheses
+    '(a OR b) c'       a group; the shell needs the quotes
     -word, NOT word    entries without this word
     agent:codex        this agent; repeat it for alternatives, -agent: excludes
     project:app        this project, by name or path; also thread:, session:
@@ -119,8 +119,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     Everything that is not a filter or an operator is a search term.
     """  # noqa: D301 - click reads the character
     app = get_app(ctx)
-    # Imported late, because --help does not need it.
-    from msgspec import structs  # noqa: PLC0415
+    from msgspec import structs  # noqa: PLC0415 - not for --help
 
     from leslied.queries.search_query import parse_query  # noqa: PLC0415
 

@@ -65,7 +65,7 @@ _PAGE_ONLY_OPTIONS = ("full", "summary", "tool_output", "json")
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ("leslied show last", "read the newest session"),
+        ("leslied show last", "read the last active session"),
         ("leslied show 3f2a91c0 --summary", "list its units"),
         ("leslied show 3f2a91c0 --unit -1 --full", "its last unit, in full"),
         ("leslied show last --assistant > answer.md", "only the agent's answers"),

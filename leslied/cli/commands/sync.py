@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, stop_all: bool, as_json: bool) -> None:
-    """Read new log entries once, without the daemon.
+    """Read new log entries once and write the transcripts that are due.
 
-    Do the daemon's work once, for scripts and cron jobs. The command fails if the
-    daemon is running.
+    Use it without the daemon, in scripts and cron jobs. The command fails if the daemon
+    is running.
 
     --stop-all treats every session as stopped: all transcripts are written and all logs
-    are archived. Without it, nothing is archived, and sessions that ended before the
-    first sync get no transcripts.
+    are copied into the archive. Without it, nothing is archived, and sessions that
+    ended before the first sync get no transcripts.
 
     Every complete log entry is stored exactly once, however often the command runs or
     is interrupted.

@@ -112,3 +112,8 @@ def get_mtime(path: Path) -> float:
         return os.stat(path).st_mtime  # noqa: PTH116 - called for every file
     except (OSError, ValueError):
         return 0
+
+
+def is_side_file(source: SourceRef) -> bool:
+    """Return whether a source may belong to a log, so that it is read after logs."""
+    return source.shape is Shape.DOCUMENT

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from leslied import tail
 from leslied.errors import LesliedError
-from leslied.model.source import Cursor, Shape
+from leslied.model.source import Cursor
 from leslied.pipeline.failures import Failures, describe_error
 from leslied.pipeline.ingest.backlog import (
     Backlog,
     count_new_bytes,
     get_mtime,
+    is_side_file,
     may_exhaust_memory,
     take_newest,
 )
@@ -140,7 +141,7 @@ class Ingest(Stage):
             newest, others = take_newest(
                 discovery.sources, lambda s: s.stamp.mtime_ns, self._max_sources
             )
-            sources = sorted(newest, key=_is_side_file)
+            sources = sorted(newest, key=is_side_file)
             later_paths = [source.path for source in others]
             report = self._ingest(sources, later_paths, budget, is_first=is_first)
         if found_again := gone_before.difference(discovery.gone_paths):
@@ -161,7 +162,7 @@ class Ingest(Stage):
         """
         paths, others = take_newest(list(paths), get_mtime, self._max_sources)
         sources = tail.find_sources(self.adapter.name, self.roots, paths)
-        return self._ingest(sorted(sources, key=_is_side_file), others, budget)
+        return self._ingest(sorted(sources, key=is_side_file), others, budget)
 
     def _ingest(
         self,
@@ -395,8 +396,3 @@ def _is_large(sources: Sequence[SourceRef]) -> bool:
     from leslied.pipeline.ingest.prefetch import can_prefetch  # noqa: PLC0415
 
     return can_prefetch(sources)
-
-
-def _is_side_file(source: SourceRef) -> bool:
-    """Return whether a source may belong to a log, so that it is read after logs."""
-    return source.shape is Shape.DOCUMENT

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from leslied.pipeline.stages.archive import Archiver
     from leslied.queries.operations.prune_plan import PruneAnswer
     from leslied.sessions.retention import PruneCandidate
-    from leslied.store import Queries, Store
+    from leslied.store import Store, StoreQueries
 
 _MAX_BATCH_BYTES = 8_000_000
 _MAX_BATCH_SESSIONS = 500
@@ -50,7 +50,7 @@ _SLACK_BYTES = 32_000_000
 class PruneGuard:
     """Checks whether a session must not be pruned. Read-only."""
 
-    reader: Queries
+    reader: StoreQueries
     roots: Mapping[str, tuple[Root, ...]]
     """Each agent's folders."""
     live_sessions: set[tuple[str, str]]

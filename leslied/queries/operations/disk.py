@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leslied.queries.context import QueryContext
-    from leslied.store import Queries
+    from leslied.store import StoreQueries
 
 _MAX_SESSIONS = 10
 
@@ -108,7 +108,7 @@ def load_disk_usage(context: QueryContext) -> DiskUsage:
     )
 
 
-def _measure_store_parts(reader: Queries) -> dict[str, int]:
+def _measure_store_parts(reader: StoreQueries) -> dict[str, int]:
     """Return the store's bytes by purpose.
 
     Return only the unused bytes if this SQLite cannot report the sizes of tables.
@@ -176,7 +176,7 @@ def _measure_entry(entry: os.DirEntry[str]) -> int:
     return entry.stat(follow_symlinks=False).st_size
 
 
-def measure_sizes(reader: Queries) -> StorageSizes:
+def measure_sizes(reader: StoreQueries) -> StorageSizes:
     """Return the sizes of the store and the archive, in total and by session."""
     sizes = reader.sizes
     return StorageSizes(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from leslied.store.read.usage_queries import UsageFilter
 
 
-class Queries(Protocol):
+class StoreQueries(Protocol):
     """Questions about sessions, entries and the state of the store."""
 
     path: Path

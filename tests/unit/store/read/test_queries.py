@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import leslied.queries
-from leslied.store import Queries, StoreReader
+from leslied.store import StoreQueries, StoreReader
 from leslied.store.read.change_feed import ChangeFeed
 from leslied.store.read.queries import (
     FeedProtocol,
@@ -28,7 +28,7 @@ from leslied.store.read.usage_queries import UsageQueries
 @pytest.mark.parametrize(
     ("protocol", "implementation"),
     [
-        (Queries, StoreReader),
+        (StoreQueries, StoreReader),
         (UsageProtocol, UsageQueries),
         (FeedProtocol, ChangeFeed),
         (SizesProtocol, SizeQueries),

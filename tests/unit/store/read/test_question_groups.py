@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 
 from leslied.store import Store, StoreReader
-from leslied.store.read.queries import Queries
+from leslied.store.read.queries import StoreQueries
 from tests.support.clock import FakeClock
 
 
@@ -14,7 +14,7 @@ def test_a_reader_has_every_group_of_the_protocol(tmp_path: Path, clock: FakeClo
     Store(tmp_path / "store.db", clock).close()
     groups = [
         name
-        for name, value in inspect.getmembers(Queries)
+        for name, value in inspect.getmembers(StoreQueries)
         if isinstance(value, property)
     ]
 
