@@ -149,6 +149,12 @@ class Record(Struct, frozen=True, kw_only=True, array_like=True):
         return self.type == "tool_result" or (is_event and bool(self.tool_name))
 
 
+RECORD_TEXTS = ("content", "tool_name", "model", "tool_input", "spilled")
+"""Fields of a record with text from the log, which may contain secrets."""
+RECORD_IDS = ("native_id", "scope", "message_id", "parent_id", "tool_call_id")
+"""Fields of a record with ids from the log. They hardly ever contain a secret."""
+
+
 class DecodeResult(Struct, frozen=True, kw_only=True):
     """What an adapter decoded from one entry."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from leslied.model.record import SessionKey
+from leslied.model.record import RECORD_IDS, RECORD_TEXTS, SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,8 +21,6 @@ _SUMMARY_TEXTS = (
     *("title", "cwd", "project", "worktree", "model", "spawn_call_id"),
     *("parent_agent", "agent_type", "description", "folder"),
 )
-_RECORD_TEXTS = ("content", "tool_name", "model", "tool_input", "spilled")
-_RECORD_IDS = ("native_id", "scope", "message_id", "parent_id", "tool_call_id")
 
 
 def redact_session(session: Session, redact: Redact) -> Session:
@@ -76,13 +74,13 @@ def redact_unit(unit: Unit, redact: Redact) -> Unit:
 def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
     """Return a copy of the record without recognized secrets."""
     record = placed.record
-    texts = {name: redact(getattr(record, name)) for name in _RECORD_TEXTS}
+    texts = {name: redact(getattr(record, name)) for name in RECORD_TEXTS}
     session = record.session
     # One search for all ids is faster, and almost never finds anything.
-    ids = "\n".join((*session, *(getattr(record, name) for name in _RECORD_IDS)))
+    ids = "\n".join((*session, *(getattr(record, name) for name in RECORD_IDS)))
     if redact(ids) != ids:
         session = redact_key(session, redact)
-        texts |= {name: redact(getattr(record, name)) for name in _RECORD_IDS}
+        texts |= {name: redact(getattr(record, name)) for name in RECORD_IDS}
     redacted = structs.replace(
         record,
         session=session,
@@ -95,7 +93,7 @@ def redact_entry(placed: PlacedRecord, redact: Redact) -> PlacedRecord:
 def iter_entry_texts(placed: PlacedRecord) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each field that may contain a secret."""
     record = placed.record
-    names = (*_RECORD_TEXTS, *_RECORD_IDS)
+    names = (*RECORD_TEXTS, *RECORD_IDS)
     yield from ((name, getattr(record, name)) for name in names)
     yield from (("metadata", text) for text in _iter_texts(record.metadata))
     yield "path", placed.path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from leslied.model.record import RECORD_IDS, RECORD_TEXTS
 from leslied.store.columns import IS_CONTEXT
 from leslied.store.connection import open_reader, translate_sqlite_errors
 from leslied.store.sql import fetch_column, select_in_batches
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     LineRanges = Mapping[tuple[str, bytes, int], list[tuple[int, int]]]
     """Offsets and ends of lines, in order, by agent, path and generation."""
 
-_TEXT_COLUMNS = (
-    "content, tool_input, spilled, metadata, tool_name, model, native_id, "
-    "tool_call_id, message_id, parent_id"
-)
+_IDS = tuple(name for name in RECORD_IDS if name != "scope")
+"""Without the scope, the id of the session: sessions are forgotten by their id."""
+_TEXT_COLUMNS = ", ".join((*RECORD_TEXTS, *_IDS, "metadata"))
 """Columns of a record that contain text of the log."""
-
-
 _IS_TITLE = (
     "type = 'system_event' AND json_extract(nullif(metadata, ''), '$.kind') = 'title'"
 )

@@ -9,13 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from msgspec import structs
 
 from leslied.cli import leslied
+from leslied.cli.filters import filter_options
 from leslied.errors import UserError
 from leslied.model.record import SessionKey, Usage
+from leslied.queries.value_parsers import SESSION_FILTER_KEYS
 from tests.support.clock import FakeClock
 from tests.support.records import (
     StoreHarness,
@@ -218,3 +221,9 @@ def test_an_empty_filter_value_is_an_error(
 ):
     with pytest.raises(UserError, match=f"{option} needs a value."):
         list_ids(invoke, [option, ""], "")
+
+
+def test_every_filter_option_is_a_filter_of_sessions():
+    command = filter_options(click.command()(lambda **_: None))
+
+    assert {option.name for option in command.params} == set(SESSION_FILTER_KEYS)

@@ -7,9 +7,11 @@ from typing import get_args
 import pytest
 
 from leslied.model.query import Filter, FilterKey
+from leslied.queries.value_parsers import SESSION_FILTER_KEYS
 from leslied.store.read.filter_sql import (
     ALWAYS_TRUE,
     compile_entry_filters,
+    compile_session_list_filters,
     compile_stream_filters,
 )
 
@@ -26,3 +28,10 @@ def test_a_filter_with_any_key_limits_a_search(key: FilterKey):
     }
 
     assert conditions != {ALWAYS_TRUE}
+
+
+@pytest.mark.parametrize("key", SESSION_FILTER_KEYS.values())
+def test_a_filter_with_such_a_key_limits_a_list_of_sessions(key: FilterKey):
+    filters = [Filter(key, VALUES.get(key, "x"))]
+
+    assert compile_session_list_filters(filters, stop_cutoff_us=0)[0] != ALWAYS_TRUE

@@ -10,6 +10,7 @@ import pytest
 
 from leslied.errors import UserError
 from leslied.queries.context import QueryContext
+from leslied.queries.value_parsers import SESSION_FILTER_KEYS
 from leslied.web.routes.sessions import ENDPOINTS
 from tests.support.claude import SESSION, ClaudeHome
 from tests.support.queries import SECRET, make_home_with_session
@@ -28,6 +29,12 @@ def ask(queries: QueryContext, path: str, /, **values: str) -> Any:
     endpoint = BY_PATH[path]
     arguments = endpoint.parse({"id": id_} if id_ else {}, values)
     return endpoint.answer(queries, arguments)
+
+
+def test_the_page_has_the_filters_of_list():
+    parameters = {param.name for param in BY_PATH["/sessions"].params}
+
+    assert set(SESSION_FILTER_KEYS) <= parameters
 
 
 def test_sessions_are_listed(queries: QueryContext):
