@@ -60,7 +60,7 @@ class ToolInvocation(Struct):
 
     @property
     def report_or_output(self) -> str:
-        """Output of the tool as people read it; see `get_report_or_text`."""
+        """What `get_report_or_text` returns for the result; empty without a result."""
         return get_report_or_text(self.result.record) if self.result else ""
 
     @property

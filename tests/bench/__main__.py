@@ -30,11 +30,13 @@ def main() -> int:
         for row in rows:
             print(f"{row.task.name:18} {row.name}")
         return 0
+    selected = [row for row in rows if re.search(options.rows, row.name)]
+    if not selected:
+        sys.exit("No row has such a name. See their names with: make bench ARGS=--list")
     programs, problems = peers.install_all(CACHE / "peers")
     is_isolated = peers.isolate()
     name = "quick.jsonl" if options.quick else "results.jsonl"
     results = ResultFile(CACHE / name)
-    selected = [row for row in rows if re.search(options.rows, row.name)]
     if options.quick and not options.rows:
         selected = [row for row in selected if row.task.is_quick]
     if not options.page:
@@ -52,7 +54,8 @@ def main() -> int:
     if options.quick:
         return 0
     if missing := [row.name for row in rows if not results.has_run(row)]:
-        print(f"\ndocs/performance.md stays as it is without: {'; '.join(missing)}.")
+        text = f"{len(missing)} rows, such as: {missing[0]}"
+        print(f"\ndocs/performance.md stays as it is, because it would lack {text}.")
         return 1
     page.write_page(rows, results)
     return 0

@@ -69,12 +69,12 @@ def split_by_author(payload: dict[str, Any]) -> CodexAuthorship:
     texts, attached, note = [], [], ""
     for number, part in enumerate(list_part_texts(payload)):
         kind = kinds[number] if number < len(kinds) else ""
-        author = _classify_part(part, kind if isinstance(kind, str) else "")
-        if author.shell:
-            return author
-        texts.append(author.text)
-        attached.append(author.attached)
-        note = note or author.note
+        split = _classify_part(part, kind if isinstance(kind, str) else "")
+        if split.shell:
+            return split
+        texts.append(split.text)
+        attached.append(split.attached)
+        note = note or split.note
     return CodexAuthorship(_join_texts(texts), _join_texts(attached), note)
 
 

@@ -311,9 +311,9 @@ def _decode_result(
 
 
 def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the output without the client's header, and metadata.
+    """Return the output, and metadata of the result.
 
-    They are the exit code from the header, and whether the call failed.
+    The client's header is removed from the output; its exit code is in the metadata.
     """
     output = payload.get("output")
     metadata: dict[str, Any] = {}

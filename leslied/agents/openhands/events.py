@@ -83,7 +83,7 @@ def _decode_message(event: LogEntry, body: Body) -> Iterator[Record]:
     message = as_dict(body.get("llm_message"))
     text = join_texts(message.get("content"))
     if body.get("source") == "agent":
-        yield from _decode_thoughts(event, message)
+        yield from _decode_reasoning(event, message)
         answer = event.make_answer(text, block=_TEXT_BLOCK, stop_reason="end_turn")
         yield _with_request_id(answer, body)
     elif body.get("source") == "user":
@@ -98,8 +98,8 @@ def _decode_message(event: LogEntry, body: Body) -> Iterator[Record]:
 
 
 def _decode_action(event: LogEntry, body: Body) -> Iterator[Record]:
-    """Decode a call with the text before it; a final message is an answer."""
-    yield from (_with_request_id(each, body) for each in _decode_thoughts(event, body))
+    """Decode a call, and `thought`, the text that the agent wrote before it."""
+    yield from (_with_request_id(each, body) for each in _decode_reasoning(event, body))
     if text := join_texts(body.get("thought")).strip():
         yield _with_request_id(event.make_answer(text, block=_TEXT_BLOCK), body)
     action = as_dict(body.get("action"))
@@ -119,7 +119,7 @@ def _decode_action(event: LogEntry, body: Body) -> Iterator[Record]:
     yield _with_request_id(record, body)
 
 
-def _decode_thoughts(event: LogEntry, body: Body) -> Iterator[Record]:
+def _decode_reasoning(event: LogEntry, body: Body) -> Iterator[Record]:
     """Decode the reasoning of a message or action, which has one of three forms."""
     blocks = as_list(body.get("thinking_blocks"))
     texts = [as_text(as_dict(block).get("thinking")) for block in blocks]

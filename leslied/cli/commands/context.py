@@ -46,10 +46,11 @@ def command(
     The hooks give this text to an agent when it starts. Print it to check it, or to
     pass it to an agent without hooks.
 
-    The list includes the assets of each thread that the project's thread_relations.json
-    names as a reference of this thread. `--ref` adds one more, for this output only.
-    Without THREAD, it is that of the thread last active in the current project; `last`
-    is the thread last active in any project.
+    The list includes the assets of the threads that this thread refers to, according to
+    the project's thread_relations.json. `--ref` adds one more, for this output only.
+
+    Without THREAD, the command prints the context of the thread last active in the
+    current project; `last` is the thread last active in any project.
     """
     with get_app(ctx).open_queries() as queries:
         answer = load_thread_context(queries, thread or "", refs, Path.cwd())

@@ -99,8 +99,9 @@ _COLUMNS = (
 @click.option(
     "--waiting",
     is_flag=True,
-    help="Limit to running sessions that wait for you: for a permission, an answer, "
-    "or, if a hook reported it, the next prompt.",
+    help="Limit to sessions that need you: they ask for a permission or an answer, or "
+    "a hook reported that they wait for the next prompt. (--status idle: all whose "
+    "turn has ended.)",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option
@@ -108,10 +109,11 @@ _COLUMNS = (
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Show sessions, most recently active first.
 
-    Token counts include subagents. Messages that a fork copied from another session
-    count for that other session only. A session is listed if it matches all filters.
-    Sessions with neither a prompt nor an answer are hidden: only their number is shown,
-    below the table (`hidden_sessions` in JSON). --all lists them.
+    Token counts include subagents. If a session was forked from another, the tokens of
+    copied messages count for the original session only. A session is listed if it
+    matches all filters. Sessions with neither a prompt nor an answer are hidden: only
+    their number is shown, below the table (`hidden_sessions` in JSON). --all lists
+    them.
     """
     app = get_app(ctx)
     as_json = options["as_json"]

@@ -308,7 +308,8 @@ class TranscriptLedger:
         )
 
     def settle_old_sessions(self) -> None:
-        """Mark sessions as settled that are not live and older than the store."""
+        """Mark as settled all sessions that ended before the store was created."""
+        # A live session may have been quiet since before, but has not ended.
         self._db.execute(
             "UPDATE session SET is_dirty = 0 "
             "WHERE is_dirty AND ended_us < ? AND NOT is_live",

@@ -143,11 +143,11 @@ class RecordVersions:
         # An entry without a current version was dropped by a later decoder.
         return number in self._current_versions
 
-    def _set_current(self, number: int, record_id: int) -> bool:
-        """Make a version the current one; return False if it already was."""
-        if self._current_versions.get(number) == record_id:
+    def _set_current(self, entry_number: int, record_id: int) -> bool:
+        """Make a record the entry's current version; return False if it already was."""
+        if self._current_versions.get(entry_number) == record_id:
             return False
-        self._current_versions[number] = self.changes[number] = record_id
+        self._current_versions[entry_number] = self.changes[entry_number] = record_id
         return True
 
     def _add_again(self, item: PendingRecord, record_id: int, number: int) -> None:

@@ -77,11 +77,11 @@ class RevisedVersions(RecordVersions):
         query = "SELECT 1 FROM placement WHERE entry = ? AND source <> ?"
         return self._db.execute(query, (number, item.source)).fetchone() is not None
 
-    def _set_current(self, number: int, record_id: int) -> bool:
-        old_version = self._current_versions.get(number)
-        is_changed = super()._set_current(number, record_id)
+    def _set_current(self, entry_number: int, record_id: int) -> bool:
+        old_version = self._current_versions.get(entry_number)
+        is_changed = super()._set_current(entry_number, record_id)
         if is_changed:
-            self._old_versions.setdefault(number, old_version)
+            self._old_versions.setdefault(entry_number, old_version)
         return is_changed
 
     def _queue(self, item: PendingRecord, record_id: int, entry_number: int) -> None:

@@ -43,7 +43,7 @@ def test_the_error_of_a_missing_file_becomes_a_json_string(tmp_path: Path):
     assert data == b'"cannot be opened: No such file or directory"'
 
 
-def test_ascii_names_are_listed_without_their_suffix(tmp_path: Path):
+def test_only_ascii_names_with_the_suffix_are_listed(tmp_path: Path):
     for name in ("a.json", "b.txt", "ü.json"):
         (tmp_path / "folder" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "folder" / name).touch()

@@ -35,7 +35,7 @@ def test_the_description_has_the_required_parts():
             assert set(operation["responses"]) >= {"200", "400"}
 
 
-def test_every_part_of_a_path_is_a_parameter():
+def test_path_parameters_are_the_placeholders_of_the_path():
     for path, operations in make_openapi(ENDPOINTS)["paths"].items():
         for operation in operations.values():
             in_path = {p["name"] for p in operation["parameters"] if p["in"] == "path"}

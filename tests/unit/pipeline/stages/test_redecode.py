@@ -127,7 +127,7 @@ def test_a_source_is_decoded_once_for_each_version(claude: ClaudeHome):
     assert (first.entries, second.entries) == (6, 0)
 
 
-def test_a_source_that_the_new_version_read_first_is_not_due(
+def test_a_source_that_only_the_new_version_has_read_is_not_due(
     claude: ClaudeHome, builder: ClaudeLogBuilder
 ):
     claude.write(builder.prompt("first"))

@@ -1,4 +1,4 @@
-"""A scope leaves the messages that its filters and times select."""
+"""A scope keeps only the messages that its filters and times select."""
 
 from __future__ import annotations
 

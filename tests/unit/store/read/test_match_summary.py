@@ -35,7 +35,9 @@ def test_a_summary_names_session_time_role_and_type(harness: StoreHarness):
     assert (match.type, match.is_error) == ("assistant_message", False)
 
 
-def test_a_failed_result_is_an_error_with_the_tool_of_its_call(harness: StoreHarness):
+def test_a_match_in_a_failed_result_has_the_tool_of_its_call(
+    harness: StoreHarness,
+):
     harness.commit(
         make_record(type="tool_use", native_id="1", tool_name="Bash", tool_call_id="c"),
         make_record(
