@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TEMPLATE = re.compile(
-    r"^(?:\$[\w{(]|![A-Za-z]{2,20}(?:[\s|.:]|$)|%[\w{(]|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|process\.|os\.|env[.:(]|"
+    r"^(?:\$[\w{(]|![A-Za-z]{2,20}(?:[\s|.:]|$)|%[{(]|%[A-Za-z_]{2,40}%?$|(?:%[a-z]\W{0,3}){1,9}$|#[0-9A-Fa-f]{3,8}$|<.*>$|\{|\[|\*{3}|\.{3}|x{3}|X{3}|#\{|@\{|@(?:keychain|env):|process\.|os\.|env[.:(]|"
     r"ENV\[|ENC[\[(]|config[.\[(]|self\.|this\.|var\.|secrets\.|args\.|\w{1,12}://[^\s:@]+$|vault:|[\w.]+\(.*\)$|/(?:[\w.@+-]+/)*[\w.@+-]*$)"
 )
 _PLACEHOLDERS = re.compile(
@@ -72,14 +72,14 @@ _WORD_KINDS = frozenset(
     [
         *("url-password", "netrc", "pgpass", "mnemonic", "kubernetes-secret"),
         *("command-password", "environment-password", "connection-string"),
-        *("sql-password", "wifi-password"),
+        *("sql-password", "wifi-password", "app-password"),
     ]
 )
 """Kinds whose secret may be a word."""
 _KINDS_WITH_SPACES = frozenset(["authorization", "kubernetes-secret"])
 """Kinds whose secret may have spaces around base64."""
-_LITERAL_KINDS = frozenset(["netrc", "pgpass"])
-"""Kinds in files whose values are never references of a program."""
+_LITERAL_KINDS = frozenset(["netrc", "pgpass", "kubeadm-token"])
+"""Kinds whose values are never references of a program."""
 
 
 def is_example(value: str) -> bool:
@@ -114,9 +114,8 @@ def is_placeholder(value: str, kind: str) -> bool:
         return True
     if value in _PUBLIC_VALUES or _EXAMPLE.search(value):
         return True
-    if _PROSE.match(value) and not (
-        kind in _KINDS_WITH_SPACES and _RANDOM_LETTERS.search(value)
-    ):
+    has_words = _PROSE.match(value) and kind != "app-password"
+    if has_words and not (kind in _KINDS_WITH_SPACES and _RANDOM_LETTERS.search(value)):
         return True
     is_reference = _REFERENCE.match(value) and kind not in _LITERAL_KINDS
     if is_reference and not ("." in value and _is_random(value)):

@@ -31,6 +31,21 @@ _UUID = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
 _PEM_LINES = "\n".join(["{b64}"] * 5 + ["{b30}=="])
 
 TOKENS = {
+    "alchemy": "alcht_{a32}",
+    "discord-mfa": "mfa.{w84}",
+    "dub": "dub_{a24}",
+    "foursquare": "fsq3{b44}",
+    "imagekit": "private_{b27}=",
+    "kong": "kpat_{a50}",
+    "materialize": "mzp_{h64}",
+    "modrinth": "mrp_{a60}",
+    "neptune-ai": "eyJhcGlfYWRkcmVzcyI6{b90}=",
+    "paloalto": "LUFRPT1{b90}==",
+    "planet": "PLAK{h32}",
+    "sourcegraph-gateway": "sgd_{h64}",
+    "veracode": "vera01es-{h128}",
+    "weblate": "wlu_{a36}",
+    "youtrack": "perm:{a8}.{a6}.{a30}",
     "cloudflare-tunnel": "eyJhIjoi{b180}",
     "confluent-secret": "cflt9{b59}",
     "coralogix": "cxtp_{a32}",
@@ -83,6 +98,7 @@ TOKENS = {
     "proof": "prf_{a32}",
     "k3s": "K10{h64}::server:{h32}",
     "rancher": "token-{z5}:{z54}",
+    "rancher-kubeconfig": "kubeconfig-user-{z5}:{z54}",
     "jsr": "jsrp_{a48}",
     "open-vsx": "ovsxat_{uuid}",
     "thunderstore": "tss_{a40}",
@@ -500,6 +516,8 @@ VENDORS = {
     for name, rule in zip(vendors.NAMES, vendors.RULES, strict=True)
 }
 STRUCTURES = {
+    "harvest": "{96}.pt.{w90}",
+    "unleash": "*:production.{h56}",
     "django-key": "django-insecure-{z50}",
     "laravel-key": "base64:{b43}=",
     "roblox": "_|WARNING:-DO-NOT-SHARE-THIS.--Sharing-this-is-bad.|_A{930}{930}{930}F",
@@ -547,6 +565,7 @@ STRUCTURES = {
     "webhook": "https://hooks.slack.com/services/T{U8}/B{U8}/{a24}",
 }
 CONTEXTUAL = {
+    "app-password": 'EMAIL_HOST_PASSWORD = "fcwq zxnn ehrn lemz"',
     "config-password": "smtp_pass: {a12}",
     "protocol-password": "> USER me\n< 331 ok\n> PASS {a12}\n",
     "wordpress-salt": "define('AUTH_KEY', '{a64}');",

@@ -22,6 +22,7 @@ from leslied.redact.rules import (
     tokens_ai,
     tokens_services,
     vendors,
+    webhooks,
 )
 from leslied.redact.rules._rule import Rule, Tier
 
@@ -30,6 +31,7 @@ __all__ = ["RULES", "Rule", "Tier"]
 RULES: tuple[Rule, ...] = (
     *key_blocks.RULES,
     *structures.RULES,
+    *webhooks.RULES,
     *tokens.RULES,
     *tokens_ai.RULES,
     *tokens_services.RULES,

@@ -28,7 +28,7 @@ _PREFIX = r"(?:\s|[>+|`\"'*_→-]|\d{1,5}[\t→:|]){0,16}?"
 
 LABEL = (
     rf"{_MARKS}{_REMARK}{_MARKS}{_REMARK}\s{{0,2}}(?:=>|->|→|[:=]"
-    r"|is:)[\"'`*_]{0,3}[ \t]{0,4}"
+    r"|is:|\uff1a)[\"'`*_]{0,3}[ \t]{0,4}"
 )
 """A colon behind a name, which may be emphasised and have a remark."""
 SENTENCE = (
@@ -42,7 +42,7 @@ NEXT_LINE = rf"{_MARKS}{_REMARK}[^\n:=\"'`<>{{}}]{{0,80}}:[ \t\r]{{0,3}}\n{_PREF
 EMPHASIS = r"\s{1,3}(?:\*{1,3}|_|`|\()"
 SPEECH = (
     # Most texts that follow a name are code, or have no digit.
-    rf"(?=[ *`_:.=(|→-]|[\"')\]][ *_`:.(])(?=\D{{0,160}}\d)(?:{LABEL}|{SENTENCE}"
+    rf"(?=[ *`_:.=(|→\uff1a-]|[\"')\]][ *_`:.(])(?=\D{{0,160}}\d)(?:{LABEL}|{SENTENCE}"
     rf"|{EMPHASIS}|{NEXT_LINE})[\"'`*_(]{{0,4}}"
 )
 """Any of these, and the marks before the value."""

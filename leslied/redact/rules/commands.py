@@ -50,8 +50,8 @@ RULES = (
     ),
     make_rule(
         "command-password",
-        (" -a ", " -w", " -k ", "--pw", "/rp ", " -hp", " -ap ", " -xp "),
-        r" (?:-(?:[awk]|ap|xp|hp(?=\S))|--pw|/rp)[ =]?[\"']?"
+        (" -a ", " -w", " -k ", " --pw", " /rp ", " -hp", " -ap ", " -xp "),
+        r" (?:-(?:[awkK]|ap|xp|hp(?=\S))|--pw|/rp)[ =]?[\"']?"
         r"(?P<secret>[^\s\"'=-][^\s\"']{2,100})",
         lead=_with_arguments(
             r"redis-cli|valkey-cli|ldap\w{2,8}|vsql|security [\w-]{6,30}|openssl "
@@ -120,6 +120,43 @@ RULES = (
         lead=r"(?i:^|[^\w/]|(?:net use|cmdkey|runas|psexec|schtasks|wmic)[^\n"
         r"|;&]{0,80})",
         before=100,
+    ),
+    make_rule(
+        "command-password",
+        ("curl -", "curl --cookie"),
+        r"curl (?:-\w{1,8}u [\"']?(?!\d{1,6}:\d)[^\s:\"'=/]{1,80}:"
+        r"|(?:[^\n|;&\"']{0,80} )?(?:-b|--cookie)[ =][\"']?[\w.-]{1,60}=)"
+        r"(?P<secret>[^\s\"'@<>$]{4,1000})",
+        after=1200,
+    ),
+    make_rule(
+        "command-password",
+        ("altool ", "notarytool "),
+        r"(?:altool|notarytool) [^\n|;&]{0,200}?(?<= )(?:-p|--password)[ =][\"']?"
+        r"(?P<secret>[^\s\"'@$<-][^\s\"']{3,100})",
+    ),
+    make_rule(
+        "command-password",
+        ("expdp ", "impdp ", "sqlplus ", "sqlldr "),
+        r"(?:expdp|impdp|sqlplus|sqlldr)(?: -\w{1,2})* [\"']?[\w$#]{1,40}/[\"']?"
+        r"(?P<secret>(?=\S{0,40}\d)[^\s\"'/@]{6,60})(?=[\s\"']|$)",
+    ),
+    make_rule(
+        "command-password",
+        ("operator unseal ",),
+        r"operator unseal (?P<secret>[\w+/]{40,80}={0,2})",
+    ),
+    make_rule(
+        "command-password",
+        (" /p ",),
+        r" /p [\"']?(?P<secret>[^\s\"'/$%<][^\s\"']{3,120})",
+        lead=_with_arguments("signtool"),
+        before=180,
+    ),
+    make_rule(
+        "command-password",
+        ("chpasswd:",),
+        r"chpasswd:\s{1,12}list: ?\|?\s{1,16}[\w.-]{1,40}:(?P<secret>[^\s$<]\S{3,120})",
     ),
     make_rule(
         "command-password",

@@ -56,6 +56,8 @@ _QUOTED = (
     r"(?P=quote)"
 )
 _BARE = r"(?P<secret>(?!\$)[^\s\"'`,;<>(){}\[\]\\]{4,400}+)(?=[\s\"'`,;<>\\&)\]}]|$)"
+_WRAPPER = r"&?(?:\[\]byte|(?:\w{1,20}::)?(?:(?:Secret)?String|Some)(?:::\w{2,8})?)\("
+"""A call that makes bytes, a string or an option of a literal, in Go or Rust."""
 _BLOCK = r"(?:[>|]-?\s{1,12})?"
 """The start of a block scalar in YAML."""
 _SHELL_QUOTES = r"(?:'\"'\"'|'\\''|' '')?"
@@ -86,6 +88,13 @@ _ASSIGNMENTS = (
         rf"{_BEFORE_OPERATOR}{ANY_WEAK}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}"
         rf"{_BLOCK}{_SHELL_QUOTES}{RANDOM}(?=[^\s\"'`]{{8}}){_BARE}",
         lead=_NO_PAGE_TOKEN + _NO_ARN,
+    ),
+    make_rule(
+        "secret",
+        (*STRONG, *WEAK),
+        # A constructor of bytes, of a string or of a secret around the literal.
+        rf"{_BEFORE_OPERATOR}{ANY_NAME}{_HARMLESS_NAMES}{_NAME_END}{_OPERATOR}{_WRAPPER}"
+        rf"(?=[\"'][^\"'\n]{{0,60}}\d){_QUOTED}",
     ),
     make_rule(
         "xml-secret",
@@ -238,6 +247,25 @@ _CALLS = (
         ("mysqli(", "mysqli_connect(", "mysql_connect("),
         r"(?i:mysqli?(?:_connect)?\()(?:[^,()\n]{1,120},\s?){2}"
         r"(?P<quote>[\"'])(?P<secret>[^\"'\n]{4,200})(?P=quote)",
+    ),
+    make_rule(
+        "call-secret",
+        ("passwordauthentication(",),
+        r"(?i:passwordauthentication)\(\s?(?:\"[^\"\n]{0,80}\"|[\w.]{1,40}),\s?"
+        r"\"(?P<secret>[^\"\n]{4,200})\"",
+    ),
+    make_rule(
+        "call-secret",
+        *(
+            ("wallet('", 'wallet("', "fernet('", 'fernet("', "fernet(b'", 'fernet(b"'),
+            r"(?i:wallet|fernet)\(b?[\"'](?P<secret>(?:0x)?[a-f0-9]{64}|[\w-]{43}=)[\"']",
+        ),
+    ),
+    make_rule(
+        "default-secret",
+        (*STRONG, *WEAK),
+        rf"(?={_NAME}[\"']\s?,\s?default\s?=){ANY_NAME}[\w.]{{0,20}}[\"']\s?,\s?default"
+        rf"\s?=\s?(?P<quote>[\"'])(?P<secret>[^\"'\n]{{6,200}})(?P=quote)",
     ),
     make_rule(
         "default-secret",

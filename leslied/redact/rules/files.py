@@ -93,15 +93,28 @@ RULES = (
             "$apr1$",
             "$argon2",
             "{sha}",
+            "pbkdf2_sha",
+            "pbkdf2:sha",
+            "scram-sha-",
         ),
         r"(?:\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:[156]|y|apr1)\$[^\s$:\"']{1,40}\$"
         r"(?:[^\s$:\"']{1,40}\$)?[./A-Za-z0-9]{20,100}|\$argon2(?:id|i|d)\$[^\s:\"']{40,300}"
-        r"|\{SHA\}[A-Za-z0-9+/]{27}=)",
+        r"|\{SHA\}[A-Za-z0-9+/]{27}=|SCRAM-SHA-(?:1|256)\$\d{4,8}:[A-Za-z0-9+/]{16,40}={0,2}\$"
+        r"[A-Za-z0-9+/]{27,44}={0,2}:[A-Za-z0-9+/]{27,44}={0,2}|pbkdf2[_:]sha(?:1|256|512)[$:]\d{4,8}\$[^\s$\"']{4,64}\$"
+        r"[A-Za-z0-9+/]{27,128}={0,2})",
     ),
     make_rule(
         "mnemonic",
-        ("mnemonic", "seed phrase", "recovery phrase", "seed_phrase", "seed words"),
-        r"(?i:mnemonic|(?:seed|recovery)[ _](?:phrase|words))[\w ]{0,12}[\"'`]?\s{0,2}"
+        (
+            "mnemonic",
+            "seed phrase",
+            "recovery phrase",
+            "seed_phrase",
+            "seed words",
+            "wallet seed",
+        ),
+        r"(?i:mnemonic|(?:seed|recovery)[ _](?:phrase|words)|wallet seed)[\w ]{0,12}"
+        r"[\"'`]?\s{0,2}"
         rf"[:=](?:{_GAP}|\s{{0,6}}){{1,2}}[\"'`\[]{{0,2}}(?P<secret>(?:\d\d?[.)] ?)?"
         r"[a-z]{3,8}(?:[\s,\"'\d.)]{1,8}[a-z]{3,8}){11,23})",
         after=400,

@@ -93,6 +93,32 @@ RULES = (
         r"\{(?i:plain|clear|cleartext|noop)\}(?P<secret>(?![$<{])[^\s\"':,<>}]{4,120})",
     ),
     make_rule(
+        "app-password",
+        # Sixteen letters, which Google makes for one program.
+        ("pass", "app password"),
+        r"(?i:pass(?:word|wd)?)[\"'`]?\s{0,2}[=:]\s{0,2}[\"'`]?"
+        r"(?P<secret>[a-z]{16}|[a-z]{4}(?: [a-z]{4}){3})(?=[\"'`\s,;]|$)",
+        lead=r"(?i:gmail|google|smtp|mail|app)[\w ]{0,12}[_. -]",
+    ),
+    make_rule(
+        "config-password",
+        ("backup code", "recovery code", "backup_code", "recovery_code"),
+        r"(?i:backup|recovery)[ _]codes?[\"'`]?\s?[=: ]\s{0,3}[\"'`]?"
+        r"(?P<secret>(?=\S{0,8}\d)[a-z0-9]{4,5}-[a-z0-9]{4,5})(?![\w-])",
+    ),
+    make_rule(
+        "config-password",
+        ('"jwt', "pepper =", "pepper=", "pepper:"),
+        r"(?:\"Jwt\w{0,10}\"\s?:\s?\{[^{}]{0,300}?\"(?:\w{0,12}Key|Secret)\"\s?:\s?\""
+        rf"|(?i:pepper)\s?[=:]\s?[\"'])(?P<secret>{RANDOM}[^\"'\n]{{7,400}})[\"']",
+    ),
+    make_rule(
+        "wifi-password",
+        ("wlan-schl", "wlan schl", "netzwerkschl", "wifi key", "wifi-key", "wi-fi key"),
+        r"(?i:wlan[ -]|netzwerk|wi-?fi[ -])(?i:schl.{1,2}ssel|key): {0,3}[\"'`]?"
+        r"(?P<secret>(?=\S{0,60}\d)[^\s\"'`<>]{8,63})",
+    ),
+    make_rule(
         "config-password",
         # The answer file of Windows, and a plist.
         ("password>",),

@@ -23,7 +23,7 @@ _ANCHORS = (
     *(*_PASSWORD_WORDS, "пароль "),
     *(word + mark for word in _SHORT_WORDS for mark in " :"),
     # An anchor sees only that a character is not ASCII.
-    *(f"{word}:" for word in _FOREIGN_WORDS),
+    *(word + mark for word in _FOREIGN_WORDS for mark in ":\N{FULLWIDTH COLON}"),
 )
 _KEY_WORDS = (
     *("api key", "api-key", "access key", "secret key", "signing key", "private key"),

@@ -124,8 +124,8 @@ _TOKENS = (
     Rule(
         "vault-unseal",
         ("unseal key", "unseal_key"),
-        rf"(?i:unseal[ _]key)(?:[ _]\d{{1,2}})?(?:{SPEECH}"
-        r"|[\"'`]?\s?[=: ][\s\"'`]{0,3})"
+        rf"(?i:unseal[ _]key)(?:s?_(?:b64|hex)|[ _]\d{{1,2}})?(?:{SPEECH}"
+        r"|[\"'`]?\s?[=: ][\s\"'`\[]{0,12})"
         r"(?P<secret>[A-Za-z0-9+/]{40,80}={0,2})",
     ),
     Rule(
@@ -179,6 +179,18 @@ _TOKENS = (
         after=9000,
     ),
     Rule("salesforce", ("00d",), r"00D[A-Za-z0-9]{9,15}![\w.-]{60,260}"),
+    Rule(
+        "harvest",
+        (".pt.",),
+        rf"\.pt\.[\w-]{{80,100}}{WORD_END}",
+        lead=rf"{WORD_START}\d{{5,9}}",
+    ),
+    Rule(
+        "unleash",
+        (":production.", ":development.", ":default.", ":staging.", ":test."),
+        rf":[a-z]{{4,11}}\.[a-f0-9]{{56,64}}{WORD_END}",
+        lead=r"(?:\*|[\w-]{1,30})",
+    ),
     Rule("tableau", ("==:",), r"==:[A-Za-z0-9]{32}", lead="[A-Za-z0-9+/]{22}"),
     Rule(
         "authress",
@@ -204,8 +216,9 @@ _UNPREFIXED_TOKENS = (
     ),
     Rule(
         "kubeadm-token",
-        ("--token ", "--token=", "--token: "),
-        rf"--token[ =](?P<secret>[a-z0-9]{{6}}\.[a-z0-9]{{16}}){WORD_END}",
+        ("--token ", "--token=", "--token: ", "token create "),
+        r"(?:--token[ =]|token create )"
+        rf"(?P<secret>[a-z0-9]{{6}}\.[a-z0-9]{{16}}){WORD_END}",
     ),
     Rule(
         "encoded-private-key",
@@ -345,42 +358,6 @@ _CONNECTION_STRINGS = (
         after=300,
     ),
 )
-_WEBHOOKS = tuple(
-    Rule(
-        "webhook",
-        (host,),
-        rf"{host.replace('.', '[.]')}/(?P<secret>{path})",
-        after=500,
-    )
-    for host, path in (
-        ("hooks.slack.com", r"(?:services|workflows|triggers)/[A-Za-z0-9/]{20,100}"),
-        ("g.alchemy.com", r"(?:v2|nft/v\d)/[\w-]{32}"),
-        ("infura.io", "(?:ws/)?v3/[a-f0-9]{32}"),
-        ("quiknode.pro", "[a-f0-9]{40}"),
-        ("discord.com", r"api/(?:v\d{1,2}/)?webhooks/\d{15,25}/[\w-]{40,100}"),
-        ("discordapp.com", r"api/(?:v\d{1,2}/)?webhooks/\d{15,25}/[\w-]{40,100}"),
-        *(
-            (f"hook.{region}.make.com", "[a-z0-9]{30,36}")
-            for region in ("eu1", "eu2", "us1", "us2")
-        ),
-        ("webhook.office.com", r"webhookb2/[\w@/-]{60,300}"),
-        ("outlook.office.com", r"webhook/[\w@/-]{60,300}"),
-        ("tines.com", r"webhook/[a-z0-9]{32}/[a-z0-9]{32}"),
-        ("hooks.zapier.com", r"hooks/catch/\d{3,12}/\w{5,20}"),
-        ("maker.ifttt.com", r"trigger/[\w-]{1,60}/(?:json/)?with/key/[\w-]{20,60}"),
-        ("open.feishu.cn", r"open-apis/bot/v2/hook/[\w-]{20,60}"),
-        ("open.larksuite.com", r"open-apis/bot/v2/hook/[\w-]{20,60}"),
-        ("oapi.dingtalk.com", r"robot/send\?access_token=[a-f0-9]{40,80}"),
-        ("qyapi.weixin.qq.com", r"cgi-bin/webhook/send\?key=[\w-]{30,40}"),
-        (
-            "chat.googleapis.com",
-            r"v1/spaces/[\w-]{5,30}/messages\?key=[\w%&=-]{40,200}",
-        ),
-        ("api.telegram.org", r"bot\d{8,10}:[\w-]{35}"),
-        ("hooks.teams.com", r"[\w@/-]{40,300}"),
-        ("mattermost.com", r"hooks/[a-z0-9]{26}"),
-    )
-)
 
 RULES = (
     *_TOKENS,
@@ -388,5 +365,4 @@ RULES = (
     *_VENDOR_TOKENS,
     *_WORD_TOKENS,
     *_CONNECTION_STRINGS,
-    *_WEBHOOKS,
 )

@@ -68,6 +68,7 @@ _GIT_AND_CI = (
     ("proof", "prf_ prf_cli_", f"{RANDOM}{ANY}{{20,80}}{END}"),
     ("k3s", "K10", f"{HEX}{{64}}::(?:[a-z]{{1,20}}:)?[A-Za-z0-9._-]{{16,80}}"),
     ("rancher", "token-", f"[a-z0-9]{{5}}:[a-z0-9]{{50,58}}{END}"),
+    ("rancher-kubeconfig", "kubeconfig-u", r"[a-z0-9.-]{3,30}:[a-z0-9]{50,60}"),
     ("chief-tools", "ctp_", f"{DIGIT}{ALNUM}{{36,60}}{END}"),
     ("dependency-track", "odt_", f"(?:{ALNUM}{{8}}_)?{DIGIT}{ALNUM}{{32}}{END}"),
     ("dvc", "isat_", f"{ALNUM}{{40,80}}"),
@@ -155,12 +156,18 @@ _DATABASES = (
     ("dbt", "dbtu_ dbtc_ dbts_", "[A-Za-z0-9_=+/-]{30,80}"),
     ("gel", "nbwt_ nbwt1_ edbt_ edbt1_", f"{DOTTED}{{40,1000}}"),
     ("nhost", "nhp_", f"{DIGIT}{ALNUM}{{36}}{END}"),
+    ("materialize", "mzp_", f"{HEX}{{64}}"),
+    ("neptune-ai", "eyJhcGlfYWRkcmVzcyI6", f"{BASE64}{{60,400}}={{0,2}}"),
 )
 
 _OBSERVABILITY = (
     ("axiom", "xaat- xapt-", UUID),
     ("datadog", "ddapp_ ddpat_", f"{ALNUM}{{30,50}}"),
-    ("dynatrace", "dt0c01. dt0s01. dt0s02.", r"[A-Za-z0-9]{8,24}\.[A-Za-z0-9]{64}"),
+    (
+        "dynatrace",
+        "dt0c01. dt0s01. dt0s02. dt0s03. dt0s04. dt0s06. dt0s08. dt0s16.",
+        r"[A-Za-z0-9]{8,24}\.[A-Za-z0-9]{64}",
+    ),
     ("grafana", "glc_", f"{BASE64}{{32,400}}={{0,3}}"),
     ("grafana-account", "glsa_", f"{ALNUM}{{32}}_{HEX}{{8}}"),
     ("grafana-legacy", "eyJrIjoi", f"{BASE64}{{40,400}}={{0,3}}"),
@@ -218,6 +225,8 @@ _SECRETS_AND_IDENTITY = (
         "v2.local. v3.local. v4.local. v2.public. v3.public. v4.public.",
         rf"{ANY}{{40,4000}}(?:\.{ANY}{{4,400}})?",
     ),
+    ("kong", "kpat_ spat_", f"{ALNUM}{{40,60}}{END}"),
+    ("paloalto", "LUFRPT1", f"{BASE64}{{60,300}}={{0,2}}"),
     ("permit", "permit_key_", f"{ALNUM}{{60,160}}"),
     ("phoenix", "SFMyNTY.", rf"{ANY}{{16,2000}}\.{ANY}{{40,60}}"),
 )

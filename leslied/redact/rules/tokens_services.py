@@ -50,6 +50,7 @@ _MESSAGING = (
     ("telnyx", "KEY0", f"{HEX}{{31}}_{ALNUM}{{20,24}}"),
     ("tiktok", "act. rft.", rf"{DIGIT}{ALNUM}{{40,100}}(?:![\w.]{{4,20}}|{END})"),
     ("vk", "vk1.a.", f"{ANY}{{60,300}}"),
+    ("discord-mfa", "mfa.", f"{DIGIT}{ANY}{{80,90}}{END}"),
 )
 
 _PAYMENTS = (
@@ -184,6 +185,16 @@ _OTHER = (
     ("tezos", "edsk edesk", f"[1-9A-HJ-NP-Za-km-z]{{50,96}}{END}"),
     ("tally", "tly-", f"{RANDOM}{ANY}{{30,60}}{END}"),
     ("teamwork", "tkn.v1_", r"[\w+/-]{50,100}={0,2}"),
+    ("alchemy", "alcht_", f"{ALNUM}{{30,40}}{END}"),
+    ("dub", "dub_", f"{DIGIT}{ALNUM}{{24}}{END}"),
+    ("foursquare", "fsq3", f"{BASE64}{{40,60}}={{0,2}}"),
+    ("imagekit", "private_", rf"(?=[A-Za-z+/]{{0,26}}\d){BASE64}{{27}}="),
+    ("modrinth", "mrp_ mra_ mro_", f"{ALNUM}{{60}}{END}"),
+    ("planet", "PLAK", f"{HEX}{{32}}{END}"),
+    ("sourcegraph-gateway", "sgd_ slk_", f"{HEX}{{64}}"),
+    ("veracode", "vera01ei- vera01es-", f"{HEX}{{32,128}}"),
+    ("weblate", "wlp_ wlu_", f"{ALNUM}{{36,40}}{END}"),
+    ("youtrack", "perm: perm-", r"[\w+/=]{4,40}\.[\w+/=]{4,20}\.[A-Za-z0-9]{24,40}"),
     ("key-token", "key-", f"{DIGIT}{ALNUM}{{40,64}}{END}"),
     ("oculus", "OC|", rf"\d{{10,20}}\|{HEX}{{32}}"),
 )

@@ -34,6 +34,13 @@ redact = Redactor(b"key").redact
         "mc alias set m https://s3.example me {}",
         "wpa_passphrase guest {}",
         "sudo -S ls <<< {}",
+        "curl -sSfu backup:{} https://example.com",
+        "curl --cookie '_app_id={}' https://example.com",
+        "schtasks /create /ru svc /rp {} /tn t",
+        "signtool sign /f c.pfx /p {} a.exe",
+        "impdp system/{} directory=d",
+        "xcrun altool --notarize-app -u me@example.com -p {}",
+        "chpasswd:\n  list: |\n    me:{}",
     ],
 )
 def test_a_password_in_an_argument_is_redacted(command: str):
@@ -54,6 +61,10 @@ def test_a_password_in_an_argument_is_redacted(command: str):
         "sqlcmd -S host2example -Q query1",
         "echo done | tee log",
         "--- PASS: TestStore/keeps_2_rows (0.00s)",
+        "xcrun notarytool submit a.zip --password @keychain:AC2_LOGIN",
+        "curl -su $USER:$TOKEN2 https://example.com",
+        "impdp tables2/rows directory=d",
+        "schtasks /run /tn nightly2example",
     ],
 )
 def test_other_arguments_are_kept(command: str):

@@ -69,6 +69,10 @@ def test_only_the_value_is_replaced(text: str, kept: tuple[str, str]):
         "az login --service-principal -u app -p '{}' --tenant t",
         "xfreerdp /v:10.0.0.9 /u:Administrator /p:'{}'",
         "enable secret 0 {}",
+        'JWTSecret: []byte("{}"),',
+        'password: String::from("{}"),',
+        "SECRET_KEY = env('SECRET_KEY', default='{}')",
+        'new PasswordAuthentication("mailer", "{}".toCharArray())',
     ],
 )
 def test_a_password_is_found_in_every_notation(text: str):
@@ -82,6 +86,10 @@ def test_a_password_is_found_in_every_notation(text: str):
         "OLDPWD=/root",
         "password=settings.oauth2Password",
         "password=s3Config.secretKey",
+        "password=%(db_password2)s",
+        "password=%PASSWORD%",
+        "password=%s:%s",
+        'token: String::from("")',
     ],
 )
 def test_a_path_or_a_reference_is_not_a_password(text: str):

@@ -23,6 +23,9 @@ redact = Redactor(b"key").redact
         'user "me" with pass "{}"',
         "root:{{PLAIN}}{}:0:0",
         "<Password><Value>{}</Value></Password>",
+        '"Jwt": {{ "Issuer": "acme", "Key": "{}" }}',
+        "config.pepper = '{}'",
+        "WLAN-Schlüssel: {}",
     ],
 )
 def test_the_password_of_a_program_is_redacted(line: str):
@@ -38,6 +41,11 @@ def test_the_password_of_a_program_is_redacted(line: str):
         "two_pass: enabled",
         "listen host:587 backlog",
         " * of the list * and more",
+        '"Jwt": { "Issuer": "acme", "Audience": "web" }',
+        "pepper: two spoons of it",
+        "recovery code: see-below",
+        "smtp_password: string",
+        "mail_pass = getpass",
     ],
 )
 def test_other_settings_are_kept(line: str):
