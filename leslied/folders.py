@@ -30,7 +30,7 @@ _TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
 many as a batch has."""
 _CHUNK_BYTES = 4096
 _ROOT = Path("/")
-_TRUSTED_FLAGS = fs.PASSED_FOLDER_FLAGS & ~os.O_NOFOLLOW
+_TRUSTED_FLAGS = fs.TRAVERSAL_FLAGS & ~os.O_NOFOLLOW
 _trusted_folders = {_ROOT}
 
 
@@ -298,7 +298,7 @@ def _walk(path: Path, trusted_folder: Path) -> int:
         fd = os.open(trusted_folder, _TRUSTED_FLAGS)
         for name in names:
             _check_name(name, path)
-            fd = _enter(fd, name, fs.PASSED_FOLDER_FLAGS, path)
+            fd = _enter(fd, name, fs.TRAVERSAL_FLAGS, path)
         return os.open(".", fs.FOLDER_FLAGS, dir_fd=fd)  # unlike `fd`, for reading
     except (OSError, ValueError) as error:
         raise SinkError(f"{path} cannot be opened: {_get_reason(error)}") from error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags to open a folder, but not through a symbolic link."""
-PASSED_FOLDER_FLAGS = FOLDER_FLAGS | getattr(os, "O_PATH", 0)
+TRAVERSAL_FLAGS = FOLDER_FLAGS | getattr(os, "O_PATH", 0)
 """Flags to open a folder on the way to another; it need not be readable."""
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags to open an untrusted file: no symbolic links, and a pipe does not block."""
@@ -120,9 +120,10 @@ class AtomicFile:
 
 
 def open_below(fd: int, path: str, flags: int) -> int:
-    """Return a descriptor of a path below the folder `fd`; follow no links.
+    """Return a descriptor of a path below the folder `fd`; follow no links to it.
 
-    Raise OSError if that fails, or if the path may lead out of the folder.
+    For the last part of the path, `flags` decide whether a link is followed. Raise
+    OSError if that fails, or if the path may lead out of the folder.
     """
     *folders, name = path.split("/")
     if not {"", ".", ".."}.isdisjoint((*folders, name)):
@@ -130,7 +131,7 @@ def open_below(fd: int, path: str, flags: int) -> int:
     parent_fd = os.dup(fd)
     try:
         for folder in folders:
-            child_fd = os.open(folder, PASSED_FOLDER_FLAGS, dir_fd=parent_fd)
+            child_fd = os.open(folder, TRAVERSAL_FLAGS, dir_fd=parent_fd)
             os.close(parent_fd)
             parent_fd = child_fd
         return os.open(name, flags, dir_fd=parent_fd)

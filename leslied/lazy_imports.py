@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 def make_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package, which imports a name when it is used.
 
-    `modules` maps each name to the module that defines it: one of the package, or the
-    full name of another, which begins with `leslied.`. The package also imports the
-    names under TYPE_CHECKING. No name may be that of its module, because the import of
-    a module binds its name in the package.
+    `modules` maps each name to its module: relative to the package, or absolute if it
+    begins with `leslied.`. The package also imports the names under TYPE_CHECKING. A
+    name must differ from its module's name, because importing `package.x` binds `x` in
+    the package to the module.
     """
 
     def get_attribute(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Work of `leslied doctor`: compare logs with the store, and repair own files."""
+"""Work of `leslied doctor`: compare logs with the store, repair leslied's files."""
 
 from __future__ import annotations
 

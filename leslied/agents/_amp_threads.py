@@ -212,25 +212,25 @@ def _decode_answer(
 
 
 def _decode_block(
-    line: LogEntry, block: int, value: Any, tool_names: dict[str, str]
+    line: LogEntry, number: int, value: Any, tool_names: dict[str, str]
 ) -> Iterator[Record]:
     part = as_dict(value)
     match part.get("type"):
         case "text" | "image":
             if (text := _format_block(part)).strip():
-                yield line.make_answer(text, block=block)
+                yield line.make_answer(text, block=number)
         case "thinking":
             if thought := as_text(part.get("thinking")).strip():
-                yield line.make_thinking(thought, block=block)
+                yield line.make_thinking(thought, block=number)
         case "redacted_thinking":
             pass
         case "tool_use":
             name, call_id = as_text(part.get("name")), as_text(part.get("id"))
             tool_names[call_id] = name
             arguments = part.get("input")
-            yield line.make_call(name, call_id, arguments, block=block)
+            yield line.make_call(name, call_id, arguments, block=number)
         case _:
-            yield line.make_unknown(value, block=block)
+            yield line.make_unknown(value, block=number)
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:

@@ -1,4 +1,4 @@
-"""Read streams of the Agent Client Protocol (ACP), if imported.
+"""Read streams of the Agent Client Protocol (ACP) that users import.
 
 `docs/formats/acp.md` documents the format.
 """

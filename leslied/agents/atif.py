@@ -1,4 +1,4 @@
-"""Read trajectories in the Agent Trajectory Interchange Format (ATIF), if imported.
+"""Read trajectories in the Agent Trajectory Interchange Format (ATIF), when imported.
 
 `docs/formats/atif.md` documents the format.
 """

@@ -1,4 +1,4 @@
-"""Read conversations of an export of ChatGPT, if imported.
+"""Read conversations of an export of ChatGPT that users import.
 
 `docs/formats/chatgpt.md` documents the format.
 """

@@ -1,4 +1,4 @@
-"""Read conversations of an export of Claude.ai, if imported.
+"""Read conversations of an export of Claude.ai that users import.
 
 `docs/formats/claude-ai.md` documents the format.
 """

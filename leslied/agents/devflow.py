@@ -1,4 +1,4 @@
-"""Read devflow runs, if imported or in configured folders.
+"""Read devflow runs that users import or keep in configured folders.
 
 `docs/formats/devflow.md` documents the format.
 """

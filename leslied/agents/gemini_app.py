@@ -1,4 +1,4 @@
-"""Read exports of the Gemini app and of Google AI Studio, if imported.
+"""Read exports of the Gemini app and of Google AI Studio that users import.
 
 `docs/formats/gemini-app.md` documents the formats.
 """

@@ -62,7 +62,10 @@ class Grok(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return `sessions` in `GROK_HOME` or `~/.grok`."""
+        """Return the configured folders.
+
+        The default is `sessions` in `GROK_HOME` or `~/.grok`.
+        """
         folder = Path(env.environ.get("GROK_HOME") or env.home / ".grok")
         for path in configured or [folder / "sessions"]:
             yield Root(path=path, patterns=PATTERNS)

@@ -52,7 +52,10 @@ class KimiCode(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return `sessions` in `KIMI_CODE_HOME` or `~/.kimi-code`."""
+        """Return the configured folders.
+
+        The default is `sessions` in `KIMI_CODE_HOME` or `~/.kimi-code`.
+        """
         folder = Path(env.environ.get("KIMI_CODE_HOME") or env.home / ".kimi-code")
         for path in configured or [folder / "sessions"]:
             yield Root(path=path, patterns=PATTERNS)

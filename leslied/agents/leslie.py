@@ -1,4 +1,4 @@
-"""Read Leslie's transcripts and the events of its workers, if imported.
+"""Read Leslie's transcripts and the events of its workers that users import.
 
 `docs/formats/leslie.md` documents the formats.
 """

@@ -1,6 +1,6 @@
 """Read logs of requests that OpenAI clients and LiteLLM write.
 
-They are read if imported or in configured folders. `docs/formats/litellm.md`
+Users import them, or name their folders in the settings. `docs/formats/litellm.md`
 documents the formats.
 """
 

@@ -35,7 +35,10 @@ class Pi(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return `sessions` in `PI_CODING_AGENT_DIR` or `~/.pi/agent`."""
+        """Return the configured folders.
+
+        The default is `sessions` in `PI_CODING_AGENT_DIR` or `~/.pi/agent`.
+        """
         agent_dir = env.environ.get("PI_CODING_AGENT_DIR", "").strip()
         folder = Path(agent_dir) if agent_dir else env.home / ".pi" / "agent"
         if agent_dir == "~" or agent_dir.startswith("~/"):

@@ -1,4 +1,4 @@
-"""Read weakincentives transcripts, if imported or in configured folders.
+"""Read weakincentives transcripts that users import or keep in configured folders.
 
 `docs/formats/weakincentives.md` documents the formats.
 """

@@ -23,8 +23,8 @@ __all__ = [
     "DiffScope",
     "DiffSide",
     "SessionDiff",
-    "compare_metadata",
     "compare_sessions",
+    "pair_metadata",
 ]
 
 _SESSION_ONLY_FIELDS = (
@@ -96,7 +96,7 @@ def compare_sessions(
     return SessionDiff(
         a=a,
         b=b,
-        metadata=compare_metadata(a, b),
+        metadata=pair_metadata(a, b),
         units=align_units(a.units, b.units, scope),
     )
 
@@ -111,8 +111,8 @@ def _load_side(context: QueryContext, id_prefix: str) -> DiffSide:
     )
 
 
-def compare_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
-    """Pair the metadata of both sides field by field, including equal fields."""
+def pair_metadata(a: DiffSide, b: DiffSide) -> list[FieldDifference]:
+    """Return the metadata of both sides, field by field, also where they are equal."""
     metadata_b = _collect_metadata(b)
     return [
         FieldDifference(name, value, metadata_b[name])

@@ -18,8 +18,8 @@ _OPERATOR = re.compile(r"(?<!\S)(?:AND|OR|NOT)\Z")
 _PLAIN_VALUE = re.compile(r"[^\s\"()*]+")
 
 
-def complete_last_word(text: str) -> str:
-    """Return the query with its last word as a prefix, for a user who still types."""
+def match_last_word_as_prefix(text: str) -> str:
+    """Append `*` to the last word, because the user may still be typing it."""
     word = _LAST_WORD.search(text)
     is_in_phrase = text.count('"') % 2 == 1
     is_in_filter = any(part.end == len(text) for part in find_filter_texts(text))

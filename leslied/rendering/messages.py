@@ -60,7 +60,7 @@ class ToolInvocation(Struct):
 
     @property
     def report_or_output(self) -> str:
-        """What `get_report_or_text` returns for the result; empty without a result."""
+        """What the tool or subagent reported, without what the client added to it."""
         return get_report_or_text(self.result.record) if self.result else ""
 
     @property

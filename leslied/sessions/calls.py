@@ -30,7 +30,8 @@ class CallResults:
     def __init__(self, entries: Iterable[PlacedRecord]) -> None:
         self._entries = tuple(entries)
         self._calls = self._group_by_id("tool_use")
-        # A result that was added when the session was resumed comes after the others.
+        # Results that were added when the session was resumed come last, so that
+        # calls are joined with the other results first.
         self._results = {
             call_id: sorted(results, key=_is_added_at_resume)
             if len(results) > 1

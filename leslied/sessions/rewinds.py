@@ -271,11 +271,12 @@ class _Branches(Struct):
     def is_parallel_output(self, record: Record, lookup: EntryLookup) -> bool:
         """Return whether a second process wrote this output.
 
-        It did if the newest unit, which has the number `units`, began a fork, but the
-        output follows an entry of a unit that was taken back.
+        It did if the newest unit began a fork, but the output follows an entry of a
+        unit that was taken back.
         """
+        newest_unit = self.units
         return (
-            self.units in self.forks
+            newest_unit in self.forks
             and self._find_rewound_parent(record, lookup) is not None
         )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from leslied.errors import SourceError
-from leslied.fs import PASSED_FOLDER_FLAGS, open_below
+from leslied.fs import TRAVERSAL_FLAGS, open_below
 from leslied.model.source import FileStamp
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def open_inside(
     path_text, prefix = str(path), f"{root}/"
     if not path_text.startswith(prefix):
         raise ValueError(f"not below {root}")
-    root_fd = os.open(root, PASSED_FOLDER_FLAGS & ~os.O_NOFOLLOW)
+    root_fd = os.open(root, TRAVERSAL_FLAGS & ~os.O_NOFOLLOW)
     try:
         below_root = path_text[len(prefix) :]
         return open_below(root_fd, below_root, flags | os.O_NOFOLLOW)

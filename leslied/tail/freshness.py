@@ -109,8 +109,8 @@ def _scan_all(
     )
     for source in discovery.sources:
         stamp = source.stamp
-        # A source that was never read counts as read if it is empty (None), and else as
-        # unread: no file's mtime is -1.
+        # The default for a source that was never read: None counts as read, and is for
+        # an empty source; -1 counts as unread, because it is no file's mtime.
         default = -1 if stamp.size else None
         read_ns = read_times.get(os.fsencode(source.path), default)
         freshness.add_change(stamp.mtime_ns, is_read=read_ns in (None, stamp.mtime_ns))

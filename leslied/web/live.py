@@ -82,18 +82,18 @@ class Live:
     async def _poll(self) -> None:
         """Send events to the open pages until the last one is closed."""
         changes = ChangeFinder()
-        is_store_missing = False
+        is_store_unusable = False
         while self._queues and not self._is_closed:
             try:
                 events = await self._backend.ask(changes.find)
-                if is_store_missing:
-                    is_store_missing = False
+                if is_store_unusable:
+                    is_store_unusable = False
                     self._send({"type": "store"})
                 for event in events:
                     self._send(event)
             except LesliedError as error:
-                # The store is missing or busy, and may be usable soon.
-                is_store_missing = isinstance(error, EmptyStore | StoreUnusable)
+                # A store that is missing or busy may be usable soon.
+                is_store_unusable = isinstance(error, EmptyStore | StoreUnusable)
                 if not self._daemon_event:
                     self._send({"type": "daemon", "is_running": False})
             except Exception as error:  # noqa: BLE001 - the poller outlives every error

@@ -65,7 +65,7 @@ def list_components(wheel: ZipFile) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.threat("X6")
 def test_building_twice_gives_the_same_bytes(tmp_path: Path):
-    """Build in two folders, with other modes, times, locales and hash seeds."""
+    """Build in two folders with different modes and times, locales and hash seeds."""
     first, second = tmp_path / "first", tmp_path / "a b" / "second"
     copy_checkout(first)
     old_umask = os.umask(0o077)

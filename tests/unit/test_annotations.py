@@ -173,7 +173,7 @@ def test_damage_inside_the_file_is_found(annotations: Annotations, path: Path):
         annotations.check()
 
 
-def test_a_file_of_a_newer_leslied_is_not_touched(annotations: Annotations, path: Path):
+def test_a_file_of_a_newer_leslied_is_refused(annotations: Annotations, path: Path):
     save(annotations, ONE, Annotation(note="first"))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")

@@ -47,7 +47,10 @@ class ContinueCli(BaseAdapter):
     )
 
     def roots(self, env: Environment, configured: Sequence[Path]) -> Iterable[Root]:
-        """Return `sessions` in `CONTINUE_GLOBAL_DIR` or `~/.continue`."""
+        """Return the configured folders.
+
+        The default is `sessions` in `CONTINUE_GLOBAL_DIR` or `~/.continue`.
+        """
         global_dir = env.environ.get("CONTINUE_GLOBAL_DIR", "").strip()
         folder = Path(global_dir) if global_dir else env.home / ".continue"
         for path in configured or [folder / "sessions"]:

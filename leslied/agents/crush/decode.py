@@ -82,7 +82,7 @@ def _decode_session(
     message: LogEntry, session: dict[str, Any], folder: str
 ) -> Iterator[Record]:
     """Decode the facts about a session, which each of its messages repeats."""
-    log_entry = _describe_session(message, "session", session.get("created"))
+    log_entry = _make_session_entry(message, "session", session.get("created"))
     yield log_entry.make_event("opened", cwd=folder)
     title = as_text(session.get("title"))
     if log_entry.key.source != MAIN:
@@ -98,7 +98,7 @@ def _decode_session(
         yield replace(event, native_id=f"title:{title}")
 
 
-def _describe_session(message: LogEntry, native_id: str, created: object) -> LogEntry:
+def _make_session_entry(message: LogEntry, native_id: str, created: object) -> LogEntry:
     """Return the session as an entry of its own."""
     return LogEntry(
         key=message.key,

@@ -48,7 +48,7 @@ def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         return _decode_unknown(entry, state)
     if not as_text(session.get("id")):
         reject_entry("an entry without a session")
-    log_entry = _describe_session(entry.source.agent, value, session)
+    log_entry = _make_session_entry(entry.source.agent, value, session)
     records = [*_decode_session(log_entry, value, session)]
     if value["kind"] == "message":
         records += _decode_message(_describe_message(log_entry, value), value)
@@ -64,7 +64,7 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     return DecodeResult(records=(record,), state=state)
 
 
-def _describe_session(
+def _make_session_entry(
     agent: str, value: dict[str, Any], session: dict[str, Any]
 ) -> LogEntry:
     """Return the fields that the records about the session itself share."""

@@ -188,7 +188,7 @@ def _parse_xml(text: str, start: int) -> tuple[Part, int] | None:
 
 
 def parse_result(text: str) -> tuple[str, dict[str, Any]]:
-    """Return a result and its metadata; `report` is the output of a command alone."""
+    """Return a result and its metadata; `report` has only the output of a command."""
     text = text.strip()
     code = None
     if exit_line := _EXIT_CODE.search(text):

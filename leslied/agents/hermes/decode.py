@@ -1,4 +1,4 @@
-"""Decode a message of Hermes, the tokens of a model, or the end of a session."""
+"""Decode the entries of Hermes: messages, token counts of models, ends of sessions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         return _decode_unknown(entry, state)
     if not as_text(session.get("id")):
         reject_entry("an entry without a session")
-    log_entry = _describe_session(entry.source.agent, session)
+    log_entry = _make_session_entry(entry.source.agent, session)
     records = [*_decode_session(log_entry, value, session)]
     match value["kind"]:
         case "message":
@@ -68,8 +68,8 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     return DecodeResult(records=(record,), state=state)
 
 
-def _describe_session(agent: str, session: dict[str, Any]) -> LogEntry:
-    """Return the fields that the records about the session itself share."""
+def _make_session_entry(agent: str, session: dict[str, Any]) -> LogEntry:
+    """Return the log entry from which records about the session itself are made."""
     id_ = session["id"]
     root = as_text(session.get("root")) or id_
     source = MAIN if root == id_ else f"subagent:{id_}"

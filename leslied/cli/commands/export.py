@@ -185,13 +185,14 @@ class _ExportRequest:
     def write(self) -> ExportResult:
         """Write all files."""
         files = tuple(
-            WrittenFile(path=str(path), bytes=size) for path, size in self._iter_files()
+            WrittenFile(path=str(path), bytes=size)
+            for path, size in self._write_files()
         )
         return ExportResult(
             format=self.format_name, sessions=self.rendered_sessions, files=files
         )
 
-    def _iter_files(self) -> Iterator[tuple[Path, int]]:
+    def _write_files(self) -> Iterator[tuple[Path, int]]:
         """Write the files; yield the path and size of each."""
         target = self._resolve_target()
         for artifacts in self._render():

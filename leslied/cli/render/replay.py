@@ -25,7 +25,7 @@ _INDENT = "    "
 def make_replay_events(
     units: Sequence[Unit], *, is_full: bool
 ) -> Iterator[ReplayEvent]:
-    """Yield an event for each visible entry, and one for each header, in order."""
+    """Yield an event for each visible entry, after one for the headers before it."""
 
     def is_visible(record: Record) -> bool:
         return any(render_record(record, "", is_full=is_full))

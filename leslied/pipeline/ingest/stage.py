@@ -378,7 +378,7 @@ class Ingest(Stage):
             )
 
     def _mark_gone(self, discovery: tail.Discovery) -> None:
-        """Mark sources as gone whose folder was searched without finding them.
+        """Mark the sources as gone that a search of their folder did not find.
 
         A whole root that is missing may be on a disk that is not mounted now.
         """

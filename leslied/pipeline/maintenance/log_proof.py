@@ -185,7 +185,7 @@ class _SourceComparison:
         return has_same_bytes(self.source, self._cursor, self.proof.limits)
 
     def _compare_entries(self) -> None:
-        audit = self.proof.reader.audits.open_source(
+        audit = self.proof.reader.audits.start_audit(
             self.adapter.name,
             self._path,
             has_stable_positions=self.source.shape in _STABLE_SHAPES,

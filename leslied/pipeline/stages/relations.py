@@ -1,4 +1,4 @@
-"""The relations stage: add every thread with files to its project's relations file.
+"""The relations stage: list each thread that has files in the relations file.
 
 Work is proportional to the change: a thread is checked when one of its files was
 written and until its session has stopped. A file that is up to date is not written.
@@ -80,7 +80,7 @@ class RelationsReport(Report, kw_only=True):
         return "transcripts" if self.moved_threads else ""
 
     def list_events(self) -> Iterator[LogEvent]:
-        """Yield everything that the daemon logs, with each thread that moved."""
+        """Yield the events of the report, and one for each thread that moved."""
         yield from Report.list_events(self)
         for old, new in self.moved_threads.items():
             yield LogEvent("thread.move", {"old": old, "new": new}, is_warning=False)

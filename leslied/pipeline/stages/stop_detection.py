@@ -91,8 +91,11 @@ class StopDetection(Stage):
         ]
 
     def run(self, budget: Budget = FULL_BUDGET) -> StopReport:
-        """Mark sessions as stopped whose process ended or works on another session."""
-        live_processes = self._update_live_sessions()
+        """Record which sessions are live, waiting or stopped.
+
+        A session has stopped if its process ended or works on another session.
+        """
+        live_processes = self._find_live_processes()
         self.store.mark_live(live_processes)
         stopped = sum(
             self._mark_stopped(adapter, registries, is_scan=budget.is_scan)
@@ -103,7 +106,7 @@ class StopDetection(Stage):
             stopped += self.store.mark_all_stopped()
         return StopReport(stopped=stopped)
 
-    def _update_live_sessions(self) -> dict[tuple[str, str], LiveProcess]:
+    def _find_live_processes(self) -> dict[tuple[str, str], LiveProcess]:
         """Return live processes by agent and session id; remember ended sessions."""
         registered: set[tuple[str, str]] = set()
         live: dict[tuple[str, str], LiveProcess] = {}

@@ -184,7 +184,7 @@ class TranscriptStage(Stage):
         main = self.reader.find_session(key)
         if main is not None:
             with self.store.transcripts() as ledger:
-                if not ledger.has_files(key):
+                if not ledger.was_ever_written(key):
                     folder = self.policy.choose_central(_get_output_cwd(main)).folder
                     ledger.move_unwritten_thread(key, os.fsencode(folder))
 

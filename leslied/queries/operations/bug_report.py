@@ -116,7 +116,9 @@ def collect_store_state(context: QueryContext) -> dict[str, Any]:
         "store": reader.count_rows(),
         "store_bytes": reader.path.stat().st_size,
         "store_check": reader.check_integrity() or "ok",
-        "troubles": [{"path": p, "reason": r} for p, r in reader.list_source_errors()],
+        "troubles": [
+            {"path": p, "reason": r} for p, r in reader.list_source_problems()
+        ],
     }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Period = Literal["day", "week", "month"]
 Split = Literal["model", "project", "agent"]
-MAX_SERIES = 7
+MAX_NAMED_SERIES = 7
 """Groups with a series of their own; more colours cannot be distinguished."""
 MAX_PERIODS = 400
 _MAX_DAYS_BY_DAY = 92
@@ -242,10 +242,10 @@ def _rank_groups(
     totals = {key: _sum(cells.values()) for key, cells in groups.items()}
     ranked = sorted(groups, key=lambda key: (totals[key].rank, key or ""), reverse=True)
     other_cells: _Cells = {}
-    for key in ranked[MAX_SERIES:]:
+    for key in ranked[MAX_NAMED_SERIES:]:
         for number, cell in groups[key].items():
             other_cells.setdefault(number, _Sum()).add(cell)
-    return [(key, groups[key]) for key in ranked[:MAX_SERIES]], other_cells
+    return [(key, groups[key]) for key in ranked[:MAX_NAMED_SERIES]], other_cells
 
 
 def _sum(cells: Iterable[_Sum]) -> _Sum:

@@ -239,7 +239,7 @@ class MetadataLedger:
         return len(sessions) - len(stored_sessions)
 
     def restore_observed_times(self, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
-        """Restore when records were first observed, from (entry id, digest, time)."""
+        """Restore the times when records were first observed, by (entry id, digest)."""
         self._db.executemany(
             "UPDATE record SET observed_us = ?3 WHERE entry_id = ?1 AND digest = ?2",
             rows,

@@ -252,10 +252,10 @@ class TranscriptLedger:
         )
         return result.rowcount == 1
 
-    def has_files(self, session: SessionKey) -> bool:
-        """Return whether any transcript of the stream was ever written."""
+    def was_ever_written(self, key: SessionKey) -> bool:
+        """Return whether any transcript of a session or subagent was ever written."""
         query = "SELECT 1 FROM transcript WHERE session = ? AND newest > 0"
-        stream = find_stream(self._db, session)
+        stream = find_stream(self._db, key)
         return self._db.execute(query, (stream,)).fetchone() is not None
 
     def move_unwritten_thread(self, session: SessionKey, folder: bytes) -> None:
@@ -309,7 +309,7 @@ class TranscriptLedger:
 
     def settle_old_sessions(self) -> None:
         """Mark as settled all sessions that ended before the store was created."""
-        # A live session may have been quiet since before, but has not ended.
+        # `ended_us` is the time of the last entry; a live session has not ended.
         self._db.execute(
             "UPDATE session SET is_dirty = 0 "
             "WHERE is_dirty AND ended_us < ? AND NOT is_live",

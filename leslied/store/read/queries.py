@@ -159,7 +159,7 @@ class StoreQueries(Protocol):
     def list_rejected(self, limit: int) -> list[dict[str, Any]]:
         """List up to `limit` rejected entries with their position and the reason."""
 
-    def list_source_errors(self) -> list[SourceProblem]:
+    def list_source_problems(self) -> list[SourceProblem]:
         """List the existing sources that could not be read or are held back."""
 
     def list_failures(self) -> list[Failure]:

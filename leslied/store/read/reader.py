@@ -373,7 +373,7 @@ class StoreReader(QuestionGroups):
         return [{**item, "path": os.fsdecode(item["path"])} for item in rejected]
 
     @translate_sqlite_errors
-    def list_source_errors(self) -> list[SourceProblem]:
+    def list_source_problems(self) -> list[SourceProblem]:
         """List the existing sources that could not be read or are held back."""
         rows = self._db.execute(
             "SELECT path, trouble FROM source WHERE trouble <> '' AND NOT is_gone"

@@ -81,10 +81,10 @@ class AuditQueries:
         (count,) = self._db.execute(query, (agent,)).fetchone()
         return int(count)
 
-    def open_source(
+    def start_audit(
         self, agent: str, path: bytes, *, has_stable_positions: bool, is_masked: bool
     ) -> SourceAudit:
-        """Return the audit of one source, which is to be read from its beginning.
+        """Start the audit of one source. It needs all entries from the beginning.
 
         `has_stable_positions` says that an entry is at the same offset in each read.
         With `is_masked`, secrets may have been stored in another form.

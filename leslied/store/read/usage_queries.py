@@ -115,7 +115,7 @@ class UsageQueries:
         *,
         with_sessions: bool,
     ) -> list[UsageBucket]:
-        """Total the messages by group, model and price band.
+        """Sum up messages and tokens by group, agent, model and price band.
 
         `price_breaks` are the limits between price bands. With `with_sessions`, also
         group by session; otherwise a bucket has no session.

@@ -139,7 +139,7 @@ class RecordVersions:
 
     def _has_original(self, item: PendingRecord, number: int) -> bool:
         """Return whether the entry has the record that this one repeats."""
-        del item  # for subclasses
+        del item  # Only subclasses use it.
         # An entry without a current version was dropped by a later decoder.
         return number in self._current_versions
 
@@ -152,7 +152,7 @@ class RecordVersions:
 
     def _add_again(self, item: PendingRecord, record_id: int, number: int) -> None:
         """Merge a record into the version that has the same content."""
-        del number  # for subclasses
+        del number  # Only subclasses use it.
         if item.record.usage:
             self._merge_usage(record_id, item.record.usage)
 

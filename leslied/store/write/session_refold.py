@@ -319,6 +319,7 @@ class SessionRefold:
 
     def _mark_due(self, session: int, key: SessionKey) -> None:
         """Make the asset index and the exports process the whole stream again."""
+        # Files that the session changed, and how far they were collected.
         for table in ("touch", "touched"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
         main: tuple[Any, ...] = (*key[:2], MAIN)

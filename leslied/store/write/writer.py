@@ -238,7 +238,7 @@ class Store:
             yield make(self._db)
 
     def transcripts(self) -> AbstractContextManager[TranscriptLedger]:
-        """Return the ledger of transcripts, in one transaction."""
+        """Return the ledger of transcripts; its changes are one transaction."""
         return self._open_ledger(TranscriptLedger)
 
     def mark_stopped(self, agent: str, session_ids: Iterable[str]) -> int:
@@ -289,35 +289,35 @@ class Store:
                 self._db.executemany(write.SET_WAITING, changes)
 
     def archive(self) -> AbstractContextManager[ArchiveLedger]:
-        """Return the ledger of the archive, in one transaction."""
+        """Return the ledger of the archive; its changes are one transaction."""
         return self._open_ledger(ArchiveLedger)
 
     def relations(self) -> AbstractContextManager[RelationsLedger]:
-        """Return the ledger of relations, in one transaction."""
+        """Return the ledger of relations; its changes are one transaction."""
         return self._open_ledger(RelationsLedger)
 
     def assets(self) -> AbstractContextManager[AssetLedger]:
-        """Return the ledger of the asset index, in one transaction."""
+        """Return the ledger of the asset index; its changes are one transaction."""
         return self._open_ledger(AssetLedger)
 
     def exports(self) -> AbstractContextManager[ExportLedger]:
-        """Return the ledger of exports, in one transaction."""
+        """Return the ledger of exports; its changes are one transaction."""
         return self._open_ledger(ExportLedger)
 
     def projects(self) -> AbstractContextManager[ProjectLedger]:
-        """Return the ledger of projects, in one transaction."""
+        """Return the ledger of projects; its changes are one transaction."""
         return self._open_ledger(ProjectLedger)
 
     def failures(self) -> AbstractContextManager[FailureLedger]:
-        """Return the ledger of failed work, in one transaction."""
+        """Return the ledger of failed work; its changes are one transaction."""
         return self._open_ledger(FailureLedger)
 
     def metadata(self) -> AbstractContextManager[MetadataLedger]:
-        """Return the ledger of session metadata, in one transaction."""
+        """Return the ledger of session metadata; its changes are one transaction."""
         return self._open_ledger(MetadataLedger)
 
     def decoder_versions(self) -> AbstractContextManager[RedecodeLedger]:
-        """Return the ledger of decoder versions, in one transaction."""
+        """Return the ledger of decoder versions; its changes are one transaction."""
         return self._open_ledger(RedecodeLedger)
 
     @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec import structs
 
-from leslied.queries.query_text import complete_last_word
+from leslied.queries.query_text import match_last_word_as_prefix
 from leslied.queries.search import SearchMode
 from leslied.queries.search_groups import GroupLimits, search_by_session
 from leslied.queries.search_query import parse_query
@@ -27,7 +27,7 @@ def _search(queries: QueryContext, arguments: Arguments) -> Answer:
     # A search for any characters finds parts of words anyway.
     is_completed = arguments["typing"] and arguments["sort"] != "substring"
     query = parse_query(
-        complete_last_word(text) if is_completed else text,
+        match_last_word_as_prefix(text) if is_completed else text,
         make_value_parsers(queries.now, queries.home),
     )
     limits = GroupLimits(

@@ -66,9 +66,12 @@ def test_a_damaged_line_is_kept_and_an_unfinished_last_one_is_not():
     ]
 
 
-def test_a_file_without_sessions_is_rejected_and_not_imported():
+def test_a_message_of_no_session_is_rejected():
     with pytest.raises(DecodeError):
         decode({"id": 1, "method": "initialize", "params": {}})
+
+
+def test_a_file_without_sessions_is_not_imported():
     assert split_file("acp", "/x/a.jsonl", {"method": "other"}) == {}
 
 

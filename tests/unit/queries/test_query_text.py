@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from leslied.queries.query_text import (
     add_filter,
-    complete_last_word,
     format_filter,
+    match_last_word_as_prefix,
     remove_filter,
 )
 from leslied.queries.search_query import find_filter_texts
@@ -26,7 +26,7 @@ from leslied.queries.search_query import find_filter_texts
     ],
 )
 def test_the_last_word_becomes_a_prefix(text: str, completed: str):
-    assert complete_last_word(text) == completed
+    assert match_last_word_as_prefix(text) == completed
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_the_last_word_becomes_a_prefix(text: str, completed: str):
     ["", "e", "err ", "err*", "(err)", "a OR", "NOT", '"merge con', '"a b"', "role:us"],
 )
 def test_what_is_not_an_unfinished_word_stays(text: str):
-    assert complete_last_word(text) == text
+    assert match_last_word_as_prefix(text) == text
 
 
 @pytest.mark.parametrize(

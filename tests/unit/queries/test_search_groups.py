@@ -85,7 +85,7 @@ def test_the_number_of_sessions_is_limited(search: SearchFunction):
     assert (len(result.groups), result.session_count) == (1, 2)
 
 
-def test_the_number_of_hits_in_all_sessions_is_limited(search: SearchFunction):
+def test_the_total_number_of_hits_is_limited(search: SearchFunction):
     result = search("needle", hits=4)
 
     assert sum(len(group.hits) for group in result.groups) == 4

@@ -101,7 +101,7 @@ def test_the_branch_that_the_newest_prompt_continues_is_current_again():
     assert conversation.rewound == [3]
 
 
-def test_a_prompt_that_follows_none_takes_back_the_whole_session():
+def test_a_prompt_without_a_parent_takes_back_all_units_before_it():
     conversation = make_conversation("", "")
 
     conversation.ask("root", is_root=True)

@@ -92,7 +92,7 @@ def test_deeply_nested_arguments_are_not_an_error(brackets: str):
         extract_strings(opening * depth + '"x"' + closing * depth)
 
 
-def test_a_run_of_any_length_is_spaced_like_its_characters():
+def test_every_character_of_a_long_run_is_spaced():
     text = "日本" * 5_000 + "word" + "語" * 3
 
     assert space_cjk(text) == re.sub("([日本語])", r" \1 ", text)

@@ -365,7 +365,7 @@ def test_a_log_without_permission_is_reported_and_read_later(
     with failing_os_call("open", path, errno.EACCES):
         report_without_permission = claude.sync()
     with StoreReader(claude.store_path) as reader:
-        errors = reader.list_source_errors()
+        errors = reader.list_source_problems()
 
     report = claude.sync()
 

@@ -107,18 +107,21 @@ def test_the_first_log_of_an_old_folder_is_found(roots: list[Root]):
     )
 
 
-def test_only_the_newest_logs_are_checked(
+def test_a_change_of_a_log_that_was_not_among_the_newest_is_not_seen(
     roots: list[Root], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("leslied.tail.freshness.MAX_CHECKED_LOGS", 2)
     known_times = write_logs(roots, *(f"-p/{n}.jsonl" for n in range(3)))
     write_log(roots, "-p/2.jsonl", AFTER_NS)
 
-    assert MAX_CHECKED_LOGS >= 2000
     assert (
         check_freshness(ADAPTER.name, roots, known_times, SCANNED_NS).newest_ns
         == BEFORE_NS
     )
+
+
+def test_thousands_of_logs_are_checked():
+    assert MAX_CHECKED_LOGS >= 2000
 
 
 def test_without_an_earlier_scan_all_folders_are_walked(roots: list[Root]):

@@ -108,7 +108,7 @@ def test_the_form_token_is_not_in_any_page_without_a_login(application: Applicat
         ("/s/../../x", "/"),
     ],
 )
-def test_a_link_leads_only_to_this_page(
+def test_a_login_leads_only_to_addresses_of_this_server(
     application: Application, access: Access, target: str, location: str
 ):
     path = f"/login?code={access.make_code()}&to={target}"

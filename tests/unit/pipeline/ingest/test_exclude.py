@@ -100,7 +100,7 @@ class ExcludeHarness:
 
     def list_errors(self) -> dict[str, str]:
         with StoreReader(self.claude.store_path) as reader:
-            return dict(reader.list_source_errors())
+            return dict(reader.list_source_problems())
 
     def list_errors_by_path(self) -> dict[Path, str]:
         return {Path(path): reason for path, reason in self.list_errors().items()}

@@ -108,7 +108,7 @@ def test_a_source_that_cannot_be_read_is_reported(
     assert prefetching_pids
     assert report.unreadable == {path: "cannot be opened"}
     with StoreReader(claude.store_path) as reader:
-        assert reader.list_source_errors() == [(str(path), "cannot be opened")]
+        assert reader.list_source_problems() == [(str(path), "cannot be opened")]
 
 
 def test_an_error_in_the_second_process_is_raised_in_the_first():

@@ -437,7 +437,7 @@ def test_a_log_that_was_being_read_at_a_kill_is_read_alone(
     assert counts == [0, 0, 0]
 
 
-def test_sources_are_named_as_in_progress_until_they_are_committed(
+def test_a_large_source_is_in_the_work_marker_until_it_is_committed(
     claude: ClaudeHome,
     clock: FakeClock,
     tmp_path: Path,

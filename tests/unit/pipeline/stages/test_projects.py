@@ -277,7 +277,7 @@ def test_an_invalid_file_of_links_is_reported(harness: ProjectsHarness, home: Pa
     assert harness.get_project(home / "a") == str(home / "a")
 
 
-def test_another_repository_in_the_same_place_is_identified_again(
+def test_a_repository_that_replaces_another_is_identified(
     harness: ProjectsHarness, home: Path, repository: Path
 ):
     harness.work_in(repository)

@@ -9,7 +9,7 @@ import pytest
 from leslied.model.record import Usage
 from leslied.model.times import to_us
 from leslied.queries.usage.scope import UsageScope
-from leslied.queries.usage.timeline import MAX_PERIODS, MAX_SERIES, load_timeline
+from leslied.queries.usage.timeline import MAX_NAMED_SERIES, MAX_PERIODS, load_timeline
 from tests.support.records import make_key, time_at
 from tests.support.usage import (
     OPUS,
@@ -113,7 +113,7 @@ def test_small_groups_share_a_series(commit):
     context = commit(
         *(
             make_message(f"m{n}", days_ago(0), Usage(n), model=f"model-{n}")
-            for n in range(1, MAX_SERIES + 3)
+            for n in range(1, MAX_NAMED_SERIES + 3)
         )
     )
 
@@ -122,7 +122,7 @@ def test_small_groups_share_a_series(commit):
     *named, rest = timeline.series
     assert [series.key for series in named] == [f"model-{n}" for n in range(9, 2, -1)]
     assert (rest.key, rest.is_rest, rest.tokens) == (None, True, (1 + 2,))
-    assert timeline.unpriced_messages == MAX_SERIES + 2
+    assert timeline.unpriced_messages == MAX_NAMED_SERIES + 2
 
 
 def test_projects_have_series_without_secrets(commit):

@@ -1,4 +1,4 @@
-"""Matching records without their texts."""
+"""Summaries of the records that match a search."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_an_empty_store_returns_empty_results(harness: StoreHarness):
     with harness.reader() as reader:
         assert reader.list_sessions() == []
         assert reader.summarize_agents() == []
-        assert reader.list_source_errors() == []
+        assert reader.list_source_problems() == []
         assert reader.list_rejected(10) == []
         assert set(reader.count_rows().values()) == {0}
         assert reader.select_sessions(Selection()) == []

@@ -63,7 +63,7 @@ def test_a_repeated_record_may_have_another_content(claude: ClaudeHome):
     with StoreReader(claude.store_path) as reader:
         verdicts = {}
         for is_masked in (False, True):
-            audit = reader.audits.open_source(
+            audit = reader.audits.start_audit(
                 ADAPTER.name,
                 os.fsencode(path),
                 has_stable_positions=True,
@@ -85,7 +85,7 @@ def test_rows_are_compared_by_kind_and_digest_instead_of_their_numbers(
     with StoreReader(claude.store_path) as reader:
         (digest,) = reader._db.execute("SELECT digest FROM rejected").fetchone()
         (kind,) = reader._db.execute("SELECT kind FROM noise").fetchone()
-        audit = reader.audits.open_source(
+        audit = reader.audits.start_audit(
             ADAPTER.name, os.fsencode(path), has_stable_positions=False, is_masked=False
         )
         chunk = make_chunk(

@@ -106,11 +106,12 @@ def test_the_unit_of_an_answered_command_starts_with_the_command(
         # A second part of the same answer follows the command, too.
         make_record("y", "y", parent_id="c"),
     ]
-    taken_back = [*make_turn(1), *make_turn(2)]
-    chunks = [[*taken_back, *command]]
+    turns = [*make_turn(1), *make_turn(2)]
+    chunks = [[*turns, *command]]
     if is_split:
-        chunks = [taken_back, command[:1], command[1:]]
+        chunks = [turns, command[:1], command[1:]]
 
+    # The last prompt follows the first turn: it takes back unit 2 and the command's.
     assert commit(path, clock, *chunks, make_turn(4, "a1")) == ("prompt 1", [2, 3])
 
 

@@ -292,13 +292,13 @@ def test_cursors_of_another_agent_are_not_returned(harness: StoreHarness):
 def test_a_source_error_is_listed_until_the_source_is_read(harness: StoreHarness):
     harness.store.record_source_error(AGENT, LOGS / "a.jsonl", "cannot be opened")
     with harness.reader() as reader:
-        errors = reader.list_source_errors()
+        errors = reader.list_source_problems()
 
     harness.commit(make_prompt())
 
     assert errors == [(str(LOGS / "a.jsonl"), "cannot be opened")]
     with harness.reader() as reader:
-        assert reader.list_source_errors() == []
+        assert reader.list_source_problems() == []
 
 
 @pytest.mark.fault("B14")
@@ -424,7 +424,9 @@ def get_automerge_setting(harness: StoreHarness) -> int:
 
 
 @pytest.mark.fault("E2")
-def test_settings_are_durable_again_after_a_bulk_load(durable_harness: StoreHarness):
+def test_a_bulk_load_restores_the_settings_for_durability(
+    durable_harness: StoreHarness,
+):
     with durable_harness.store.bulk_load():
         durable_harness.commit(make_prompt("one", "1"))
         level_while_loading = get_sync_level(durable_harness)
