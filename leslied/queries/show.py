@@ -70,7 +70,7 @@ class ShownSession:
         return structs.replace(self.session, units=tuple(self.iter_units()))
 
     def to_dict(self, *, with_entries: bool = True) -> dict[str, Any]:
-        """Return the JSON form; counts and times are those of all entries of the units."""
+        """Return the JSON form; counts and times include entries that are left out."""
         other_fields = {"unpriced_messages": self.summary.cost.unpriced}
         other_fields |= self.marks.to_dict()
         return {

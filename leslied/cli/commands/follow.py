@@ -64,9 +64,9 @@ def command(
 ) -> None:
     """Print new entries of all sessions, or of those named, until interrupted.
 
-    Each line starts with the short id of the session and the name of its folder. For an
-    entry of a subagent, the subagent's name takes the place of the folder. New sessions
-    appear automatically.
+    Each line starts with the short id of the session and the name of its project's
+    folder. For an entry of a subagent, the subagent's name takes the place of the
+    folder. New sessions appear automatically.
     The daemon must be running. Press Ctrl-C to stop.
     """
     app = get_app(ctx)

@@ -100,8 +100,8 @@ _COLUMNS = (
     "--waiting",
     is_flag=True,
     help="Limit to sessions that need you: they ask for a permission or an answer, or "
-    "a hook reported that they wait for the next prompt. (--status idle: all whose "
-    "turn has ended.)",
+    "a hook reported that they wait for a prompt. --status idle lists all that may "
+    "wait for one.",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option

@@ -97,8 +97,8 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
     """Search prompts, answers, thinking, tool calls and results.
 
     \b
-    'two words'        this phrase; but with an operator or a filter in it, quoted
-                       text is no phrase: 'a OR b' means the same as a OR b
+    'two words'        this exact phrase
+    'a OR b'           as without quotes: what has an operator or a filter is no phrase
     begin*             words that start with this
     one OR other       either word; AND is the default
     '(a OR b) c'       a group; the shell needs the quotes
