@@ -66,8 +66,8 @@ def command(
 
     Each line starts with the short id of the session and the name of its project's
     folder. For an entry of a subagent, the subagent's name takes the place of the
-    folder. New sessions appear automatically.
-    The daemon must be running. Press Ctrl-C to stop.
+    folder. New sessions appear automatically. The daemon must be running. Press Ctrl-C
+    to stop.
     """
     app = get_app(ctx)
     once, as_json = options.pop("once"), options["as_json"]
