@@ -28,7 +28,19 @@ _WEAK_NAMES = (
 """Names that are also common for what is not secret: the value must look random."""
 RANDOM = r"(?=[^\s\"'`\d]{0,60}+\d)(?=[^\s\"'`A-Za-z]{0,60}+[A-Za-z])"
 """Requires a letter and a digit soon."""
-ASCII_VALUE = r"[^\s\"'`,<>(){}\[\]$\\\x80-\U0010ffff]"
+_CONTROL = r"\x00-\x08\x0e-\x1f\x7f"
+# A set with the range of all characters that are not ASCII takes 1.4 ms to compile, and
+# these 0.02: they name the ASCII characters instead.
+ASCII_VALUE = rf"[!#%&*+\-./0-9:;=?@A-Z^_a-z|~{_CONTROL}]"
+"""No white space, quotes, brackets, comma, dollar sign or backslash."""
+SPOKEN_VALUE = rf"[!#$%&*+,\-./0-9:=?@A-Z\[\\\]^_a-z~{_CONTROL}]"
+"""No white space, quotes, other brackets, semicolon or bar."""
+SPOKEN_END = rf"[!#$%&*+\-/0-9=?@A-Z\[\\^_a-z~{_CONTROL}]"
+"""As SPOKEN_VALUE, but nothing that ends a sentence or a clause."""
+NAME_CHARACTER = r"[^\x00-,/:-@\[-^`{-\x7f]"
+"""A letter, a digit, `_`, `.`, `-`, or a character that is not ASCII."""
+XML_NAME_CHARACTER = r"[^\x00-,/;-@\[-^`{-\x7f]"
+"""As NAME_CHARACTER, or a colon."""
 
 
 def _spell(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ from leslied.redact.rules._names import (
     ANY_STRONG,
     ANY_WEAK,
     ASCII_VALUE,
+    NAME_CHARACTER,
     RANDOM,
     STRONG,
     WEAK,
+    XML_NAME_CHARACTER,
     make_rule,
     match_any,
 )
@@ -41,7 +43,7 @@ _NO_PAGE_TOKEN = "".join(
 _NO_ARN = r"(?<!\d{12}:)"
 """Not the name of a secret at AWS."""
 _NAME_END = r"[\w.-]{0,24}+"
-_NAME = r"[\w.\x80-\U0010ffff-]{3,100}+"
+_NAME = rf"{NAME_CHARACTER}{{3,100}}+"
 """A whole name. What follows it is checked first, which is faster than to compare it"
 "."""
 _BEFORE_OPERATOR = rf"(?={_NAME}[\"'`\])]{{0,3}}\s{{0,24}}[\"'`\])]{{0,2}}[=:,])"
@@ -99,7 +101,7 @@ _ASSIGNMENTS = (
     make_rule(
         "xml-secret",
         (*STRONG, *WEAK),
-        rf"(?<=[<\w.:-])(?=[\w.:\x80-\U0010ffff-]{{3,100}}+>)(?:{ANY_STRONG}[\w.:-]{{0,20}}+>|{ANY_WEAK}[\w.:-]{{0,20}}+>(?=[^\s<]{{0,60}}\d)"
+        rf"(?<=[<\w.:-])(?={XML_NAME_CHARACTER}{{3,100}}+>)(?:{ANY_STRONG}[\w.:-]{{0,20}}+>|{ANY_WEAK}[\w.:-]{{0,20}}+>(?=[^\s<]{{0,60}}\d)"
         r"(?=[^\s<]{0,60}[A-Za-z]))(?P<secret>[^<\s]{4,300}+)</",
         lead=r"<[\w.:-]{0,24}",
     ),

@@ -6,7 +6,17 @@ import re
 
 import pytest
 
-from leslied.redact.rules._names import STRONG, WEAK, make_rule, match_any
+from leslied.redact.rules._names import (
+    ASCII_VALUE,
+    NAME_CHARACTER,
+    SPOKEN_END,
+    SPOKEN_VALUE,
+    STRONG,
+    WEAK,
+    XML_NAME_CHARACTER,
+    make_rule,
+    match_any,
+)
 
 
 @pytest.mark.parametrize("name", ["client_secret", "client-secret", "clientsecret"])
@@ -34,3 +44,21 @@ def test_a_pattern_of_words_matches_every_word():
     words = {*STRONG, *WEAK}
 
     assert {word for word in words if re.fullmatch(match_any(words), word)} == words
+
+
+@pytest.mark.parametrize(
+    ("characters", "meaning"),
+    [
+        (ASCII_VALUE, r"[^\s\"'`,<>(){}\[\]$\\\x80-\U0010ffff]"),
+        (SPOKEN_VALUE, r"[^\s\"'`<>|(){};\x80-\U0010ffff]"),
+        (SPOKEN_END, r"[^\s\"'`<>|,.;:(){\]}\x80-\U0010ffff]"),
+        (NAME_CHARACTER, r"[\w.\x80-\U0010ffff-]"),
+        (XML_NAME_CHARACTER, r"[\w.:\x80-\U0010ffff-]"),
+    ],
+)
+def test_a_set_has_the_same_characters_as_one_that_is_slow_to_compile(
+    characters: str, meaning: str
+):
+    text = "".join(map(chr, range(0x500))) + "\u4e00\U0001f600\U0010ffff"
+
+    assert re.findall(characters, text, re.ASCII) == re.findall(meaning, text, re.ASCII)
