@@ -63,7 +63,10 @@ _SIGN = (
     r"|\S{0,40}[A-Za-z]\d{1,5}[.!?_*#-]?[A-Za-z]|(?:[A-Za-z]{2,16}[-_.]){1,6}\d{2,8}(?!\w)"
     r"|[A-Z][a-z]{3,20}\d{2,8}|\S{6,60}!)"
 )
-_SPOKEN = rf"(?P<secret>(?=\S{{8}}){_NO_REFERENCE}{RANDOM}{_SIGN}{SPOKEN_VALUE}{{7,127}}{SPOKEN_END})"
+_SPOKEN = (
+    rf"(?P<secret>(?=\S{{8}}){_NO_REFERENCE}{RANDOM}{_SIGN}"
+    rf"{SPOKEN_VALUE}{{7,127}}{SPOKEN_END})"
+)
 _TOKEN = (
     rf"(?P<secret>(?=\S{{16}}){_NO_REFERENCE}(?:{UUID}|{TOKEN}|{MIXTURE}(?=\S{{16}}){ASCII_VALUE}{{16,300}}"
     rf"|{RANDOM}{_SIGN}(?=\S{{24}}){ASCII_VALUE}{{24,300}}))(?=[\s\"'`,.;|&<>)\]}}\\*_]|$)"
