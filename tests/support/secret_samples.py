@@ -22,11 +22,12 @@ ALPHABETS = {
     "w": string.ascii_letters + string.digits + "_-",
     "z": string.ascii_lowercase + "234567",
     "9": string.digits,
+    "l": string.ascii_lowercase,
     "k": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "n": "023456789acdefghjkmnpqrstuvwxyz",
     "B": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
 }
-_FIELD = re.compile(r"\{(?:([abdhknBUwz9])(\d+)|(uuid)|(pem))\}")
+_FIELD = re.compile(r"\{(?:([abdhklnBUwz9])(\d+)|(uuid)|(pem))\}")
 _UUID = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
 _PEM_LINES = "\n".join(["{b64}"] * 5 + ["{b30}=="])
 
@@ -565,7 +566,7 @@ STRUCTURES = {
     "webhook": "https://hooks.slack.com/services/T{U8}/B{U8}/{a24}",
 }
 CONTEXTUAL = {
-    "app-password": 'EMAIL_HOST_PASSWORD = "fcwq zxnn ehrn lemz"',
+    "app-password": 'EMAIL_HOST_PASSWORD = "{l4} {l4} {l4} {l4}"',
     "config-password": "smtp_pass: {a12}",
     "protocol-password": "> USER me\n< 331 ok\n> PASS {a12}\n",
     "wordpress-salt": "define('AUTH_KEY', '{a64}');",

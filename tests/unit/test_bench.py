@@ -108,10 +108,14 @@ def test_the_first_store_of_a_program_is_kept(tmp_path: Path):
     with bench.new_store("leslied", "small") as first:
         (first / "store.db").touch()
     with bench.new_store("leslied", "small") as second:
-        pass
+        (second / "store.db").write_bytes(bytes(2_000_000))
+        (second / "small").touch()
 
     assert bench.get_store("leslied", "small") == first
     assert (first / "store.db").exists()
+    # To delete many small files would slow the programs that run next.
+    assert [path.name for path in second.iterdir()] == ["small"]
+    bench.clear()
     assert not second.exists()
 
 
