@@ -13,7 +13,15 @@ import { showError } from "./states.js";
 
 /** @typedef {(context: PageContext) => void | Promise<void>} Page */
 
-/** @type {{ pattern: RegExp, names: string[], load: () => Promise<Page> }[]} */
+/**
+ * @typedef {object} Route
+ * @property {RegExp} pattern
+ * @property {string[]} names
+ * @property {() => Promise<Page>} load
+ * @property {Page} [page] Known after it was shown once.
+ */
+
+/** @type {Route[]} */
 const routes = [];
 /** @type {AbortController | null} */
 let current = null;
@@ -88,24 +96,25 @@ export async function show() {
     const values = route.names.map((name, i) => [name, decodeURIComponent(match[i + 1] ?? "")]);
     const query = new URLSearchParams(location.search);
     const context = { root, params: Object.fromEntries(values), query, signal };
-    await showRoute(route.load, context);
+    await showRoute(route, context);
     return;
   }
 }
 
 /**
- * @param {() => Promise<Page>} load
+ * @param {Route} route
  * @param {PageContext} context
  */
-async function showRoute(load, context) {
+async function showRoute(route, context) {
   const { root, signal } = context;
   try {
+    // A page that is known must not wait: a key that is pressed meanwhile would be lost.
     // A module cannot be loaded when the server is gone.
-    const page = await load().catch(() => { throw makeUnreachableError(); });
+    route.page ??= await route.load().catch(() => { throw makeUnreachableError(); });
     if (signal.aborted) return;
     root.replaceChildren();
     for (const listener of changeListeners) listener();
-    await page(context);
+    await route.page(context);
   } catch (error) {
     if (!signal.aborted) showError(root, error);
   }
