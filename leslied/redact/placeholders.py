@@ -25,6 +25,8 @@ _CHANGE = re.compile(
 )
 """Between letters of both cases and digits; a reference has few, a password many."""
 _MAX_LENGTH_PER_CHANGE = 3
+_MIN_PASSWORD_LENGTH = 10
+_DIGIT = re.compile(r"\d")
 _LONG_NUMBER = re.compile(
     r"\d{4}|\d{2}$|(?<![Ss][Hh][Aa])(?<![Uu][Tt][Ff])(?<![A-Za-z]{16})(?<=[a-z]{3})\d{2,3}\."
 )
@@ -106,6 +108,15 @@ def _is_random(value: str) -> bool:
     return len(_CHANGE.findall(value)) * _MAX_LENGTH_PER_CHANGE >= len(value)
 
 
+def _has_random_part(reference: str) -> bool:
+    """Return whether a reference is a password with dots, or one before a suffix."""
+    return _is_random(reference) or any(
+        _is_random(part)
+        for part in reference.split(".")
+        if len(part) >= _MIN_PASSWORD_LENGTH and len(_DIGIT.findall(part)) > 1
+    )
+
+
 def is_placeholder(value: str, kind: str) -> bool:
     """Return whether a value is no secret, but for example a template or a type."""
     if _TEMPLATE.match(value) or _PLACEHOLDERS.match(value) or "[REDACTED:" in value:
@@ -118,7 +129,7 @@ def is_placeholder(value: str, kind: str) -> bool:
     if has_words and not (kind in _KINDS_WITH_SPACES and _RANDOM_LETTERS.search(value)):
         return True
     is_reference = _REFERENCE.match(value) and kind not in _LITERAL_KINDS
-    if is_reference and not ("." in value and _is_random(value)):
+    if is_reference and not ("." in value and _has_random_part(value)):
         return True
     if len(value) > _TAIL_LENGTH and is_example(value):
         return True

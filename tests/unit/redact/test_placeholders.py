@@ -22,7 +22,11 @@ def test_a_placeholder_is_not_secret(value: str):
 
 
 @pytest.mark.parametrize(
-    "value", ["hunter2", "H2(Cb(y0X4", "p$w0rd", "a-b_c9", "Riv3r.Pepper47"]
+    "value",
+    [
+        *("hunter2", "H2(Cb(y0X4", "p$w0rd", "a-b_c9", "Riv3r.Pepper47"),
+        "nZ3sGH1yehHF.meta.json",
+    ],
 )
 def test_a_value_with_letters_and_digits_is_secret(value: str):
     assert not is_placeholder(value, "password")
