@@ -85,7 +85,7 @@ def _run_flow(
     app: App, store: Store, progress: StageProgress, budget: Budget, *, is_final: bool
 ) -> FlowReport:
     """Run all stages, and again if new folders were learned meanwhile."""
-    from leslied.pipeline import Ingest  # noqa: PLC0415
+    from leslied.pipeline import Ingest, IngestReport  # noqa: PLC0415
 
     def show_stage(stage: Stage) -> None:
         progress.start(stage.activity, in_bytes=isinstance(stage, Ingest))
@@ -103,6 +103,9 @@ def _run_flow(
         if any(each.needs_reload for each in report.reports):
             new_flow = make_flow()
             new_flow.adopt(flow)
+            for each in report.reports:
+                if isinstance(each, IngestReport):
+                    each.sources = 0  # The second run counts all of them again.
             second_report = new_flow.run(budget, show_stage)
             report.reports += second_report.reports
             report.failures |= second_report.failures

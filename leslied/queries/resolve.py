@@ -43,11 +43,16 @@ class ResolvedId(Struct, frozen=True):
 def resolve_id(
     reader: StoreQueries, id_prefix: str, *, with_costs: bool = False
 ) -> ResolvedId:
-    """Resolve an id, the prefix of an id, or `last`.
+    """Resolve an id, the prefix of an id, or `last`; `AGENT:` may precede an id.
 
     Raise UserError if nothing matches or the prefix is ambiguous.
     """
-    match = _get_single(_find_matches(reader, sanitize_text(id_prefix)), id_prefix)
+    text = sanitize_text(id_prefix)
+    matches = _find_matches(reader, text)
+    agent, separator, id_text = text.partition(":")
+    if separator and not matches:
+        matches = [m for m in _find_matches(reader, id_text) if m.agent == agent]
+    match = _get_single(matches, id_prefix)
     session = load_session_summary(
         reader, match.agent, match.session_id, with_costs=with_costs
     )
@@ -149,6 +154,12 @@ def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
             f"No session, unit, subagent or entry has an id that starts with "
             f"{id_prefix!r}.",
             "List sessions with `leslied list`.",
+        )
+    if len(matches) > 1 and len({match.id for match in matches}) == 1:
+        names = " or ".join(f"{match.agent}:{match.id}" for match in matches)
+        raise UserError(
+            f"{len(matches)} agents have a session with the id {matches[0].id}.",
+            f"Name the agent, too: {names}",
         )
     if len(matches) > 1:
         ids = ", ".join(match.id for match in matches[:_MAX_LISTED_IDS])

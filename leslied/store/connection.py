@@ -151,8 +151,8 @@ def lock_store(path: Path, clock: Clock) -> int:
         hint = "Wait for it to end, or see: leslied status"
         if is_daemon:
             hint = (
-                "It is the daemon, which reads new entries by itself. "
-                "Stop it before other work on the store."
+                "It is the daemon, which reads new entries by itself, after `leslied "
+                "unpause` if it is paused. Stop it before other work on the store."
             )
         raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
     # A daemon may have left its state behind, which is not that of this process.

@@ -49,6 +49,12 @@ def test_the_manifest_has_the_checksum_of_every_file(leslied: LesliedRunner):
     }
 
 
+def test_the_answer_names_every_file_of_the_bundle(leslied: LesliedRunner):
+    names = leslied("bundle", "--json").json["data"]["files"]
+
+    assert names == sorted(unpack(leslied.home / "leslied-bundle.zip"))
+
+
 def test_only_the_user_can_read_the_bundle(leslied: LesliedRunner):
     leslied("bundle")
 

@@ -153,6 +153,19 @@ def test_a_message_is_queued_claimed_and_delivered(
     assert row.split()[:3] == [sent["id"], THREAD, "delivered"]
 
 
+def test_inject_warns_for_a_session_outside_of_a_project(
+    leslied: LesliedRunner, claude: ClaudeHome
+):
+    builder = ClaudeLogBuilder(cwd=str(leslied.home / "nowhere"))
+    claude.write(builder.prompt("Go."), name=f"-nowhere/{SESSION}.jsonl")
+    leslied("sync")
+
+    result = leslied("inject", "last", "hello")
+
+    assert result.code == 0
+    assert "leslied hooks install" in result.err
+
+
 @pytest.mark.usefixtures("written_session")
 def test_inject_warns_when_no_hook_is_installed(leslied: LesliedRunner):
     leslied("sync")

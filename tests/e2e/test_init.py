@@ -97,6 +97,18 @@ def test_a_second_init_does_not_write_the_file(leslied: LesliedRunner, agents_md
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_writable_is_an_error_with_its_reason(
+    leslied: LesliedRunner, project: Path
+):
+    project.chmod(0o500)
+
+    result = leslied("init")
+
+    assert result.code == 2
+    assert "AGENTS.md cannot be written: Permission denied." in result.err
+
+
 def test_remove_restores_the_original_file(leslied: LesliedRunner, agents_md: Path):
     agents_md.write_bytes(b"\xef\xbb\xbf# Mine\r\n\xff no newline")
     before = agents_md.read_bytes()

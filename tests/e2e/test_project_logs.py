@@ -52,8 +52,9 @@ def configure(home: Path, text: str) -> None:
 
 @pytest.mark.usefixtures("aider_project")
 def test_one_sync_reads_the_log_in_another_sessions_project(leslied: LesliedRunner):
-    assert leslied("sync").code == 0
+    report = leslied("sync", "--json").json["data"]
 
+    assert report["sources"] == 2
     assert list_agents(leslied) == ["aider", "claude-code"]
 
 

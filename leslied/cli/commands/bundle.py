@@ -15,7 +15,11 @@ from leslied.cli.terminal.progress import ProgressBar
 from leslied.errors import UserError
 from leslied.jobs import write_file
 from leslied.model.command_results import BundleResult, FormatSampleResult
-from leslied.queries.operations.bug_report import list_report_files, make_zip
+from leslied.queries.operations.bug_report import (
+    MANIFEST_FILE,
+    list_report_files,
+    make_zip,
+)
 from leslied.rendering.humanize import format_bytes, format_count, format_path
 
 if TYPE_CHECKING:
@@ -123,7 +127,8 @@ def _write_bundle(app: App, session_id: str, target: Path) -> BundleResult:
         }
     data = make_zip(files)
     write_file(target, data)
-    return BundleResult(path=str(target), bytes=len(data), files=tuple(sorted(files)))
+    names = tuple(sorted([*files, MANIFEST_FILE]))
+    return BundleResult(path=str(target), bytes=len(data), files=names)
 
 
 def _write_sample(app: App, log_or_session: str, target: Path) -> FormatSampleResult:
@@ -138,9 +143,8 @@ def _write_sample(app: App, log_or_session: str, target: Path) -> FormatSampleRe
         summary = format_sample.summarize_sample(queries, sources)
     data = make_zip(files)
     write_file(target, data)
-    return FormatSampleResult(
-        path=str(target), bytes=len(data), files=tuple(sorted(files)), **summary
-    )
+    names = tuple(sorted([*files, MANIFEST_FILE]))
+    return FormatSampleResult(path=str(target), bytes=len(data), files=names, **summary)
 
 
 def _lines(bundle: BundleResult, home: str) -> Iterator[str]:

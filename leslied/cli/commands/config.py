@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from leslied.cli.render.output import emit, json_option
 from leslied.model.command_results import ConfigFile, EffectiveConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 @click.group(cls=LesliedGroup, see_also=["doctor", "service install"])
@@ -69,22 +70,28 @@ def path(ctx: click.Context, *, as_json: bool) -> None:
 
 def _toml_lines(config: EffectiveConfig) -> Iterator[str]:
     yield f"# {config.path}" + ("" if config.exists else " (does not exist)")
-    agents = config.settings["agents"]
-    tables = {f"agents.{name}": values for name, values in agents.items()}
-    tables |= {k: v for k, v in config.settings.items() if k != "agents"}
-    for name, values in tables.items():
+    yield from _list_tables("", config.settings)
+
+
+def _list_tables(name: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table and of the tables in it, each below its header."""
+    values = {k: v for k, v in table.items() if not isinstance(v, dict)}
+    if name and (values or not table):
         yield ""
         yield f"[{name}]"
-        for key, value in values.items():
-            yield f"{key} = {_format_toml_value(value)}"
+    for key, value in values.items():
+        yield f"{key} = {_format_value(value)}"
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from _list_tables(f"{name}.{key}".lstrip("."), value)
 
 
-def _format_toml_value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_format_toml_value(item) for item in value) + "]"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_format_value, value)) + "]"
     if isinstance(value, int):
         return str(value)
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
+    # Escapes of JSON are also escapes of TOML.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

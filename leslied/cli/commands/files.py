@@ -21,9 +21,10 @@ from leslied.cli.render.output import (
     json_option,
     sanitize,
 )
+from leslied.errors import UserError
 from leslied.model.times import from_us
 from leslied.queries.file_history import load_file_history
-from leslied.queries.files import FileOrder, FileSelection, list_files
+from leslied.queries.files import FileList, FileOrder, FileSelection, list_files
 from leslied.queries.projects import resolve_project
 from leslied.rendering.edits import FileEdit
 from leslied.rendering.humanize import format_count, format_path
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from leslied.app import App
+    from leslied.queries.context import QueryContext
     from leslied.queries.file_history import FileHistory, FileRevision
-    from leslied.queries.files import FileList
 
 _DEFAULT_LIMIT = 50
 _OUTCOMES = {"done": "", "failed": "  failed", "unanswered": "  no result"}
@@ -56,9 +57,9 @@ _OUTCOMES = {"done": "", "failed": "  failed", "unanswered": "  no result"}
 @click.option(
     "--project",
     default="",
-    metavar="PATH_OR_NAME",
+    metavar="PATH|NAME",
     shell_complete=complete_project,
-    help="Only files of this project.",
+    help="Limit to files of this project.",
 )
 @click.option("--filter", "words", default="", help="Only paths with all these words.")
 @click.option(
@@ -72,10 +73,11 @@ _OUTCOMES = {"done": "", "failed": "  failed", "unanswered": "  no result"}
 @click.option(
     "-n",
     "--limit",
-    type=click.IntRange(1),
+    type=click.IntRange(min=1),
+    metavar="N",
     default=_DEFAULT_LIMIT,
     show_default=True,
-    help="Maximum number of files or changes.",
+    help="Show at most N files or changes.",
 )
 @json_option
 @click.pass_context
@@ -90,14 +92,30 @@ def command(ctx: click.Context, /, *, path: str, as_json: bool, **options: Any) 
     # Unlike `resolve`, `abspath` keeps symbolic links.
     full_path = os.path.abspath(Path(path).expanduser()) if path else ""  # noqa: PTH100
     with app.open_queries() as queries:
-        if full_path and not Path(full_path).is_dir():
-            history = load_file_history(queries, full_path, limit=options["limit"])
-            emit(history.to_dict, lambda: _history_lines(history, app), as_json=as_json)
-            return
         if options["project"]:
             options["project"] = resolve_project(options["project"], app.home)
-        files = list_files(queries, FileSelection(folder=full_path, **options))
-    emit(files.to_dict, lambda: _list_lines(files, app), as_json=as_json)
+        selection = FileSelection(folder=full_path, **options)
+        if full_path and not Path(full_path).is_dir():
+            answer = _load_history_or_list(queries, selection)
+        else:
+            answer = list_files(queries, selection)
+    if isinstance(answer, FileList):
+        emit(answer.to_dict, lambda: _list_lines(answer, app), as_json=as_json)
+    else:
+        emit(answer.to_dict, lambda: _history_lines(answer, app), as_json=as_json)
+
+
+def _load_history_or_list(
+    queries: QueryContext, selection: FileSelection
+) -> FileHistory | FileList:
+    """Return the history of a file, or the files below a folder that is gone."""
+    try:
+        return load_file_history(queries, selection.folder, limit=selection.limit)
+    except UserError:
+        files = list_files(queries, selection)
+        if files.total:
+            return files
+        raise
 
 
 def _list_lines(answer: FileList, app: App) -> Iterator[str]:

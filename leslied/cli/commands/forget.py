@@ -12,9 +12,9 @@ from leslied.app import get_app
 from leslied.cli.completion import complete_session
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, json_option, sanitize
+from leslied.cli.stop_daemon import advising_to_stop_the_daemon
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.errors import AlreadyRunning, UserError
-from leslied.paths import PLATFORM
+from leslied.errors import UserError
 from leslied.queries.operations.forget_plan import MIN_TEXT_CHARACTERS, ForgetRequest
 from leslied.queries.short_ids import make_short_ids
 from leslied.rendering.humanize import format_count, format_path
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _MAX_LISTED = 20
 _REMAINDERS = {
-    "log": "The agents' own logs still contain it; delete them yourself",
+    "log": "The agents' own logs still contain it; some hold other sessions too, so "
+    "delete it there with the agent itself",
     "git": "Git tracks files of leslied here; its history keeps them",
     "asset": "Not written by leslied, so not changed",
     "own": "Still in these files; run the same command again",
@@ -106,17 +107,11 @@ def _make_request(session: str, text: str | None) -> ForgetRequest:
 
 
 def _forget(app: App, request: ForgetRequest) -> ForgetAnswer:
-    try:
-        with ProgressBar(app.clock) as bar:
-            return deletion.forget(app, request, bar)
-    except AlreadyRunning as error:
-        from leslied.service.manager import format_stop_hint  # noqa: PLC0415
-
-        raise AlreadyRunning(
-            error.message,
-            f"Nothing was forgotten. Stop it first: {format_stop_hint(PLATFORM)}. "
-            "Start it again afterwards.",
-        ) from error
+    with (
+        advising_to_stop_the_daemon("Nothing was forgotten."),
+        ProgressBar(app.clock) as bar,
+    ):
+        return deletion.forget(app, request, bar)
 
 
 def _format_lines(answer: ForgetAnswer, app: App) -> Iterator[str]:

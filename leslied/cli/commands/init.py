@@ -107,7 +107,7 @@ def command(
     if needs_answer and not _confirm(plan, short_path, as_json=as_json):
         result = structs.replace(result, status="skipped")
     elif plan.data != snapshot.data:
-        replace_file(snapshot, plan.data)
+        _write(snapshot, plan, short_path)
     message = sanitize(_format_result(result, plan, short_path))
     warnings = [*_iter_warnings(snapshot, plan)] if result.status != "skipped" else []
     emit(result.to_dict, lambda: [message], as_json=as_json, warnings=warnings)
@@ -122,6 +122,16 @@ def _read_file(folder: Path, name: str) -> FileSnapshot:
         if "/" not in error.target:
             hint = f"To write to its target: leslied init --file {error.target}"
         raise UserError(error.message, hint) from error
+
+
+def _write(snapshot: FileSnapshot, plan: GuidePlan, path: str) -> None:
+    try:
+        replace_file(snapshot, plan.data)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror}.",
+            "Nothing was changed. See its permissions with: ls -ld .",
+        ) from error
 
 
 def _get_project_folder(home: Path) -> Path:

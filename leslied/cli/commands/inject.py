@@ -70,9 +70,9 @@ def _find_warning(app: App, session: SessionSummary) -> str:
     """Return why the message will not be delivered; "" if no reason is known."""
     if session.key.agent != AGENT_NAME:
         return f"The message will not be delivered: only {AGENT_TITLE} supports hooks."
-    project = Path(find_project(session.cwd))
-    for scope in get_args(Scope):
-        path = get_settings_path(scope, app.home, app.environ, project)
+    project = find_project(session.cwd)
+    for scope in get_args(Scope) if project else ("user",):
+        path = get_settings_path(scope, app.home, app.environ, Path(project))
         with suppress(UserError):
             if settings.find_commands(SettingsFile(path, scope).read() or "{}"):
                 return ""

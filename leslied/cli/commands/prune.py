@@ -17,10 +17,10 @@ from leslied.cli.filters import (
 )
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, format_table, json_option, parse_time
+from leslied.cli.stop_daemon import advising_to_stop_the_daemon
 from leslied.cli.terminal.progress import ProgressBar
-from leslied.errors import AlreadyRunning, UserError
+from leslied.errors import UserError
 from leslied.model.times import from_us
-from leslied.paths import PLATFORM
 from leslied.queries.operations.prune_plan import PruneRequest, RetentionPolicy
 from leslied.queries.short_ids import make_short_ids
 from leslied.queries.time_args import parse_time_arg
@@ -152,18 +152,12 @@ def _make_request(app: App, options: dict[str, Any]) -> PruneRequest:
 
 
 def _delete(app: App, request: PruneRequest) -> PruneAnswer:
-    try:
-        with ProgressBar(app.clock) as bar:
-            bar.start("Deleting sessions")
-            return deletion.prune(app, request, bar.track)
-    except AlreadyRunning as error:
-        from leslied.service.manager import format_stop_hint  # noqa: PLC0415
-
-        raise AlreadyRunning(
-            error.message,
-            f"Nothing was deleted. Stop it first: {format_stop_hint(PLATFORM)}. "
-            "Start it again afterwards.",
-        ) from error
+    with (
+        advising_to_stop_the_daemon("Nothing was deleted."),
+        ProgressBar(app.clock) as bar,
+    ):
+        bar.start("Deleting sessions")
+        return deletion.prune(app, request, bar.track)
 
 
 def _format_command(options: dict[str, Any]) -> str:

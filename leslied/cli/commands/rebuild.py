@@ -10,6 +10,7 @@ from leslied import jobs
 from leslied.app import get_app
 from leslied.cli.help import LesliedCommand
 from leslied.cli.render.output import emit, json_option
+from leslied.cli.stop_daemon import advising_to_stop_the_daemon
 from leslied.cli.terminal.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def command(ctx: click.Context, *, accept_loss: bool, as_json: bool) -> None:
     The old store is kept as store.db.before-rebuild. Transcripts keep their names.
     """
     app = get_app(ctx)
-    with ProgressBar(app.clock) as bar:
+    with (
+        advising_to_stop_the_daemon("The store was not changed."),
+        ProgressBar(app.clock) as bar,
+    ):
         answer = jobs.rebuild(app, bar, accept_loss=accept_loss)
     emit(
         answer.to_dict,

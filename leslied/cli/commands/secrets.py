@@ -15,6 +15,7 @@ from leslied.cli.render.output import (
     json_option,
     sanitize,
 )
+from leslied.cli.stop_daemon import advising_to_stop_the_daemon
 from leslied.cli.terminal.progress import ProgressBar
 from leslied.queries.time_args import parse_time_arg
 from leslied.rendering.humanize import format_count, format_path
@@ -114,7 +115,10 @@ def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
 
     app = get_app(ctx)
     if yes:
-        with ProgressBar(app.clock) as bar:
+        with (
+            advising_to_stop_the_daemon("Nothing was changed."),
+            ProgressBar(app.clock) as bar,
+        ):
             result = deletion.clean_secrets(app, bar)
     else:
         result = deletion.plan_secrets_clean(app)

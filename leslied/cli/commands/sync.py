@@ -68,9 +68,10 @@ def _lines(result: SyncResult) -> Iterator[str]:
         yield "See where leslied looks: leslied agents"
         return
     size = format_bytes(result.bytes_read)
+    noun = "entry" if result.entries_decoded == 1 else "entries"
     yield (
-        f"{result.sources} logs, {result.sources_changed} changed: "
-        f"{result.entries_decoded} new entries ({size}) in {result.seconds:.1f} s"
+        f"{format_count(result.sources, 'log')}, {result.sources_changed} changed: "
+        f"{result.entries_decoded} new {noun} ({size}) in {result.seconds:.1f} s"
     )
     if result.entries_decoded:
         yield (
@@ -83,4 +84,4 @@ def _lines(result: SyncResult) -> Iterator[str]:
     if result.exports_written:
         yield f"{result.exports_written} export files written"
     if result.sessions_stopped:
-        yield f"{result.sessions_stopped} sessions and subagents marked as stopped"
+        yield f"Marked as stopped: {result.sessions_stopped} sessions and subagents"

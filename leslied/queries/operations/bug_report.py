@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from leslied.queries.context import QueryContext
 
 _MAX_REJECTED = 1000
+MANIFEST_FILE = "manifest.json"
+"""The file that `make_zip` adds."""
 _README = """This is a bug report for leslied {version}.
 
 about.json     versions of leslied, Python and the system
@@ -79,12 +81,12 @@ def list_report_files(context: QueryContext, id_prefix: str = "") -> list[Report
 
 
 def make_zip(files: Mapping[str, bytes]) -> bytes:
-    """Return a reproducible zip of the files and a manifest with their hashes."""
+    """Return a reproducible zip of the files, and MANIFEST_FILE with their hashes."""
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     manifest = json.dumps({"leslied": __version__, "sha256": hashes}, indent=2) + "\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in {**files, "manifest.json": manifest.encode()}.items():
+        for name, data in {**files, MANIFEST_FILE: manifest.encode()}.items():
             # A ZipInfo has a fixed date, so the zip does not depend on the time.
             file_info = zipfile.ZipInfo(name)
             # The upper 16 bits are the file's mode.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from leslied.errors import UserError
+from leslied.model.record import SessionKey
 from leslied.queries.resolve import ResolvedId, resolve_id
 from leslied.queries.units import load_units
 from tests.support.clock import FakeClock
@@ -124,6 +125,19 @@ def test_an_empty_store_has_no_last_session(tmp_path: Path, clock: FakeClock):
 def test_an_ambiguous_prefix_is_an_error_that_lists_the_ids(harness: StoreHarness):
     with pytest.raises(UserError, match=r"2 ids start .*: abc2-y, abc2-yz\."):
         resolve(harness, "abc2")
+
+
+def test_a_session_of_two_agents_with_the_same_id_is_found_by_its_agent(
+    harness: StoreHarness,
+):
+    copy = SessionKey("atif", "abc1-x")
+    harness.commit(make_prompt("one", "copy", session=copy), log="copy")
+
+    with pytest.raises(UserError, match="2 agents have") as caught:
+        resolve(harness, "abc1-x")
+    assert "atif:abc1-x or claude-code:abc1-x" in caught.value.hint
+    assert resolve(harness, "atif:abc1-x").session.key.agent == "atif"
+    assert resolve(harness, "claude-code:abc1").session.key.agent == "claude-code"
 
 
 def test_a_complete_subagent_id_is_preferred_to_longer_ids(harness: StoreHarness):

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from leslied.cli import leslied
+from leslied.errors import UserError
 from tests.support.claude import ClaudeHome
 from tests.support.files import FIRST, NOTES, PARSER, PROJECT, write_file_sessions
 from tests.support.queries import SECRET
@@ -48,6 +49,12 @@ def test_the_history_shows_prompts_diffs_and_failures():
 
 def test_a_change_by_a_shell_is_shown_as_its_command():
     assert "$ echo hello > notes.md" in run("files", NOTES)
+
+
+def test_the_files_of_a_folder_that_is_gone_are_listed():
+    assert PARSER in run("files", f"{PROJECT}/src")
+    with pytest.raises(UserError, match="No agent changed"):
+        run("files", f"{PROJECT}/other")
 
 
 def test_older_changes_are_announced():
