@@ -116,7 +116,7 @@ def decode_settings(entry: RawEntry, state: State) -> DecodeResult:
     session_id = key.subagent_id or key.session_id
     line = LogEntry(
         key=key,
-        native_id=f"tokens:{session_id}",
+        native_id=f"usage:{session_id}",
         created_at=parse_time(value.get("providerLockTimestamp")),
     )
     record = line.make_record(

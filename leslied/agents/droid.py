@@ -33,7 +33,7 @@ class Droid(BaseAdapter):
 
     name = "droid"
     title = "Droid"
-    decoder_version = 1
+    decoder_version = 2
     verified = "0.225.2, 2026-11"
     has_mutable_entries = True
     env_vars = ("FACTORY_HOME_OVERRIDE",)
