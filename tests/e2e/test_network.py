@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,10 @@ def manager_socket(tmp_path: Path) -> Iterator[socket.socket]:
 
 def list_sockets(pid: int) -> list[str]:
     """Return the sockets that a process has open, as Linux names them."""
-    targets = [str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()]
+    targets = []
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # It was closed meanwhile.
+            targets.append(str(fd.readlink()))
     return [target for target in targets if target.startswith("socket:")]
 
 
