@@ -46,10 +46,11 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool) -> None:
     """Import sessions from files, folders and zip files.
 
-    Formats: ATIF trajectories, ACP update streams, exports of Claude.ai, ChatGPT,
-    Gemini and AI Studio, Leslie transcripts and events, chibi contexts, devflow runs,
-    weakincentives slices, and request logs of OpenAI clients and LiteLLM. leslied
-    recognizes them by their contents.
+    Formats: trajectories in ATIF (Agent Trajectory Interchange Format), update streams
+    of ACP (Agent Client Protocol), exports of Claude.ai, ChatGPT, Gemini and AI Studio,
+    Leslie transcripts and events, chibi contexts, devflow runs, weakincentives slices,
+    and request logs of OpenAI clients and LiteLLM. leslied recognises them by their
+    contents.
 
     A copy of each session is kept in leslied's data folder, and read like the log of an
     agent. Importing a file again changes nothing; importing a newer export adds its

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 @click.command(
     cls=LesliedCommand,
     examples=[
-        ('leslied inject last "Use the new API"', "send to the newest session"),
-        ('leslied inject thread-5e551e11 "Stop, please"', "send to a given thread"),
+        ('leslied inject last "Use the new API"', "send to the latest thread"),
+        ('leslied inject thread-5e551e11 "Add a test, too"', "send to a given thread"),
     ],
     see_also=["inbox", "hooks install"],
 )

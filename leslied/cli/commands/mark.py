@@ -68,7 +68,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     They are kept in leslied's own data folder, in a file beside the store: not in logs
     or transcripts, and not sent to agents. `leslied web` shows and changes them, too.
-    Without an ID, show how many sessions have a star and each tag.
+    Without an ID, show the number of sessions with a star, and of those with each tag.
     """
     change = MarksChange(
         is_starred=options["star"],

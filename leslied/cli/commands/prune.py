@@ -102,8 +102,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     Failed sessions, whose last turn ended with an error, an interrupt or without an
     answer, need --failed.
 
-    The agents' own logs are never touched. Deleted entries are not imported again;
-    new entries that an agent adds to those logs are imported.
+    The agents' own logs are never touched. Deleted entries are not read again;
+    new entries that an agent adds to those logs are read.
     """
     app = get_app(ctx)
     _check_options(options)
