@@ -145,7 +145,7 @@ lock: ## resolve the lock files again (needs uv)
 	.audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.lock
 	@touch $@
 
-audit: .audit/.ready ## look for known vulnerabilities of the locked packages (needs pypi.org)
+audit: .audit/.ready ## look for known vulnerabilities of the locked packages (needs PyPI)
 	@$(PYTHON) -m tests.support.audit .audit/bin/pip-audit requirements.lock
 
 clean: ## remove everything that make created

@@ -114,7 +114,7 @@ def _make_component(package: LockedPackage) -> dict[str, Any]:
         "externalReferences": [
             {
                 "type": "distribution",
-                "url": f"https://pypi.org/project/{package.name}/{package.version}/",
+                "url": package.purl,
                 "hashes": [{"alg": "SHA-256", "content": h} for h in package.hashes],
             }
         ],

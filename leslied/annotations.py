@@ -144,7 +144,10 @@ class Annotations:
         by_session = {**self._snapshot.by_session, name: annotation}
         if annotation == Annotation():
             del by_session[name]
-        self._snapshot = Snapshot(by_session, self._snapshot.first_use_us)
+        first_use_us = self._snapshot.first_use_us
+        self._snapshot = Snapshot(
+            by_session, now_us if first_use_us is None else first_use_us
+        )
         return annotation
 
     def delete(self, names: Iterable[SessionName]) -> None:

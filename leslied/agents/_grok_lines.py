@@ -59,8 +59,7 @@ NOISE = _acp_updates.NOISE | {
 """Updates that repeat others, or that only the client needs."""
 _OPENED_BLOCK, _LINK_BLOCK, _USAGE_BLOCK = 900, 901, 902
 """Block numbers of records that do not come from a block of an update."""
-_MAX_ID_LENGTH = 100
-_MAX_SPAWNS = 5
+_MAX_ID_LENGTH, _MAX_SPAWNS = 100, 5
 _LINK_FACT = re.compile(
     r'"(parent_session_id|subagent_type|description)":\s*"((?:[^"\\]|\\.){1,200})"'
 )
@@ -230,13 +229,14 @@ def _decode_user(
         event = line.make_event("context", text, note="injected")
         return _acp_updates.Decoded([event], state)
     prompt = _acp_updates.Prompt(ordinal=ordinal)
+    # A shell or slash command (`hostTurn`) gets the number of the next prompt.
+    next_ordinal = as_count(state.get("ordinal"))
     if command := as_text(as_dict(block.get("_meta")).get("bash_command")):
-        next_ordinal = as_count(state.get("ordinal"))
         prompt = _acp_updates.Prompt("shell", next_ordinal, f"! {command}")
     elif meta.get("hostTurn") is True:
-        prompt = _acp_updates.Prompt("command", as_count(state.get("ordinal")))
+        prompt = _acp_updates.Prompt("command", next_ordinal)
     elif ordinal is None and line.key.source == MAIN:
-        # Every message that starts a turn has a number.
+        # A message without a number was typed during a turn.
         match = _QUERY.search(text)
         prompt = _acp_updates.Prompt("queued", None, match[1] if match else text)
     return _acp_updates.decode_update(line, update, state, prompt=prompt)

@@ -30,7 +30,7 @@ class PriceBreaks(NamedTuple):
     times: tuple[int, ...] = ()
     """In microseconds since 1970."""
     hours: tuple[int, ...] = ()
-    """In microseconds since midnight."""
+    """Times of the day, in microseconds since midnight UTC."""
 
 
 class UsageBucket(NamedTuple):

@@ -18,8 +18,16 @@ if TYPE_CHECKING:
     Redact = Callable[[str], str]
 
 _SUMMARY_TEXTS = (
-    *("title", "cwd", "project", "worktree", "model", "spawn_call_id"),
-    *("parent_agent", "agent_type", "description", "folder"),
+    "title",
+    "cwd",
+    "project",
+    "worktree",
+    "folder",
+    "model",
+    "spawn_call_id",
+    "parent_agent",
+    "agent_type",
+    "description",
 )
 
 

@@ -15,7 +15,7 @@ from leslied.rendering.highlight import highlight_code
 from leslied.rendering.text import replace_controls
 
 if TYPE_CHECKING:
-    from leslied.rendering.markdown_text import CompleteParser
+    from leslied.rendering.markdown_text import LosslessParser
 
 _MAX_MARKDOWN_CHARACTERS = 200_000
 """Longer text is shown as plain text, not rendered as Markdown."""
@@ -55,11 +55,11 @@ def render_markdown_html(text: str, *, with_colours: bool = False) -> str:
 
 
 @cache
-def _get_markdown_parser() -> CompleteParser:
+def _get_markdown_parser() -> LosslessParser:
     # The parser takes a while to import.
-    from leslied.rendering.markdown_text import CompleteParser  # noqa: PLC0415
+    from leslied.rendering.markdown_text import LosslessParser  # noqa: PLC0415
 
-    parser = CompleteParser(_MAX_NESTING)
+    parser = LosslessParser(_MAX_NESTING)
     parser.markdown.validateLink = lambda url: url.lower().startswith(  # type: ignore[method-assign]
         ("http://", "https://", "mailto:")
     )

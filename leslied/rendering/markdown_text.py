@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-class CompleteParser:
+class LosslessParser:
     """Parser of Markdown that shows raw HTML, images and link definitions as text."""
 
     def __init__(self, max_nesting: int) -> None:

@@ -187,6 +187,7 @@ def _iter_shell_changes(
     """Yield the changes by a shell command, none if it runs in the background."""
     if arguments.get("run_in_background") or arguments.get("is_background"):
         return
+    # Copilot CLI runs a command with any other mode in the background.
     if arguments.get("mode") not in (None, "sync"):
         return
     workdir = (

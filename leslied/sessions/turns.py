@@ -39,7 +39,7 @@ def is_in_turn(record: Record) -> bool:
     return record.type in TURN_TYPES or is_stop_refused(record)
 
 
-def is_own(record: Record) -> bool:
+def extends_unit(record: Record) -> bool:
     """Return whether a record extends its unit: it is part of a turn or ends one."""
     is_end = record.metadata.get("kind") == "turn_ended"
     return is_in_turn(record) or record.type == "error" or is_end
@@ -53,7 +53,7 @@ def find_own_positions(records: Sequence[Record]) -> list[int]:
     So do records of side files, which may be rewritten at any time, and links of
     subagents, which are in another log.
     """
-    ends = [position for position, record in enumerate(records) if is_own(record)]
+    ends = [position for position, record in enumerate(records) if extends_unit(record)]
     end = ends[-1] + 1 if ends else len(records)
     return [
         position

@@ -184,6 +184,7 @@ def _format_unfinished_items(progress: Mapping[str, Any]) -> Iterator[str]:
             else ""
         )
         yield f"  - [ ] {_escape_markdown(item['text'])}{suffix}"
+    # The index may not contain all items, but it counts them all.
     total = progress["open"] + progress["blocked"]
     if total > _MAX_ITEMS:
         yield f"  - … and {total - _MAX_ITEMS} more"

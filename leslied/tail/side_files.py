@@ -18,6 +18,8 @@ _MAX_SIDE_FILE_CHARACTERS = 2000
 _MAX_SIDE_FILE_BYTES = 4 * _MAX_SIDE_FILE_CHARACTERS
 _MAX_SEARCHED_BYTES = 4 * 1024 * 1024
 """Bytes of a side file that are searched for a text."""
+_NO_FOLDER = "(none)"
+"""Stands for a folder that does not exist."""
 
 
 def read_spill(path: Path, root: Path, limits: ReadLimits) -> str:
@@ -53,7 +55,7 @@ def read_side_file(source: SourceRef) -> str:
 def _find_group_folder(base: Path, group: str, name: str) -> Path:
     """Return the directory `base/*/group/name`, or a path that does not exist."""
     parents = _index_parents(base, group, tuple(_list_names(base)))
-    return base / parents.get(name, name) / group / name
+    return base / parents.get(name, _NO_FOLDER) / group / name
 
 
 @lru_cache(maxsize=8)

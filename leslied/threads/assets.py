@@ -43,8 +43,9 @@ _HEAD_BYTES = 64 * 1024
 """Length of the start of a file that is searched for a title."""
 _CHUNK_BYTES = 256 * 1024
 _MAX_TITLE_CHARACTERS = 120
-_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*")
-_FENCE = re.compile(r"[ ]{0,3}(```|~~~)")
+_HEADING_OR_FENCE = re.compile(
+    r"^[ ]{0,3}(?:(?P<fence>```|~~~)|#{1,6}[ \t]+(?P<heading>.*))", re.MULTILINE
+)
 
 AssetStamp = tuple[int, int, int, int]
 """Size, mtime, ctime and inode of a file: equal while the file is unchanged."""
@@ -201,13 +202,11 @@ def read_text(base: Path, path: str, limit: int) -> str | None:
 def find_title(text: str) -> str:
     """Return the first heading outside a code block; empty if there is none."""
     is_in_code_block = False
-    for line in text.removeprefix("\ufeff").split("\n"):
-        if _FENCE.match(line):
+    for match in _HEADING_OR_FENCE.finditer(text.removeprefix("\ufeff")):
+        if match["fence"]:
             is_in_code_block = not is_in_code_block
-        elif not is_in_code_block and (
-            heading := _HEADING.fullmatch(line.rstrip("\r"))
-        ):
-            title = format_one_line(heading[1])
+        elif not is_in_code_block:
+            title = format_one_line(match["heading"].rstrip("\r").rstrip(" \t#"))
             if title:
                 return truncate_title(title)
     return ""

@@ -155,7 +155,10 @@ def is_reachable(data: RelationsData, start: str, goal: str) -> bool:
 
 
 def find_bindings(data: RelationsData, thread_id: str) -> dict[str, str]:
-    """Return the last binding, `frozen` or `live`, of each of a thread's references."""
+    """Return how each of a thread's references is bound; the last operation decides.
+
+    `frozen` binds to the files as they were at that time, `live` to the current ones.
+    """
     bindings = {}
     for operation in data["operations"]:
         params = operation["params"]

@@ -1,4 +1,4 @@
-"""Endpoints of the JSON API: what they ask, which parameters they take."""
+"""Endpoints of the JSON API: their parameters, and the functions that answer them."""
 
 from __future__ import annotations
 

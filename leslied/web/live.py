@@ -125,25 +125,27 @@ class ChangeFinder:
         """The store that the last call of `find` read."""
         self._data_version: int | None = None
         self._last_read_order = 0
-        """`read_order` of the newest entry that was reported or skipped."""
+        """`read_order` of the newest entry that was reported, or was there before."""
         self._last_stop_us = 0
-        """Time of the newest stop that was reported or skipped."""
+        """Time of the newest stop that was reported, or was there before."""
         self._waits: set[tuple[SessionKey, str]] = set()
         """Sessions that wait for the user, each with what it waits for."""
         self._is_daemon_running: bool | None = None
         self._annotations: Snapshot | None = None
+        self._unsent_events: list[dict[str, Any]] = []
+        """Events of a call of `find` that failed afterwards."""
 
     def find(self, context: QueryContext) -> list[dict[str, Any]]:
-        """Return the events since the last call; the first call finds no changes.
+        """Return the events since the last call that did not fail.
 
-        It only returns whether the daemon runs. The event `store` says that everything
-        may have changed.
+        The first call finds no changes; it only returns whether the daemon runs. The
+        event `store` says that everything may have changed.
         """
-        return [
-            *self._find_daemon_events(context),
-            *self._find_session_events(context),
-            *self._find_annotation_events(context),
-        ]
+        self._unsent_events += self._find_daemon_events(context)
+        self._unsent_events += self._find_session_events(context)
+        self._unsent_events += self._find_annotation_events(context)
+        events, self._unsent_events = self._unsent_events, []
+        return events
 
     def _find_daemon_events(self, context: QueryContext) -> list[dict[str, Any]]:
         self._polls += 1
@@ -173,14 +175,16 @@ class ChangeFinder:
         version = feed.get_data_version()
         if version == self._data_version:
             return []
-        self._data_version = version
         waits = set(feed.list_waiting())
-        changed_waits, self._waits = waits ^ self._waits, waits
         keys = feed.list_changed_streams(self._last_read_order)
         stops = feed.list_stopped(self._last_stop_us)
-        self._last_read_order = feed.get_newest_read_order()
+        newest_read_order = feed.get_newest_read_order()
+        # Nothing is remembered before every query has succeeded.
+        keys += [key for key, _ in (*stops, *(waits ^ self._waits))]
         self._last_stop_us = max((at for _, at in stops), default=self._last_stop_us)
-        keys += [key for key, _ in (*stops, *changed_waits)]
+        self._last_read_order = newest_read_order
+        self._waits = waits
+        self._data_version = version
         ids = {key.session_id for key in keys}
         return [{"type": "sessions", "ids": sorted(ids)}] if ids else []
 

@@ -51,7 +51,7 @@ def run_audit(program: str, requirements: str) -> tuple[list[str], int]:
     except ValueError:
         reason = (process.stderr.strip() or "no output").split("\n")[-1]
         text = f"The packages could not be audited: {reason}"
-        return [text, "The audit needs access to https://pypi.org/pypi."], NOT_AUDITED
+        return [text, "The audit needs access to PyPI."], NOT_AUDITED
 
 
 if __name__ == "__main__":

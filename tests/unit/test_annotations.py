@@ -236,6 +236,18 @@ def test_a_session_without_a_visit_is_unread_if_it_is_newer_than_the_first_use(
     assert snapshot.is_unread(TWO, NOW_US + 1)
 
 
+def test_the_first_annotation_in_an_empty_file_is_the_first_use(
+    annotations: Annotations, path: Path
+):
+    path.parent.mkdir(mode=0o700)
+    path.touch(mode=0o600)
+    annotations.load()
+
+    save(annotations, ONE, Annotation(is_starred=True))
+
+    assert annotations.load().is_unread(TWO, NOW_US + 1)
+
+
 def test_a_change_keeps_the_other_marks(annotations: Annotations):
     save(annotations, ONE, Annotation(note="first", tags=("bug",)))
 

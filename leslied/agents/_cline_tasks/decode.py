@@ -106,16 +106,16 @@ def _find_folder(messages: list[Any], metadata: str) -> str:
     """Return the folder in the task's metadata, or in a request to the model."""
     # Only the beginning of the metadata is read, so it may not be complete JSON.
     if match := _WORKSPACE.search(metadata):
-        return as_folder(parse_text(f"{{{match[0]}}}").get("workspace"))
+        return as_folder(parse_json_text(f"{{{match[0]}}}").get("workspace"))
     for message in messages:
         if as_dict(message).get("say") == "api_req_started":
-            request = as_text(parse_text(message.get("text")).get("request"))
+            request = as_text(parse_json_text(message.get("text")).get("request"))
             if match := _FOLDER.search(request):
                 return as_folder(match["path"])
     return ""
 
 
-def parse_text(text: object) -> dict[str, Any]:
+def parse_json_text(text: object) -> dict[str, Any]:
     """Return the JSON object that a message has as its text, or an empty one."""
     if not isinstance(text, str) or not text.startswith("{"):
         return {}
@@ -176,7 +176,7 @@ def _decode_message(line: LogEntry, value: Any, *, is_first: bool) -> Iterator[R
     elif kind in _PROMPTS or (kind == "text" and is_first):
         yield from _decode_prompt(line, text, as_list(message.get("images")))
     elif kind in ("api_req_started", "subagent_usage"):
-        yield from _decode_request(line, parse_text(text))
+        yield from _decode_request(line, parse_json_text(text))
     elif kind in _ERRORS:
         yield line.make_record("error", "assistant", content=text or kind)
     elif kind in ("condense_context", "compaction"):
@@ -218,7 +218,7 @@ def _decode_question(line: LogEntry, kind: str, text: str) -> Iterator[Record]:
     """Decode a question to the user; after a completion, it has only buttons."""
     if kind == "completion_result":
         return
-    fields = parse_text(text)
+    fields = parse_json_text(text)
     question = as_text(fields.get("question")) or as_text(fields.get("response"))
     options = [*as_list(fields.get("suggest")), *as_list(fields.get("options"))]
     lines = [as_text(as_dict(o).get("answer")) or as_text(o) for o in options]

@@ -56,8 +56,8 @@ def command(ctx: click.Context, *, arguments: tuple[str, ...], as_json: bool) ->
     """Show the assets of a thread, or of every thread of the current project.
 
     An asset is a file in the thread's folder: a plan, a list of progress, a design,
-    learnings, a discussion, or a transcript. The column BY shows the tool call that changed it last. Outside a
-    project, the assets of all threads are shown.
+    learnings, a discussion, or a transcript. The column BY shows the tool call that
+    changed it last. Outside a project, the assets of all threads are shown.
 
     `leslied assets lint` checks the names of assets and exits with 1 if it finds a
     problem.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +16,7 @@ from leslied.daemon import (
     Loop,
     Notifier,
     PageStarter,
+    handle_signals,
     hold_daemon_lock,
     run_initial_sync,
 )
@@ -28,16 +26,14 @@ from leslied.service import find_program
 from leslied.web.listener import open_socket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
+    import threading
+    from collections.abc import Callable
 
     from structlog.typing import FilteringBoundLogger
 
     from leslied.app import App
 
 _T = TypeVar("_T")
-_STOP_SECONDS = 1.2
-"""Seconds after a stop signal before unfinished work is interrupted."""
 
 
 @click.command(
@@ -64,7 +60,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
     notifier, redact = Notifier(app.environ), app.load_redact()
     log = make_logger(redact, as_json=log_json)
     warn, ping = _make_warn(notifier, log), lambda *_: notifier.ping()
-    with _handling_signals() as signals, hold_daemon_lock(app.paths):
+    with handle_signals() as signals, hold_daemon_lock(app.paths):
         _run_first_sync(app, notifier, signals.stopping)
         if signals.stopping.is_set():
             return
@@ -116,36 +112,11 @@ def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
 
 
 def _apply_settings(app: App, page: PageStarter, build_flow: Callable[[], _T]) -> _T:
-    """Build a flow with the current settings, and apply those of the page to it."""
+    """Build a flow with the current settings, and pass on those of the page."""
     flow = build_flow()
     settings = app.load_settings().web
     page.apply(settings.port if settings.enabled else None)
     return flow
-
-
-@dataclass(slots=True)
-class _SignalState:
-    """Requests made by signals, which may arrive before the loop exists."""
-
-    stopping: threading.Event = field(default_factory=threading.Event)
-    loop: Loop | None = None
-
-    def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Request a scan on SIGHUP and SIGCONT, else a stop; always wake the loop.
-
-        After SIGCONT, file events may be lost. A stop interrupts work that takes too
-        long, which is as safe as a crash.
-        """
-        # The timer that a stop starts has run out.
-        if number == signal.SIGALRM:
-            if self.loop and self.loop.has_ended:
-                return
-            raise SystemExit(0)
-        if number not in (signal.SIGHUP, signal.SIGCONT):
-            self.stopping.set()
-            signal.setitimer(signal.ITIMER_REAL, _STOP_SECONDS)
-        if self.loop:
-            self.loop.request_scan()
 
 
 def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str], None]:
@@ -157,25 +128,3 @@ def _make_warn(notifier: Notifier, log: FilteringBoundLogger) -> Callable[[str],
         log.warning("store.rebuild", reason=reason)
 
     return warn
-
-
-@contextmanager
-def _handling_signals() -> Iterator[_SignalState]:
-    """Handle signals; restore the previous handlers at the end."""
-    signals = _SignalState()
-    numbers = (
-        signal.SIGTERM,
-        signal.SIGINT,
-        signal.SIGHUP,
-        signal.SIGCONT,
-        signal.SIGALRM,
-    )
-    previous_handlers = {
-        number: signal.signal(number, signals.handle) for number in numbers
-    }
-    try:
-        yield signals
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in previous_handlers.items():
-            signal.signal(number, handler)

@@ -22,7 +22,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from leslied.cli.render.output import sanitize
-from leslied.rendering.markdown_text import CompleteParser
+from leslied.rendering.markdown_text import LosslessParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -171,8 +171,8 @@ def _complete_token(token: Token) -> None:
 
 
 @cache
-def _get_parser() -> CompleteParser:
-    return CompleteParser(_MAX_NESTING)
+def _get_parser() -> LosslessParser:
+    return LosslessParser(_MAX_NESTING)
 
 
 @cache

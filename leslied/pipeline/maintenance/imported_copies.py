@@ -79,14 +79,17 @@ class ImportedCopies:
                 yield _Copy(adapter, source, path)
 
     def _delete_copies_without_records(self, copies: list[_Copy]) -> None:
-        """Delete copies without records in folders that only forgotten sessions have.
+        """Delete copies without records, if all records beside them are forgotten.
 
-        They repeat what other copies have, such as the current window of chibi.
+        Such a copy repeats what its neighbours contain: for example, the agent chibi
+        has a file with the messages that are in the context window.
         """
         copies_without_records: dict[Path, list[Path]] = {}
         are_forgotten: dict[Path, list[bool]] = {}
         for copy in copies:
-            folder = self.folder.joinpath(*copy.path.relative_to(self.folder).parts[:2])
+            # `AGENT/NAME`: the folder of an import, or a file that was imported alone.
+            parts = copy.path.relative_to(self.folder).parts[:2]
+            folder = self.folder.joinpath(*parts)
             records = list(copy.decode(copy.path.read_bytes()))
             are_forgotten.setdefault(folder, []).extend(
                 map(self._is_forgotten, records)
@@ -106,7 +109,8 @@ class ImportedCopies:
         path = copy.path
         data = path.read_bytes()
         has_text = self.text is not None and self.text.is_in(data)
-        # In `logs`, an entry has the text even if the bytes do not, as it is escaped.
+        # The copies in `self.logs` are known to have the text, even if their bytes do
+        # not match because it is escaped there.
         if self.text and not has_text and str(path) not in self.logs:
             return
         records = list(copy.decode(data))

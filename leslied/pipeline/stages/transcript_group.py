@@ -32,7 +32,7 @@ _MIN_FORKED_UNITS = 8
 """Number of units below which starting a process costs more than it saves."""
 
 
-class _FullGroup(Struct):
+class _ClosedGroup(Struct):
     """A group to which no more units are added."""
 
     writers: list[TranscriptWriter]
@@ -56,23 +56,23 @@ class TranscriptGroup(Struct):
     _complete_sessions: list[SessionKey] = field(default_factory=list)
     """The sessions of which no unit is left to be written."""
     _characters: int = 0
-    _full_group: _FullGroup | None = None
-    """The previous group, whose files are written when this one is full."""
+    _closed_group: _ClosedGroup | None = None
+    """The previous group, whose files are written when this one is closed."""
 
     def add(self, writer: TranscriptWriter) -> None:
         """Add a unit, and reserve the names of its files.
 
-        If the group is full now, write the group that was full before it, while a
-        second process may render this one.
+        If the group is full now, close it, and write the group that was closed before
+        it, while a second process may render this one.
         """
         with self.store.transcripts() as ledger:
             writer.reserve_names(ledger)
         self._writers.append(writer)
         self._characters += writer.count_characters()
         if len(self._writers) >= _MAX_UNITS or self._characters >= _MAX_CHARACTERS:
-            full_group = self._take_group(_start_rendering)
-            self._write_full_group()
-            self._full_group = full_group
+            closed_group = self._take_group(_start_rendering)
+            self._write_closed_group()
+            self._closed_group = closed_group
 
     def complete(self, key: SessionKey) -> None:
         """Mark the session as settled when the group is written."""
@@ -80,22 +80,22 @@ class TranscriptGroup(Struct):
 
     def write(self) -> None:
         """Write all files that are not written yet."""
-        self._write_full_group()
-        self._full_group = self._take_group(_render_on_demand)
-        self._write_full_group()
+        self._write_closed_group()
+        self._closed_group = self._take_group(_render_on_demand)
+        self._write_closed_group()
 
     def _take_group(
         self, render: Callable[[Sequence[TranscriptWriter]], Iterable[list[bytes]]]
-    ) -> _FullGroup:
+    ) -> _ClosedGroup:
         """Return the group of all units so far, and begin an empty one."""
         writers, self._writers = self._writers, []
         sessions, self._complete_sessions = self._complete_sessions, []
         self._characters = 0
-        return _FullGroup(writers, sessions, render(writers))
+        return _ClosedGroup(writers, sessions, render(writers))
 
-    def _write_full_group(self) -> None:
-        """Write the full group, if any; if that fails, each of its sessions alone."""
-        group, self._full_group = self._full_group, None
+    def _write_closed_group(self) -> None:
+        """Write the closed group, if any; if that fails, each of its sessions alone."""
+        group, self._closed_group = self._closed_group, None
         if group is None:
             return
         try:
@@ -105,7 +105,7 @@ class TranscriptGroup(Struct):
         except Exception:  # noqa: BLE001 - find out which session failed
             self._write_one_by_one(group)
 
-    def _write_one_by_one(self, failed: _FullGroup) -> None:
+    def _write_one_by_one(self, failed: _ClosedGroup) -> None:
         """Write each session of a group that could not be written as a whole."""
         by_session = groupby(failed.writers, key=lambda writer: writer.session_key)
         for key, session_writers in by_session:
@@ -113,16 +113,16 @@ class TranscriptGroup(Struct):
             complete = [key] if key in failed.complete_sessions else []
             contents = map(TranscriptWriter.render, writers)
             try:
-                self._write(_FullGroup(writers, complete, contents))
+                self._write(_ClosedGroup(writers, complete, contents))
             except StoreUnusable:
                 raise
             except Exception as error:  # noqa: BLE001 - any bug ends this session only
                 self.on_error(key, error)
         keys = {writer.session_key for writer in failed.writers}
         without_units = sorted(set(failed.complete_sessions) - keys)
-        self._write(_FullGroup([], without_units, []))
+        self._write(_ClosedGroup([], without_units, []))
 
-    def _write(self, group: _FullGroup) -> None:
+    def _write(self, group: _ClosedGroup) -> None:
         if any(writer.has_new_names for writer in group.writers):
             # After a crash, no file may exist whose name is not reserved.
             self.store.flush()
@@ -136,7 +136,7 @@ class TranscriptGroup(Struct):
         for key in group.complete_sessions:
             self.on_success(key)
 
-    def _save(self, group: _FullGroup, ledger: TranscriptLedger) -> None:
+    def _save(self, group: _ClosedGroup, ledger: TranscriptLedger) -> None:
         for writer in group.writers:
             writer.save(ledger)
         by_session = {writer.session_key: writer for writer in group.writers}

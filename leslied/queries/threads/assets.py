@@ -79,14 +79,18 @@ def load_asset_indexes(
 def lint_thread_assets(
     context: QueryContext, thread_id: str, folder: Path
 ) -> LintReport:
-    """Return problems with asset names in the threads of `load_asset_indexes`."""
+    """Return problems with the names of assets.
+
+    Check the thread; without an id, the threads of the folder's project; outside a
+    project, all threads.
+    """
     findings = [
         AssetFinding(
             thread=session.thread_id,
             path=finding.path,
             rule=finding.rule,
             message=finding.message,
-            # A name that is made from one with a secret has parts of the secret.
+            # The suggestion is made from the path, and may repeat parts of a secret.
             better=None
             if _has_secret(finding, context)
             else finding.suggestion or None,

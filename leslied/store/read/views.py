@@ -76,11 +76,12 @@ _FROM_CALLS = f"{_FROM_RECORDS} AND +r.type = 'tool_use'"
 _JOIN_RESULT = "LEFT JOIN record a ON a.id = answer_of(p.session, r.tool_call_id)"
 _EXCERPT_CHARACTERS = 200
 _EXCERPT_SOURCE_CHARACTERS = 64 * 1024
-"""How much of a text is redacted for its excerpt, so that no secret is cut there."""
+"""Only this much of a text is redacted for its excerpt. It is far more than the excerpt
+shows, so a secret that is cut in two at this limit is not in the excerpt."""
 
 
 def _make_excerpt_sql(text: str) -> str:
-    """Return SQL for the beginning of a text, redacted before it is cut."""
+    """Return SQL for the first `_EXCERPT_CHARACTERS` of the redacted text."""
     start = f"substr({text}, 1, {_EXCERPT_SOURCE_CHARACTERS})"
     return f"redact_start({start}, {_EXCERPT_CHARACTERS})"
 

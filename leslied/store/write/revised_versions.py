@@ -57,15 +57,16 @@ class RevisedVersions(RecordVersions):
         }
 
     def flush(self) -> None:
-        """Write the queued rows, and clear the queues and the caches of the store."""
+        """Write the queued rows; clear the queues and the caches of stored values."""
         self.write()
         self._new_versions |= self.changes
         for queue in (self._record_rows, self._long_texts, self.text_rows):
             queue.clear()
-        for cache in (self._entries_by_id, self._current_versions, self.changes):
+        for changes in (self.changes, self._usage_updates):
+            changes.clear()
+        for cache in (self._entries_by_id, self._current_versions):
             cache.clear()
         self._usage_by_record.clear()
-        self._usage_updates.clear()
 
     def _has_original(self, item: PendingRecord, number: int) -> bool:
         """Return whether the entry has the record that this one repeats.

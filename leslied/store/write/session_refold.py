@@ -225,19 +225,25 @@ class SessionRefold:
         query = "SELECT agent, session_id, source FROM session WHERE id = ?"
         key = SessionKey(*self.db.execute(query, (session,)).fetchone())
         before = self.sessions.get(key)
-        row, units = self._fold(key, before)
+        row, unit_by_placement = self._fold(key, before)
         self.db.executemany(
             "UPDATE placement SET unit = ? WHERE id = ?",
-            [(units[p.id], p.id) for p in new if units[p.id] != p.unit],
+            [
+                (unit_by_placement[p.id], p.id)
+                for p in new
+                if unit_by_placement[p.id] != p.unit
+            ],
         )
-        new = [p._replace(unit=units[p.id]) for p in new]
+        new = [p._replace(unit=unit_by_placement[p.id]) for p in new]
         # Copies are visible only in a stream that has no originals.
         has_other_visibility = (before.originals == 0) != (row.originals == 0)
         self._move_units(
             session, old, new, are_all_changed=are_all_changed or has_other_visibility
         )
-        rewound = [list_rewound(r.forks, r.units) for r in (before, row)]
-        TranscriptLedger(self.db).mark_due(session, list_changed(*rewound))
+        rewound_before = list_rewound(before.forks, before.units)
+        rewound_after = list_rewound(row.forks, row.units)
+        changed_units = list_changed(rewound_before, rewound_after)
+        TranscriptLedger(self.db).mark_due(session, changed_units)
         row.is_dirty = 1
         self._mark_due(session, key)
         if any(getattr(before, name) != getattr(row, name) for name in _LINK_COLUMNS):

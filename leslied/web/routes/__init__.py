@@ -25,4 +25,4 @@ ENDPOINTS = (
     *threads.ENDPOINTS,
     *status.ENDPOINTS,
 )
-"""All endpoints, in the order of the documentation."""
+"""All endpoints, in the order in which they match a path, and of the documentation."""

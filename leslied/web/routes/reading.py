@@ -120,7 +120,7 @@ ENDPOINTS = (
         params=(
             Param(
                 name="first",
-                about="Number of the first unit.",
+                about="Leave out the units before this one.",
                 type="integer",
                 default=0,
                 maximum=_MAX_NUMBER,

@@ -152,7 +152,7 @@ def _send_context(queries: QueryContext, arguments: Arguments) -> Answer:
     return _make_csv(("above_percent", "up_to_percent", "sessions"), bins)
 
 
-def _load_choices(queries: QueryContext, _: Arguments) -> Answer:
+def _load_filter_choices(queries: QueryContext, _: Arguments) -> Answer:
     return load_choices(queries).to_dict()
 
 
@@ -222,5 +222,7 @@ ENDPOINTS = (
     _make_endpoint(
         "/stats/context.csv", "How full context windows were", _send_context, _CONTEXT
     ),
-    _make_endpoint("/stats/choices", "Values that filters can have", _load_choices),
+    _make_endpoint(
+        "/stats/choices", "Values that filters can have", _load_filter_choices
+    ),
 )

@@ -19,8 +19,7 @@ import pytest
 
 from leslied import pipeline
 from leslied.app import App
-from leslied.cli.commands import run
-from leslied.daemon import Loop, Notifier
+from leslied.daemon import Loop, Notifier, handle_signals
 from leslied.errors import StoreLost
 from leslied.hooks.spool import write_event
 from leslied.log import make_logger
@@ -1094,7 +1093,7 @@ def create_folder(runner: LoopRunner) -> None:
 
 def continue_process(runner: LoopRunner) -> None:
     """Send the signal that a stopped process gets when it continues."""
-    with run._handling_signals() as signals:
+    with handle_signals() as signals:
         signals.loop = runner.loop
         os.kill(os.getpid(), signal.SIGCONT)
 

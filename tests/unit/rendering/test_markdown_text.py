@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leslied.rendering.markdown_text import CompleteParser
+from leslied.rendering.markdown_text import LosslessParser
 
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 
@@ -13,7 +13,7 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
     "text", ["", "words", TABLE, f"> {TABLE.replace(chr(10), f'{chr(10)}> ')}"]
 )
 def test_ordinary_text_is_parsed(text: str):
-    assert CompleteParser(20).parse(text) is not None
+    assert LosslessParser(20).parse(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ def test_ordinary_text_is_parsed(text: str):
     ],
 )
 def test_text_that_would_lose_a_part_is_not_parsed(text: str):
-    assert CompleteParser(20).parse(text) is None
+    assert LosslessParser(20).parse(text) is None
 
 
 def test_a_link_definition_is_text():
-    tokens = CompleteParser(20).parse("[x]: https://a.example") or []
+    tokens = LosslessParser(20).parse("[x]: https://a.example") or []
 
     assert [token.content for token in tokens] == ["", "[x]: https://a.example", ""]

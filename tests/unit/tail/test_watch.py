@@ -256,7 +256,7 @@ def test_the_watcher_polls_until_every_folder_is_watched(
     limit.refused_names = {"b", "c"}
     for name in "abc":
         (root / name).mkdir()
-    watcher.start()
+    watcher.start()  # Again, now that the limit is reached.
     modes = []
     for refused_names in ({"b", "c"}, {"b"}, set[str]()):
         limit.refused_names = refused_names

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leslied.app import App
-from leslied.errors import UserError
+from leslied.errors import EmptyStore, UserError
 from leslied.queries.context import QueryContext
 from leslied.store import Store
 from leslied.web import live
@@ -67,6 +67,19 @@ def test_a_store_that_was_replaced_is_reported(app: App):
         finder.find(first)
     with app.open_queries() as second:
         assert finder.find(second) == [{"type": "store"}]
+
+
+def test_no_event_is_lost_if_the_store_cannot_be_read(app: App):
+    finder = ChangeFinder()
+    store = app.paths.store_file
+    moved = store.rename(store.with_name("elsewhere"))
+    with app.open_queries() as context, pytest.raises(EmptyStore):
+        finder.find(context)
+
+    moved.rename(store)
+
+    with app.open_queries() as context:
+        assert finder.find(context) == [{"type": "daemon", "is_running": False}]
 
 
 async def read_event(stream: AsyncIterator[str]) -> Any:

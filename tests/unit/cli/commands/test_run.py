@@ -1,45 +1,33 @@
-"""Signals of the daemon: a stop is requested, and then enforced."""
+"""Test what `leslied run` reports while it starts."""
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
+import json
+import socket
+from pathlib import Path
 
 import pytest
 
 from leslied.cli.commands import run
-from tests.support.waiting import MAX_WAIT_SECONDS
+from leslied.daemon import Notifier
+from leslied.log import make_logger
 
 
-def stop_and_work() -> None:
-    """Send the signal to stop, and go on for a long time."""
-    os.kill(os.getpid(), signal.SIGTERM)
-    threading.Event().wait(MAX_WAIT_SECONDS)
-
-
-@pytest.mark.fault("F8")
-def test_work_that_goes_on_after_a_stop_is_interrupted(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_rebuild_is_logged_and_the_start_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(run, "_STOP_SECONDS", 0.01)
-    with run._handling_signals() as signals:
-        with pytest.raises(SystemExit) as interruption:
-            stop_and_work()
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.settimeout(5)
+        receiver.bind("notify")
+        log = make_logger(str, as_json=True)
+        warn = run._make_warn(Notifier({"NOTIFY_SOCKET": "notify"}), log)
 
-        assert signals.stopping.is_set()
-    assert interruption.value.code == 0
+        warn("the store was emptied")
 
-
-def test_work_that_ends_in_time_is_not_interrupted():
-    with run._handling_signals():
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-
-
-def test_a_request_to_scan_stops_nothing():
-    with run._handling_signals() as signals:
-        os.kill(os.getpid(), signal.SIGHUP)
-
-        assert not signals.stopping.is_set()
+        assert receiver.recv(100) == b"READY=1"
+    event = json.loads(capsys.readouterr().err)
+    assert (event["event"], event["reason"]) == (
+        "store.rebuild",
+        "the store was emptied",
+    )

@@ -30,7 +30,7 @@ from tests.support.golden import make_environment
 SECRET = "zebra"
 LOG = f"-app/{SESSION}.jsonl"
 SUBAGENTS = f"-app/{SESSION}/subagents"
-ENQUEUE = {
+LINE_WITHOUT_FOLDER = {
     "type": "queue-operation",
     "operation": "enqueue",
     "timestamp": "2026-11-16T00:56:24.881Z",
@@ -132,7 +132,7 @@ def make_builder(folder: Path | str, **options: Any) -> ClaudeLogBuilder:
 def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
-    log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
+    log = claude.write(LINE_WITHOUT_FOLDER, DEQUEUE, name=LOG)
     first = harness.read(log)
     was_secret_stored = harness.has_secret()
     claude.write(make_builder(harness.private).prompt(f"feed the {SECRET}"), name=LOG)
@@ -150,21 +150,23 @@ def test_a_prompt_queued_before_the_folder_is_named_is_held_back(
 def test_a_held_back_log_of_an_allowed_project_is_stored_whole(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
-    log = claude.write(ENQUEUE, DEQUEUE, name=LOG)
+    log = claude.write(LINE_WITHOUT_FOLDER, DEQUEUE, name=LOG)
     harness.read(log)
     builder = make_builder(harness.public)
-    claude.write(builder.prompt(ENQUEUE["content"]), builder.answer("done"), name=LOG)
+    claude.write(
+        builder.prompt(LINE_WITHOUT_FOLDER["content"]), builder.answer("done"), name=LOG
+    )
 
     harness.read(log)
 
-    assert set(harness.list_contents()) == {ENQUEUE["content"], "done"}
+    assert set(harness.list_contents()) == {LINE_WITHOUT_FOLDER["content"], "done"}
 
 
 def test_holding_back_does_not_change_the_stored_entries(
     claude: ClaudeHome, harness: ExcludeHarness, tmp_path: Path
 ):
     builder = make_builder(harness.public)
-    lines = [ENQUEUE, DEQUEUE, builder.prompt("go"), builder.answer("done")]
+    lines = [LINE_WITHOUT_FOLDER, DEQUEUE, builder.prompt("go"), builder.answer("done")]
     claude.write(*lines, name=LOG)
     plain_home = ClaudeHome(claude.home, tmp_path / "plain" / "store.db", claude.clock)
     plain_home.sync()
@@ -189,10 +191,13 @@ def test_holding_back_does_not_change_the_stored_entries(
 def test_a_prompt_is_not_stored_if_its_chunk_ends_before_the_folder(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
-    queued = encode_json_lines(ENQUEUE)
+    queued = encode_json_lines(LINE_WITHOUT_FOLDER)
     harness.limits = replace(harness.limits, chunk=len(queued), rescan=16)
     claude.write(
-        ENQUEUE, DEQUEUE, make_builder(harness.private).prompt(SECRET), name=LOG
+        LINE_WITHOUT_FOLDER,
+        DEQUEUE,
+        make_builder(harness.private).prompt(SECRET),
+        name=LOG,
     )
 
     harness.scan()
@@ -315,7 +320,9 @@ def test_a_file_of_a_subagent_is_excluded_by_a_main_log_that_was_not_read_yet(
     side_file.write_bytes(
         encode_json_lines(meta if name.endswith("meta.json") else line)
     )
-    claude.write(ENQUEUE, make_builder(harness.private).prompt("go"), name=LOG)
+    claude.write(
+        LINE_WITHOUT_FOLDER, make_builder(harness.private).prompt("go"), name=LOG
+    )
 
     report = harness.read(side_file)
 
@@ -380,7 +387,7 @@ def test_a_log_that_never_names_a_folder_is_held_back_and_reported(
 def test_a_held_back_log_is_read_when_nothing_is_excluded_anymore(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
-    claude.write(ENQUEUE, name=LOG)
+    claude.write(LINE_WITHOUT_FOLDER, name=LOG)
     harness.scan()
     harness.globs = []
 
@@ -393,7 +400,7 @@ def test_a_held_back_log_is_read_when_nothing_is_excluded_anymore(
 def test_a_held_back_log_that_was_deleted_is_no_longer_reported(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
-    log = claude.write(ENQUEUE, name=LOG)
+    log = claude.write(LINE_WITHOUT_FOLDER, name=LOG)
     harness.scan()
     log.unlink()
 
@@ -431,7 +438,7 @@ def test_no_text_of_damaged_lines_of_an_excluded_session_is_stored(
 def test_an_excluded_session_is_not_archived(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
-    log = claude.write(ENQUEUE, name=LOG)
+    log = claude.write(LINE_WITHOUT_FOLDER, name=LOG)
     harness.read(log)
     claude.write(make_builder(harness.private).prompt(SECRET), name=LOG)
     harness.scan()
@@ -446,7 +453,7 @@ def test_without_excludes_a_log_without_a_folder_is_stored_at_once(
     claude: ClaudeHome, harness: ExcludeHarness
 ):
     harness.globs = []
-    log = claude.write(ENQUEUE, name=LOG)
+    log = claude.write(LINE_WITHOUT_FOLDER, name=LOG)
 
     report = harness.read(log)
 

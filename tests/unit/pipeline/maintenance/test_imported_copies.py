@@ -104,7 +104,7 @@ def test_other_copies_stay_as_they_are(copies: CopiesHarness):
     assert path.stat().st_ino == before
 
 
-def test_strings_of_a_document_are_emptied(copies: CopiesHarness):
+def test_only_the_strings_with_the_text_are_emptied(copies: CopiesHarness):
     turns = [{"role": "user", "content": t} for t in ("Hello", f"in {TEXT}", "Bye")]
     run = {"runId": "r", "turns": turns}
     path = copies.write("devflow", "runs/r/transcript.json", run)

@@ -50,7 +50,7 @@ def test_a_key_is_found_in_every_form(text: str):
         "aB3/dE5f+G7hI9jK1lM3nO5pQ==",
     ],
 )
-def test_a_value_has_a_shape_of_tokens(value: str):
+def test_a_value_in_the_form_of_a_token_is_redacted(value: str):
     assert value not in redact(f"acmeKey: '{value}'")
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from leslied.model.record import Record
-from leslied.sessions.rewinds import EntryPlace
 from leslied.store import Store, StoreReader
 from tests.support.clock import FakeClock
 from tests.support.records import (
@@ -179,7 +178,3 @@ def test_an_entry_of_another_session_is_not_found(path: Path, clock: FakeClock):
     ]
 
     assert commit(path, clock, other, make_turn(2, "a7"))[1] == []
-
-
-def test_a_place_is_a_unit_and_whether_it_starts_there():
-    assert EntryPlace(2, starts_unit=True) == (2, True)
