@@ -17,8 +17,8 @@ LesliedError
   AlreadyRunning       another process writes to the store: exit 4
 
 Code that cannot handle an error raises it and does not log it. The message of an error
-of Python or SQLite may quote a session's text: only `describe_cause` may put it into
-another message, the log or the store.
+of Python or SQLite may quote a session's text: only the functions of this module
+may put it into another message, the log or the store.
 """
 
 from __future__ import annotations
@@ -141,3 +141,29 @@ def describe_cause(error: BaseException) -> str:
         # The primary code is the low byte of the extended one.
         return _SQLITE_TEXTS.get(code & 0xFF, f"SQLite error {code}")
     return type(error).__name__
+
+
+def describe_error(error: Exception) -> str:
+    """Return the message of a LesliedError, or the type and place of another error.
+
+    The message of an unexpected exception is left out, because it may quote a session's
+    text, and the result reaches the log and the terminal.
+    """
+    if isinstance(error, LesliedError):
+        return error.message
+    kind, cause = type(error).__name__, describe_cause(error)
+    detail = f" ({cause})" if cause != kind else ""
+    return f"unexpected {kind}{detail}{_format_place(error)}"
+
+
+def _format_place(error: Exception) -> str:
+    """Return file and line of the innermost frame in leslied's own code, or ""."""
+    import traceback  # noqa: PLC0415 - only for a bug
+    from pathlib import Path  # noqa: PLC0415 - only for a bug
+
+    package_folder = Path(__file__).parent
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_relative_to(package_folder):
+            return f" at {path.relative_to(package_folder)}:{frame.lineno}"
+    return ""

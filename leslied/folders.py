@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 MAX_READ_BYTES = 16 * 1024 * 1024
 """Largest file that is read from a project, which may bring files of any size."""
 _TEMPORARY_NAME = fs.TEMPORARY_SUFFIX
-"""One name for all files of a folder, so that a crash leaves at most one behind, or as
-many as a batch has."""
+"""Always the same name, so that the next write deletes what a crash left."""
 _CHUNK_BYTES = 4096
 _ROOT = Path("/")
 _TRUSTED_FLAGS = fs.TRAVERSAL_FLAGS & ~os.O_NOFOLLOW
@@ -251,10 +250,10 @@ def open_folder(path: Path, *, owner: int | None = None) -> Iterator[Folder]:
         os.close(fd)
 
 
-def open_output(base: Path | Folder) -> AbstractContextManager[Folder]:
-    """Open the folder that contains `.leslie`; if `base` is a Folder, it is open.
+def open_base_folder(base: Path | Folder) -> AbstractContextManager[Folder]:
+    """Open the folder that contains `.leslie`; return a Folder (already open) as it is.
 
-    Raise SinkError if it cannot be opened, is not the user's, or anybody may write it.
+    Raise SinkError if it cannot be opened, is not the user's, or is writable by others.
     """
     if isinstance(base, Folder):
         return nullcontext(base)

@@ -84,14 +84,14 @@ def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Recor
         if native_id in ids:
             native_id = f"{native_id} nth {number}"
         ids.add(native_id)
-        line = LogEntry(
+        entry = LogEntry(
             key=log_entry.key,
             native_id=native_id,
             scope=log_entry.scope,
             created_at=time,
             model=as_text(as_dict(message.get("usage")).get("model")),
         )
-        yield from _decode_message(line, value, tool_names)
+        yield from _decode_message(entry, value, tool_names)
 
 
 def _find_time(message: dict[str, Any]) -> datetime | None:
@@ -103,7 +103,7 @@ def _find_time(message: dict[str, Any]) -> datetime | None:
 
 
 def _decode_message(
-    line: LogEntry, value: Any, tool_names: dict[str, str]
+    entry: LogEntry, value: Any, tool_names: dict[str, str]
 ) -> Iterator[Record]:
     """Decode a message of the user, which may carry tool results, or of the agent."""
     message = as_dict(value)
@@ -113,15 +113,15 @@ def _decode_message(
     if message.get("role") not in ("user", "assistant") or not isinstance(
         content, list
     ):
-        yield line.make_unknown(value, role=as_text(message.get("role")))
+        yield entry.make_unknown(value, role=as_text(message.get("role")))
     elif message["role"] == "user":
-        yield from _decode_user_message(line, message, content, tool_names)
+        yield from _decode_user_message(entry, message, content, tool_names)
     else:
-        yield from _decode_answer(line, message, content, tool_names)
+        yield from _decode_answer(entry, message, content, tool_names)
 
 
 def _decode_user_message(
-    line: LogEntry,
+    entry: LogEntry,
     message: dict[str, Any],
     content: list[Any],
     tool_names: dict[str, str],
@@ -134,17 +134,17 @@ def _decode_user_message(
     is_result = [as_dict(b).get("type") == "tool_result" for b in content]
     for block, value in enumerate(content):
         if is_result[block]:
-            yield from _decode_result(line, block, value, tool_names)
+            yield from _decode_result(entry, block, value, tool_names)
         elif not isinstance(value, dict) or value.get("type") not in ("text", "image"):
-            yield line.make_unknown(value, block=block)
+            yield entry.make_unknown(value, block=block)
     texts = [_format_block(as_dict(block)) for block in content]
     text = "\n\n".join(filter(None, texts))
     if text and not any(is_result):
-        yield line.make_prompt(text, block=len(content))
+        yield entry.make_prompt(text, block=len(content))
     elif text and as_dict(message.get("meta")).get("sentAt"):
-        yield line.make_prompt(text, block=len(content), origin="queued")
+        yield entry.make_prompt(text, block=len(content), origin="queued")
     elif text:
-        yield line.make_event("context", text, block=len(content), note="injected")
+        yield entry.make_event("context", text, block=len(content), note="injected")
 
 
 def _format_block(block: dict[str, Any]) -> str:
@@ -156,7 +156,7 @@ def _format_block(block: dict[str, Any]) -> str:
 
 
 def _decode_result(
-    line: LogEntry, block: int, value: dict[str, Any], tool_names: dict[str, str]
+    entry: LogEntry, block: int, value: dict[str, Any], tool_names: dict[str, str]
 ) -> Iterator[Record]:
     """Decode the result of a call; a call that still runs has none."""
     run, call_id = as_dict(value.get("run")), as_text(value.get("toolUseID"))
@@ -166,10 +166,10 @@ def _decode_result(
     name = tool_names.get(call_id, "")
     if status in _FAILED_STATUSES:
         text = _format_failure(run) or status
-        yield line.make_result(name, call_id, text, block=block, is_error=True)
+        yield entry.make_result(name, call_id, text, block=block, is_error=True)
         return
     text, facts = _format_result(run["result"])
-    yield line.make_result(name, call_id, text, block=block, **facts)
+    yield entry.make_result(name, call_id, text, block=block, **facts)
 
 
 def _format_failure(run: dict[str, Any]) -> str:
@@ -190,7 +190,7 @@ def _format_result(result: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _decode_answer(
-    line: LogEntry,
+    entry: LogEntry,
     message: dict[str, Any],
     content: list[Any],
     tool_names: dict[str, str],
@@ -200,37 +200,37 @@ def _decode_answer(
     reason = as_text(state.get("stopReason"))
     is_end = reason == "end_turn" and state.get("type") == "complete"
     for block, value in enumerate(content):
-        yield from _decode_block(line, block, value, tool_names)
+        yield from _decode_block(entry, block, value, tool_names)
     usage = _parse_usage(as_dict(message.get("usage")))
     if usage:
-        request = f"{line.scope}:{line.native_id}"
-        yield line.make_usage(usage, request, block=_USAGE_BLOCK)
+        request = f"{entry.scope}:{entry.native_id}"
+        yield entry.make_usage(usage, request, block=_USAGE_BLOCK)
     if state.get("type") == "cancelled":
-        yield line.make_event("turn_ended", block=_END_BLOCK, note="interrupt")
+        yield entry.make_event("turn_ended", block=_END_BLOCK, note="interrupt")
     elif is_end:
-        yield line.make_event("turn_ended", block=_END_BLOCK, stop_reason=reason)
+        yield entry.make_event("turn_ended", block=_END_BLOCK, stop_reason=reason)
 
 
 def _decode_block(
-    line: LogEntry, number: int, value: Any, tool_names: dict[str, str]
+    entry: LogEntry, number: int, value: Any, tool_names: dict[str, str]
 ) -> Iterator[Record]:
     part = as_dict(value)
     match part.get("type"):
         case "text" | "image":
             if (text := _format_block(part)).strip():
-                yield line.make_answer(text, block=number)
+                yield entry.make_answer(text, block=number)
         case "thinking":
             if thought := as_text(part.get("thinking")).strip():
-                yield line.make_thinking(thought, block=number)
+                yield entry.make_thinking(thought, block=number)
         case "redacted_thinking":
             pass
         case "tool_use":
             name, call_id = as_text(part.get("name")), as_text(part.get("id"))
             tool_names[call_id] = name
             arguments = part.get("input")
-            yield line.make_call(name, call_id, arguments, block=number)
+            yield entry.make_call(name, call_id, arguments, block=number)
         case _:
-            yield line.make_unknown(value, block=number)
+            yield entry.make_unknown(value, block=number)
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:

@@ -160,7 +160,7 @@ def _decode_result(entry: LogEntry, message: dict[str, Any], text: str) -> Recor
 
 
 def _parse_input(text: str) -> Any:
-    """Return the arguments of a call; a program, which is not JSON, becomes `input`."""
+    """Return the arguments of a call; source code (no JSON) becomes `input`."""
     return text if text.lstrip()[:1] == "{" else {"input": text}
 
 

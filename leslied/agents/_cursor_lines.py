@@ -50,12 +50,12 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     number = as_count(state.get("number"))
     scope = key.subagent_id or key.session_id
     if value.get("type") == "turn_ended":
-        line = LogEntry(key=key, native_id=f"end {number}", scope=scope)
-        records += _decode_end(line, value)
+        log_entry = LogEntry(key=key, native_id=f"end {number}", scope=scope)
+        records += _decode_end(log_entry, value)
     else:
         number += 1
-        line = LogEntry(key=key, native_id=f"{number}", scope=scope)
-        records += _decode_message(line, value, entry.data)
+        log_entry = LogEntry(key=key, native_id=f"{number}", scope=scope)
+        records += _decode_message(log_entry, value, entry.data)
     noise = "" if records else "empty"
     return DecodeResult(
         records=tuple(records),
@@ -97,68 +97,68 @@ def _decode_opening(
         yield log_entry.make_event("subagent_linked", block=1)
 
 
-def _decode_end(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_end(entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the end of a turn, and why it failed."""
     status, error = as_text(value.get("status")), as_text(value.get("error"))
     if status == "aborted":
-        yield line.make_event("turn_ended", note="interrupt")
+        yield entry.make_event("turn_ended", note="interrupt")
         return
     if status == "error":
         text = error or "The turn failed."
-        yield line.make_record("error", "assistant", block=1, content=text)
-    yield line.make_event("turn_ended")
+        yield entry.make_record("error", "assistant", block=1, content=text)
+    yield entry.make_event("turn_ended")
 
 
 def _decode_message(
-    line: LogEntry, value: dict[str, Any], data: bytes
+    entry: LogEntry, value: dict[str, Any], data: bytes
 ) -> Iterator[Record]:
     role, content = value.get("role"), as_dict(value.get("message")).get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     if role not in ("user", "assistant") or not isinstance(content, list):
-        yield line.make_unknown(data)
+        yield entry.make_unknown(data)
     elif role == "user":
-        yield from _decode_prompt(line, content)
+        yield from _decode_prompt(entry, content)
     else:
         for block, part in enumerate(content):
-            yield from _decode_part(line, block, part)
+            yield from _decode_part(entry, block, part)
 
 
-def _decode_prompt(line: LogEntry, content: list[Any]) -> Iterator[Record]:
+def _decode_prompt(entry: LogEntry, content: list[Any]) -> Iterator[Record]:
     """Decode the user's text, without the context around it."""
     texts = [as_text(as_dict(part).get("text")) for part in content]
     text = "\n\n".join(filter(None, texts)).strip()
     if queries := _QUERY.findall(text):
-        prompt = line.make_prompt("\n\n".join(queries), block=len(content))
+        prompt = entry.make_prompt("\n\n".join(queries), block=len(content))
         context = _QUERY.sub("", text).strip()
         attached = {"attached": context} if context else {}
         yield replace(prompt, metadata={**prompt.metadata, **attached})
     elif text.startswith(_CONTEXT_TAGS):
-        yield line.make_event("context", text, block=len(content), note="injected")
+        yield entry.make_event("context", text, block=len(content), note="injected")
     elif text:
-        yield line.make_prompt(text, block=len(content))
+        yield entry.make_prompt(text, block=len(content))
     for block, part in enumerate(content):
         if as_dict(part).get("type") != "text":
-            yield from _decode_part(line, block, part)
+            yield from _decode_part(entry, block, part)
 
 
-def _decode_part(line: LogEntry, block: int, part: Any) -> Iterator[Record]:
+def _decode_part(entry: LogEntry, block: int, part: Any) -> Iterator[Record]:
     """Decode a text, a call or a thought; results are in hardly any transcript."""
     fields = as_dict(part)
     match fields.get("type"):
         case "text":
             if (text := as_text(fields.get("text"))).strip():
-                yield line.make_answer(text, block=block)
+                yield entry.make_answer(text, block=block)
         case "tool_use":
-            call_id = as_text(fields.get("id")) or f"{line.native_id}.{block}"
+            call_id = as_text(fields.get("id")) or f"{entry.native_id}.{block}"
             name = as_text(fields.get("name"))
-            yield line.make_call(name, call_id, fields.get("input"), block=block)
+            yield entry.make_call(name, call_id, fields.get("input"), block=block)
         case "tool_result":
             call_id, result = as_text(fields.get("tool_use_id")), fields.get("content")
             text = result if isinstance(result, str) else ""
-            yield line.make_result("", call_id, text, block=block)
+            yield entry.make_result("", call_id, text, block=block)
         case "thinking":
             if thought := as_text(fields.get("thinking")).strip():
-                yield line.make_thinking(thought, block=block)
+                yield entry.make_thinking(thought, block=block)
         case _:
-            yield line.make_unknown(part, block=block)
+            yield entry.make_unknown(part, block=block)

@@ -48,7 +48,7 @@ def decode_run(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 @dataclass(slots=True)
 class _DevflowRun:
-    """One run; leslied exports each subagent as a run that names its parent."""
+    """One run; in exports of leslied, a subagent is a run that names its parent."""
 
     document: dict[str, Any]
     metadata: dict[str, Any]

@@ -76,18 +76,18 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         reject_entry("a fragment that is not an entry")
     if kind == "session_start":
         state = _start_state(value)
-    line = LogEntry(
+    log_entry = LogEntry(
         key=_make_key(entry, as_text(state.get("parent"))),
         native_id=as_text(value.get("id")),
         created_at=parse_time(value.get("timestamp")),
         parent_id=as_text(value.get("parentId")),
     )
-    records = tuple(_decode_by_type(line, kind, value, state))
+    records = tuple(_decode_by_type(log_entry, kind, value, state))
     noise = kind if not records and kind in NOISE else ""
     if not records and kind == "message" and _is_hidden(value):
         noise = "hidden"
     if not records and not noise:
-        records = (line.make_unknown(entry.data, line_type=kind),)
+        records = (log_entry.make_unknown(entry.data, line_type=kind),)
     # The end of a failed turn becomes an error unless the line before it is one.
     is_failed = any(record.type == "error" for record in records)
     state = {name: fact for name, fact in state.items() if name != "is_failed"}
@@ -114,12 +114,12 @@ def decode_settings(entry: RawEntry, state: State) -> DecodeResult:
     parent = _CALLING_SESSION.search(header.partition("\n")[0])
     key = _make_key(entry, parent[1] if parent else "")
     session_id = key.subagent_id or key.session_id
-    line = LogEntry(
+    log_entry = LogEntry(
         key=key,
         native_id=f"usage:{session_id}",
         created_at=parse_time(value.get("providerLockTimestamp")),
     )
-    record = line.make_record(
+    record = log_entry.make_record(
         "token_usage",
         "system",
         usage=usage,
@@ -150,36 +150,36 @@ def _start_state(value: dict[str, Any]) -> State:
 
 
 def _decode_by_type(
-    line: LogEntry, kind: str, value: dict[str, Any], state: State
+    entry: LogEntry, kind: str, value: dict[str, Any], state: State
 ) -> Iterator[Record]:
     match kind:
         case "session_start":
-            yield from _decode_start(line, value)
+            yield from _decode_start(entry, value)
         case "message":
             message = as_dict(value.get("message"))
             if message.get("role") == "assistant":
-                yield from _decode_answer(line, message)
+                yield from _decode_answer(entry, message)
             elif message.get("role") == "user":
-                yield from _decode_user(line, message)
+                yield from _decode_user(entry, message)
         case "agent_turn_outcome":
-            yield from _decode_outcome(line, value, state)
+            yield from _decode_outcome(entry, value, state)
         case "compaction_state":
-            yield line.make_event("compacted", as_text(value.get("summaryText")))
+            yield entry.make_event("compacted", as_text(value.get("summaryText")))
 
 
-def _decode_start(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_start(entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     forked_from = as_text(value.get("parent"))
     cwd = as_folder(value.get("cwd"))
-    yield line.make_event("opened", cwd=cwd, forked_from=forked_from)
+    yield entry.make_event("opened", cwd=cwd, forked_from=forked_from)
     is_manual = value.get("isSessionTitleManuallySet") is True
     title = as_text(value.get("sessionTitle")).strip()
     # Unless a person set it, `title` is the beginning of the first prompt.
     title = title or (as_text(value.get("title")) if is_manual else "")
-    if line.key.source != MAIN:
+    if entry.key.source != MAIN:
         call_id = as_text(value.get("callingToolUseId"))
         # The type of the subagent comes before its description.
         description = title.partition(": ")[2]
-        yield line.make_event(
+        yield entry.make_event(
             "subagent_linked",
             block=_EVENT_BLOCK,
             tool_call_id=call_id,
@@ -187,29 +187,29 @@ def _decode_start(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
         )
     elif title:
         title_kind = "custom" if is_manual else "ai"
-        event = line.make_event(
+        event = entry.make_event(
             "title", title, block=_TEXT_BLOCK, title_kind=title_kind
         )
         # The client rewrites the line; each title has its own id.
-        yield replace(event, native_id=f"{line.native_id}:{title}")
+        yield replace(event, native_id=f"{entry.native_id}:{title}")
 
 
-def _decode_answer(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
+def _decode_answer(entry: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
     model = _parse_model(message.get("modelId"))
     blocks = as_list(message.get("content"))
     for number, block in enumerate(map(as_dict, blocks)):
-        fields = {"block": number, "model": model, "message_id": line.native_id}
+        fields = {"block": number, "model": model, "message_id": entry.native_id}
         match block.get("type"):
             case "text":
                 text = as_text(block.get("text"))
-                yield line.make_record(
+                yield entry.make_record(
                     "assistant_message", "assistant", content=text, **fields
                 )
             case "thinking":
                 text = as_text(block.get("thinking"))
-                yield line.make_record("thinking", "assistant", content=text, **fields)
+                yield entry.make_record("thinking", "assistant", content=text, **fields)
             case "tool_use":
-                yield line.make_record(
+                yield entry.make_record(
                     "tool_use",
                     "assistant",
                     tool_name=as_text(block.get("name")),
@@ -221,7 +221,7 @@ def _decode_answer(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
                 continue
             case _:
                 text = to_json(block)
-                yield line.make_record("unknown", "assistant", content=text, **fields)
+                yield entry.make_record("unknown", "assistant", content=text, **fields)
 
 
 def _is_hidden(value: dict[str, Any]) -> bool:
@@ -232,7 +232,7 @@ def _is_hidden(value: dict[str, Any]) -> bool:
     )
 
 
-def _decode_user(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
+def _decode_user(entry: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
     """Decode tool results, a person's prompt, or a text of the client."""
     content = message.get("content")
     blocks = (
@@ -241,56 +241,56 @@ def _decode_user(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
     texts = []
     for number, block in enumerate(map(as_dict, as_list(blocks))):
         if block.get("type") == "tool_result":
-            yield _decode_result(line, block, number)
+            yield _decode_result(entry, block, number)
         elif text := as_text(block.get("text")) or _format_attachment(block):
             texts.append(text)
     reminders = [text for text in texts if text.startswith(_REMINDER)]
     text = "\n\n".join(text for text in texts if text not in reminders)
     if reminders:
         joined = "\n\n".join(reminders)
-        yield line.make_event(
+        yield entry.make_event(
             "context", joined, block=_EVENT_BLOCK, note="system_reminder"
         )
     if text:
-        yield from _decode_text(line, text, message)
+        yield from _decode_text(entry, text, message)
 
 
 def _decode_text(
-    line: LogEntry, text: str, message: dict[str, Any]
+    entry: LogEntry, text: str, message: dict[str, Any]
 ) -> Iterator[Record]:
     visibility = message.get("visibility")
-    if line.native_id.startswith("context-"):
-        yield line.make_event("context", text, block=_TEXT_BLOCK, note="context")
+    if entry.native_id.startswith("context-"):
+        yield entry.make_event("context", text, block=_TEXT_BLOCK, note="context")
     elif visibility == "user_only" and "error" in text.partition("\n")[0].casefold():
-        yield line.make_record("error", "assistant", content=text, block=_TEXT_BLOCK)
+        yield entry.make_record("error", "assistant", content=text, block=_TEXT_BLOCK)
     elif visibility in ("user_only", "llm_only"):
-        yield _decode_notice(line, text, message)
-    elif line.key.source != MAIN:
-        yield from _decode_task(line, text)
+        yield _decode_notice(entry, text, message)
+    elif entry.key.source != MAIN:
+        yield from _decode_task(entry, text)
     else:
         metadata = {"origin": "prompt"}
         if message.get("interactionMode") == "spec":
             metadata["permission_mode"] = "plan"
-        yield line.make_record(
+        yield entry.make_record(
             "user_message", "user", content=text, block=_TEXT_BLOCK, metadata=metadata
         )
 
 
-def _decode_notice(line: LogEntry, text: str, message: dict[str, Any]) -> Record:
+def _decode_notice(entry: LogEntry, text: str, message: dict[str, Any]) -> Record:
     """Decode a message of the client to only the person or only the agent."""
     note = as_text(message.get("hookEventName") or message.get("visibility"))
     facts = {}
     if match := _COMPLETION.search(text):
         facts["notification"] = f"Background task {match[1]}: {match[2]}"
         facts["report"] = match[3].strip()
-    return line.make_event("notice", text, block=_TEXT_BLOCK, note=note, **facts)
+    return entry.make_event("notice", text, block=_TEXT_BLOCK, note=note, **facts)
 
 
-def _decode_task(line: LogEntry, text: str) -> Iterator[Record]:
+def _decode_task(entry: LogEntry, text: str) -> Iterator[Record]:
     """Decode the task of a subagent, without the client's instructions around it."""
     metadata: dict[str, Any] = {"origin": "task"}
     if match := _TASK.search(text.removeprefix(_TASK_HEADING)):
-        yield line.make_event(
+        yield entry.make_event(
             "subagent_linked",
             block=_EVENT_BLOCK,
             agent_type=match["type"],
@@ -298,12 +298,12 @@ def _decode_task(line: LogEntry, text: str) -> Iterator[Record]:
         )
         metadata["attached"] = text
         text = match["task"]
-    yield line.make_record(
+    yield entry.make_record(
         "user_message", "user", content=text, block=_TEXT_BLOCK, metadata=metadata
     )
 
 
-def _decode_result(line: LogEntry, block: dict[str, Any], number: int) -> Record:
+def _decode_result(entry: LogEntry, block: dict[str, Any], number: int) -> Record:
     content = block.get("content")
     parts = [as_dict(part) for part in as_list(content)]
     texts = [as_text(part.get("text")) or _format_attachment(part) for part in parts]
@@ -316,7 +316,7 @@ def _decode_result(line: LogEntry, block: dict[str, Any], number: int) -> Record
         metadata["is_error"] = True
     elif report := _summarize_result(text):
         metadata["report"] = report
-    return line.make_record(
+    return entry.make_record(
         "tool_result",
         "tool",
         content=text,
@@ -342,22 +342,22 @@ def _summarize_result(text: str) -> str:
 
 
 def _decode_outcome(
-    line: LogEntry, value: dict[str, Any], state: State
+    entry: LogEntry, value: dict[str, Any], state: State
 ) -> Iterator[Record]:
     """Decode the end of a turn; the line has neither an id nor a time."""
     reason = as_text(value.get("reason"))
-    line = LogEntry(
-        key=line.key,
+    entry = LogEntry(
+        key=entry.key,
         native_id=f"outcome:{as_text(value.get('turnId'))}",
         created_at=None,
     )
     if reason in _CANCEL_REASONS:
-        yield line.make_event("turn_ended", note="interrupt", reason=reason)
+        yield entry.make_event("turn_ended", note="interrupt", reason=reason)
         return
     if reason not in _COMPLETION_REASONS and not state.get("is_failed"):
         text = reason.replace("_", " ") or "error"
-        yield line.make_record("error", "assistant", content=text, block=1)
-    yield line.make_event("turn_ended", note="agent_turn_outcome", reason=reason)
+        yield entry.make_record("error", "assistant", content=text, block=1)
+    yield entry.make_event("turn_ended", note="agent_turn_outcome", reason=reason)
 
 
 def _parse_model(value: object) -> str:

@@ -89,20 +89,20 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         reject_entry("a fragment that is not an update")
     is_first = "cwd" not in state
     state = _start_state(entry, update, state)
-    line = LogEntry(
+    log_entry = LogEntry(
         key=_make_key(entry, state),
         native_id=_make_id(meta),
         created_at=parse_time(meta.get("agentTimestampMs") or value.get("timestamp")),
         scope=printable_name(entry.source.parts[-2]),
         model=as_text(state.get("model")),
     )
-    records, state = _decode_update(line, kind, update, state)
-    has_own_record = any(record.native_id == line.native_id for record in records)
+    records, state = _decode_update(log_entry, kind, update, state)
+    has_own_record = any(record.native_id == log_entry.native_id for record in records)
     noise = kind if not has_own_record and kind in NOISE else ""
     if not records and not noise:
-        records = [line.make_unknown(entry.data, update_type=kind)]
+        records = [log_entry.make_unknown(entry.data, update_type=kind)]
     if is_first:
-        records[:0] = _open_session(line, state)
+        records[:0] = _open_session(log_entry, state)
     return DecodeResult(
         records=tuple(records), state=state, noise=noise, cwd=as_text(state["cwd"])
     )
@@ -118,7 +118,7 @@ def decode_summary(entry: RawEntry) -> DecodeResult:
     title = as_text(value.get("generated_title")).strip()
     parent = as_text(value.get("parent_session_id"))
     key = _make_key(entry, {})
-    line = LogEntry(
+    log_entry = LogEntry(
         key=key,
         native_id=f"title:{title}",
         created_at=parse_time(value.get("created_at")),
@@ -127,10 +127,10 @@ def decode_summary(entry: RawEntry) -> DecodeResult:
     records = []
     if title:
         title_kind = "custom" if value.get("title_is_manual") is True else "ai"
-        records.append(line.make_side_title(title, title_kind))
+        records.append(log_entry.make_side_title(title, title_kind))
     # The log's path names the folder, unless that name was too long.
     if parent or not _decode_folder(entry):
-        event = line.make_event("opened", cwd=cwd, forked_from=parent)
+        event = log_entry.make_event("opened", cwd=cwd, forked_from=parent)
         records.append(replace(event, native_id="opened", block=_OPENED_BLOCK))
     noise = "" if records else "summary"
     return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)
@@ -182,12 +182,12 @@ def _make_id(meta: dict[str, Any]) -> str:
     return f"{event_id}@{as_count(time)}" if event_id else ""
 
 
-def _open_session(line: LogEntry, state: State) -> Iterator[Record]:
+def _open_session(entry: LogEntry, state: State) -> Iterator[Record]:
     """Yield the event of a session's opening, and the link of a subagent."""
     cwd, link = as_text(state["cwd"]), _parse_link(state)
-    yield line.make_event("opened", cwd=cwd, block=_OPENED_BLOCK)
-    if line.key.source != MAIN:
-        yield line.make_event(
+    yield entry.make_event("opened", cwd=cwd, block=_OPENED_BLOCK)
+    if entry.key.source != MAIN:
+        yield entry.make_event(
             "subagent_linked",
             block=_LINK_BLOCK,
             agent_type=link.get("subagent_type"),
@@ -196,27 +196,27 @@ def _open_session(line: LogEntry, state: State) -> Iterator[Record]:
 
 
 def _decode_update(
-    line: LogEntry, kind: str, update: dict[str, Any], state: State
+    entry: LogEntry, kind: str, update: dict[str, Any], state: State
 ) -> _acp_updates.Decoded:
     if kind == "user_message_chunk":
-        return _decode_user(line, update, state)
+        return _decode_user(entry, update, state)
     if as_dict(update.get("_meta")).get("hostTurn") is True:
         text = _acp_updates.format_block(update.get("content"))
-        event = line.make_event("notice", text, note="command_output")
+        event = entry.make_event("notice", text, note="command_output")
         return _acp_updates.Decoded([event], state)
     records, state = _acp_updates.decode_update(
-        line, update, state, output=_find_output(update)
+        entry, update, state, output=_find_output(update)
     )
     if kind in ("tool_call", "tool_call_update"):
-        return _decode_spawn_call(line, update, records, state)
+        return _decode_spawn_call(entry, update, records, state)
     if kind == "subagent_spawned":
-        return _decode_subagent_start(line, update, state)
-    records += _decode_extension(line, kind, update)
+        return _decode_subagent_start(entry, update, state)
+    records += _decode_extension(entry, kind, update)
     return _acp_updates.Decoded(records, state)
 
 
 def _decode_user(
-    line: LogEntry, update: dict[str, Any], state: State
+    entry: LogEntry, update: dict[str, Any], state: State
 ) -> _acp_updates.Decoded:
     """Decode a message of a person, or one that the client injected."""
     block = as_dict(update.get("content"))
@@ -226,7 +226,7 @@ def _decode_user(
     if ordinal is not None:
         state = {**state, "ordinal": ordinal + 1}
     if meta.get("hideFromScrollback") is True or text.startswith("<system-reminder>"):
-        event = line.make_event("context", text, note="injected")
+        event = entry.make_event("context", text, note="injected")
         return _acp_updates.Decoded([event], state)
     prompt = _acp_updates.Prompt(ordinal=ordinal)
     # A shell or slash command (`hostTurn`) gets the number of the next prompt.
@@ -235,11 +235,11 @@ def _decode_user(
         prompt = _acp_updates.Prompt("shell", next_ordinal, f"! {command}")
     elif meta.get("hostTurn") is True:
         prompt = _acp_updates.Prompt("command", next_ordinal)
-    elif ordinal is None and line.key.source == MAIN:
+    elif ordinal is None and entry.key.source == MAIN:
         # A message without a number was typed during a turn.
         match = _QUERY.search(text)
         prompt = _acp_updates.Prompt("queued", None, match[1] if match else text)
-    return _acp_updates.decode_update(line, update, state, prompt=prompt)
+    return _acp_updates.decode_update(entry, update, state, prompt=prompt)
 
 
 def _find_output(update: dict[str, Any]) -> str | None:
@@ -253,7 +253,7 @@ def _find_output(update: dict[str, Any]) -> str | None:
 
 
 def _decode_spawn_call(
-    line: LogEntry, update: dict[str, Any], records: list[Record], state: State
+    entry: LogEntry, update: dict[str, Any], records: list[Record], state: State
 ) -> _acp_updates.Decoded:
     """Add to a call's records the link and the report of the subagent it started."""
     call_id = as_text(update.get("toolCallId"))
@@ -268,7 +268,7 @@ def _decode_spawn_call(
     if results and (call_id in spawns or output.get("type") == "SubagentCompleted"):
         spawns.pop(call_id, None)
         if match := _SUBAGENT_ID.search(results[0]):
-            records.append(_make_link(line, match[1], call_id))
+            records.append(_make_link(entry, match[1], call_id))
     spawns = dict(list(spawns.items())[-_MAX_SPAWNS:])
     state = {name: fact for name, fact in state.items() if name != "spawns"}
     return _acp_updates.Decoded(
@@ -289,7 +289,7 @@ def _add_result_facts(record: Record, output: dict[str, Any]) -> Record:
 
 
 def _decode_subagent_start(
-    line: LogEntry, update: dict[str, Any], state: State
+    entry: LogEntry, update: dict[str, Any], state: State
 ) -> _acp_updates.Decoded:
     """Decode a subagent's start; only its description shows which call started it."""
     task = as_text(update.get("description"))
@@ -300,70 +300,70 @@ def _decode_subagent_start(
         return _acp_updates.Decoded([], state)
     call_id = calls[0] if len(calls) == 1 else ""
     agent_type = as_text(update.get("subagent_type"))
-    link = _make_link(line, child, call_id, agent_type=agent_type, description=task)
+    link = _make_link(entry, child, call_id, agent_type=agent_type, description=task)
     return _acp_updates.Decoded([link], state)
 
 
-def _make_link(line: LogEntry, child: str, call_id: str, **facts: str) -> Record:
+def _make_link(entry: LogEntry, child: str, call_id: str, **facts: str) -> Record:
     """Return the link of a subagent, which belongs to the subagent's own entries."""
-    event = line.make_event(
+    event = entry.make_event(
         "subagent_linked", block=_LINK_BLOCK, tool_call_id=call_id, **facts
     )
-    key = line.key._replace(source=f"subagent:{child}")
+    key = entry.key._replace(source=f"subagent:{child}")
     return replace(event, session=key, tool_call_id=call_id)
 
 
 def _decode_extension(
-    line: LogEntry, kind: str, update: dict[str, Any]
+    entry: LogEntry, kind: str, update: dict[str, Any]
 ) -> Iterator[Record]:
     """Decode an update that only Grok has."""
     match kind:
         case "turn_completed":
-            yield from _decode_turn_end(line, update)
+            yield from _decode_turn_end(entry, update)
         case "rewind_marker":
             target = as_count(update.get("target_prompt_index"))
-            yield line.make_event("rewound", note=kind, ordinal=target)
+            yield entry.make_event("rewound", note=kind, ordinal=target)
         case "auto_compact_completed":
-            yield line.make_event("compacted", as_text(update.get("summary_preview")))
+            yield entry.make_event("compacted", as_text(update.get("summary_preview")))
         case "session_summary_generated":
             title = as_text(update.get("session_summary"))
-            yield line.make_event("title", title, title_kind="ai")
+            yield entry.make_event("title", title, title_kind="ai")
         case "model_changed" | "model_auto_switched":
             effort = as_text(update.get("reasoning_effort"))
-            event = line.make_event("context", note=kind, effort=effort)
+            event = entry.make_event("context", note=kind, effort=effort)
             model = update.get("model_id") or update.get("new_model_id")
             yield replace(event, model=as_text(model))
         case _:
-            yield from _decode_notice(line, kind, update)
+            yield from _decode_notice(entry, kind, update)
 
 
 def _decode_notice(
-    line: LogEntry, kind: str, update: dict[str, Any]
+    entry: LogEntry, kind: str, update: dict[str, Any]
 ) -> Iterator[Record]:
     """Decode a report of the client that is not a part of the conversation."""
     match kind:
         case "subagent_finished":
             # Its answer is in its own log, and in the result of the call.
             error, status = (as_text(update.get(n)) for n in ("error", "status"))
-            yield line.make_event("notice", error, note=kind, status=status)
+            yield entry.make_event("notice", error, note=kind, status=status)
         case "task_completed":
-            yield _decode_task(line, as_dict(update.get("task_snapshot")))
+            yield _decode_task(entry, as_dict(update.get("task_snapshot")))
         case "retry_state":
             is_retry = update.get("type") == "retrying"
             note = "request_retried" if is_retry else kind
             text = as_text(update.get("reason")) or as_text(update.get("message"))
-            yield line.make_event("notice", text, note=note)
+            yield entry.make_event("notice", text, note=note)
         case "hook_annotation" | "monitor_event" | "auto_compact_failed":
             names = ("message", "event_text", "error")
             texts = (as_text(update.get(name)) for name in names)
-            yield line.make_event("notice", next(filter(None, texts), ""), note=kind)
+            yield entry.make_event("notice", next(filter(None, texts), ""), note=kind)
         case "hook_execution" | "image_dropped":
             text = to_json(update.get("runs", update.get("notes")))
             name = as_text(update.get("event_name"))
-            yield line.make_event("notice", text, note=kind, hook=name)
+            yield entry.make_event("notice", text, note=kind, hook=name)
 
 
-def _decode_turn_end(line: LogEntry, update: dict[str, Any]) -> Iterator[Record]:
+def _decode_turn_end(entry: LogEntry, update: dict[str, Any]) -> Iterator[Record]:
     """Decode the end of a turn; its tokens include those of its subagents.
 
     A fork repeats another session's updates under their ids; they are counted there.
@@ -371,26 +371,26 @@ def _decode_turn_end(line: LogEntry, update: dict[str, Any]) -> Iterator[Record]
     reason = as_text(update.get("stop_reason"))
     if reason == "error":
         text = as_text(update.get("agent_result")) or "The turn failed."
-        yield line.make_record("error", "assistant", content=text, block=1)
-    yield _acp_updates.make_turn_end(line, reason)
-    is_repeated = line.native_id and not line.native_id.startswith(f"{line.scope}-")
-    if line.key.source != MAIN or is_repeated:
+        yield entry.make_record("error", "assistant", content=text, block=1)
+    yield _acp_updates.make_turn_end(entry, reason)
+    is_repeated = entry.native_id and not entry.native_id.startswith(f"{entry.scope}-")
+    if entry.key.source != MAIN or is_repeated:
         return
     usage, prompt_id = as_dict(update.get("usage")), as_text(update.get("prompt_id"))
-    models = as_dict(usage.get("modelUsage")) or {line.model: usage}
+    models = as_dict(usage.get("modelUsage")) or {entry.model: usage}
     for number, (model, value) in enumerate(models.items()):
         if tokens := _acp_updates.parse_usage(value):
             message_id = f"{prompt_id}:{model}" if prompt_id else ""
-            record = line.make_usage(tokens, message_id, block=_USAGE_BLOCK + number)
+            record = entry.make_usage(tokens, message_id, block=_USAGE_BLOCK + number)
             yield replace(record, model=model)
 
 
-def _decode_task(line: LogEntry, task: dict[str, Any]) -> Record:
+def _decode_task(entry: LogEntry, task: dict[str, Any]) -> Record:
     """Decode the end of a command in the background."""
     command = as_text(task.get("command"))
     output, code = as_text(task.get("output")), task.get("exit_code")
     status = f" (exit code {code})" if type(code) is int else ""
-    return line.make_event(
+    return entry.make_event(
         "notice",
         output,
         note="task_completed",

@@ -97,20 +97,18 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         reject_entry("a fragment that is not a line")
     key = _make_key(entry, entry.source.parts[-2])
     previous_state, state = state, _update_state(kind, value, state)
-    line = LogEntry(
+    log_entry = LogEntry(
         key=key,
         native_id=_find_id(kind, value),
         created_at=parse_time(value.get("time") or value.get("created_at")),
         scope=f"{key.session_id}/{key.subagent_id}",
         model=as_text(state.get("model")),
     )
-    records = tuple(_decode_by_type(line, kind, value, previous_state))
-    noise = "" if records else _find_noise(kind, value)
+    records = tuple(_decode_by_type(log_entry, kind, value, previous_state))
+    noise, cwd = "" if records else _find_noise(kind, value), as_text(state["cwd"])
     if not records and not noise:
-        records = (line.make_unknown(entry.data, line_type=kind),)
-    return DecodeResult(
-        records=records, state=state, noise=noise, cwd=as_text(state["cwd"])
-    )
+        records = (log_entry.make_unknown(entry.data, line_type=kind),)
+    return DecodeResult(records=records, state=state, noise=noise, cwd=cwd)
 
 
 def decode_state(entry: RawEntry) -> DecodeResult:
@@ -118,7 +116,7 @@ def decode_state(entry: RawEntry) -> DecodeResult:
     value = parse_object(entry.data)
     cwd = as_folder(value.get("cwd"))
     title, parent = (as_text(value.get(name)) for name in ("title", "forkedFrom"))
-    line = LogEntry(
+    log_entry = LogEntry(
         key=_make_key(entry, MAIN),
         native_id=f"title:{title}",
         created_at=parse_time(value.get("createdAt")),
@@ -126,10 +124,10 @@ def decode_state(entry: RawEntry) -> DecodeResult:
     )
     records = []
     if title.strip():
-        title_kind = "custom" if value.get("isCustomTitle") is True else "ai"
-        records.append(line.make_side_title(title, title_kind))
+        kind = "custom" if value.get("isCustomTitle") is True else "ai"
+        records.append(log_entry.make_side_title(title, kind))
     if parent:
-        event = line.make_event("opened", cwd=cwd, forked_from=parent)
+        event = log_entry.make_event("opened", cwd=cwd, forked_from=parent)
         records.append(replace(event, native_id="opened"))
     noise = "" if records else "state"
     state = {"cwd": cwd} if cwd else {}
@@ -189,140 +187,142 @@ def _find_noise(kind: str, value: dict[str, Any]) -> str:
 
 
 def _decode_by_type(
-    line: LogEntry, kind: str, value: dict[str, Any], state: State
+    entry: LogEntry, kind: str, value: dict[str, Any], state: State
 ) -> Iterator[Record]:
     match kind:
         case "metadata":
             cwd = as_text(_update_state(kind, value, state).get("cwd"))
-            yield line.make_event("opened", cwd=cwd)
+            yield entry.make_event("opened", cwd=cwd)
         case "context.append_message":
-            yield from _decode_message(line, as_dict(value.get("message")), state)
+            yield from _decode_message(entry, as_dict(value.get("message")), state)
         case "context.append_loop_event":
-            yield from _decode_event(line, as_dict(value.get("event")))
+            yield from _decode_loop_event(entry, as_dict(value.get("event")))
         case "usage.record":
-            yield from _decode_usage(line, value)
+            yield from _decode_usage(entry, value)
         case "turn.ended":
-            yield from _decode_turn_end(line, value, state)
+            yield from _decode_turn_end(entry, value, state)
         case "subagent.spawned":
-            yield from _decode_subagent_link(line, value)
+            yield from _decode_subagent_link(entry, value)
         case _:
-            yield from _decode_setting(line, kind, value)
+            yield from _decode_setting(entry, kind, value)
 
 
 def _decode_setting(
-    line: LogEntry, kind: str, value: dict[str, Any]
+    entry: LogEntry, kind: str, value: dict[str, Any]
 ) -> Iterator[Record]:
     match kind:
         case "profile.bind" | "config.update":
             cwd = as_folder(as_dict(value.get("environmentDisclosure")).get("cwd"))
             text = as_text(value.get("systemPrompt"))
             effort = as_text(value.get("thinkingEffort"))
-            yield line.make_event("context", text, note=kind, cwd=cwd, effort=effort)
+            yield entry.make_event("context", text, note=kind, cwd=cwd, effort=effort)
         case "permission.set_mode" | "plan_mode.exit" | "plan_mode.cancel":
             mode = as_text(value.get("mode"))
-            yield line.make_event("context", note=kind, permission_mode=mode)
+            yield entry.make_event("context", note=kind, permission_mode=mode)
         case "plan_mode.enter":
-            yield line.make_event("context", note=kind, permission_mode="plan")
+            yield entry.make_event("context", note=kind, permission_mode="plan")
         case "context.apply_compaction":
             summary = value.get("summary") or value.get("contextSummary")
             text = _join_parts(as_dict(summary).get("content")) or as_text(summary)
-            yield line.make_event("compacted", text)
+            yield entry.make_event("compacted", text)
         case "context.undo":
             turns = as_count(value.get("count"))
-            yield line.make_event("rewound", note=kind, turns=turns)
+            yield entry.make_event("rewound", note=kind, turns=turns)
         case "context.clear":
-            yield line.make_event("context", note=kind)
+            yield entry.make_event("context", note=kind)
         case "subagent.failed":
-            yield line.make_event("notice", as_text(value.get("error")), note=kind)
+            yield entry.make_event("notice", as_text(value.get("error")), note=kind)
 
 
 def _decode_message(
-    line: LogEntry, message: dict[str, Any], state: State
+    entry: LogEntry, message: dict[str, Any], state: State
 ) -> Iterator[Record]:
     text = _join_parts(message.get("content"))
     match message.get("role"):
         case "user":
-            yield _decode_user(line, text, as_dict(message.get("origin")), state)
+            yield _decode_user(entry, text, as_dict(message.get("origin")), state)
         case "assistant":
             if text:
-                yield line.make_answer(text)
+                yield entry.make_answer(text)
             calls = map(as_dict, as_list(message.get("toolCalls")))
             for number, call in enumerate(calls, _CALL_BLOCK):
                 name, call_id = as_text(call.get("name")), as_text(call.get("id"))
                 arguments = as_text(call.get("arguments")) or "{}"
-                yield line.make_call(name, call_id, arguments, block=number)
+                yield entry.make_call(name, call_id, arguments, block=number)
         case "tool":
             facts = {"output": text, "isError": message.get("isError")}
-            yield _make_result(line, as_text(message.get("toolCallId")), facts)
+            yield _make_result(entry, as_text(message.get("toolCallId")), facts)
         case "system":
-            yield line.make_event("context", text, note="system")
+            yield entry.make_event("context", text, note="system")
 
 
 def _decode_user(
-    line: LogEntry, text: str, origin: dict[str, Any], state: State
+    entry: LogEntry, text: str, origin: dict[str, Any], state: State
 ) -> Record:
     """Decode a message of a person, or one that the client injected."""
     match origin.get("kind"):
         case None | "user":
-            turn_prompt_id, id_ = state.get("turn"), line.native_id[:_MAX_ID_LENGTH]
+            turn_prompt_id, id_ = state.get("turn"), entry.native_id[:_MAX_ID_LENGTH]
             is_queued = bool(turn_prompt_id) and turn_prompt_id != id_
-            return line.make_prompt(text, origin="queued" if is_queued else "")
-        case "system_trigger" if line.key.source != MAIN:
-            return line.make_prompt(text)
+            return entry.make_prompt(text, origin="queued" if is_queued else "")
+        case "system_trigger" if entry.key.source != MAIN:
+            return entry.make_prompt(text)
         case "skill_activation" if origin.get("trigger") == "user-slash":
-            return _make_command(line, text, origin, "skill")
+            return _make_command(entry, text, origin, "skill")
         case "plugin_command":
-            return _make_command(line, text, origin, "command")
+            return _make_command(entry, text, origin, "command")
         case "shell_command":
-            return _decode_shell(line, text, origin)
+            return _decode_shell(entry, text, origin)
         case "task":
             task, status = (as_text(origin.get(name)) for name in ("taskId", "status"))
             title = f"Background task {task}: {status}"
-            return line.make_event("notice", text, note="task", notification=title)
+            return entry.make_event("notice", text, note="task", notification=title)
         case "system_trigger" if origin.get("name") == "stop_hook":
-            return line.make_event("context", text, note="stop_blocked")
+            return entry.make_event("context", text, note="stop_blocked")
     notes = (as_text(origin.get(name)) for name in ("variant", "name", "kind"))
-    return line.make_event("context", text, note=next(filter(None, notes), ""))
+    return entry.make_event("context", text, note=next(filter(None, notes), ""))
 
 
 def _make_command(
-    line: LogEntry, text: str, origin: dict[str, Any], kind: str
+    entry: LogEntry, text: str, origin: dict[str, Any], kind: str
 ) -> Record:
     """Return a `/name` command; `text`, to which it was expanded, is attached."""
     parts = (as_text(origin.get(f"{kind}{name}")) for name in ("Name", "Args"))
-    record = line.make_prompt(f"/{' '.join(filter(None, parts))}", origin="command")
+    record = entry.make_prompt(f"/{' '.join(filter(None, parts))}", origin="command")
     return replace(record, metadata={**record.metadata, "attached": text})
 
 
-def _decode_shell(line: LogEntry, text: str, origin: dict[str, Any]) -> Record:
+def _decode_shell(entry: LogEntry, text: str, origin: dict[str, Any]) -> Record:
     """Decode a command that a person ran with `!`, or its output."""
     if origin.get("phase") == "input":
         match = _SHELL_INPUT.search(text)
         command = unescape(match[1] if match else text)
-        return line.make_prompt(f"! {command}", origin="shell")
+        return entry.make_prompt(f"! {command}", origin="shell")
     parts = match.groups() if (match := _SHELL_OUTPUT.search(text)) else (text,)
     output = "\n".join(unescape(part).rstrip("\n") for part in parts if part)
-    event = line.make_event("notice", output, note="shell_output")
+    event = entry.make_event("notice", output, note="shell_output")
     return replace(event, tool_name=SHELL)
 
 
-def _decode_event(line: LogEntry, event: dict[str, Any]) -> Iterator[Record]:
-    """Decode a part of an answer, a tool call or its result."""
+def _decode_loop_event(entry: LogEntry, event: dict[str, Any]) -> Iterator[Record]:
+    """Decode a `context.append_loop_event`: a part of an answer, a call or a result."""
     call_id = as_text(event.get("toolCallId"))
     match event.get("type"):
         case "content.part":
             part = as_dict(event.get("part"))
             if part.get("type") == "think":
-                yield line.make_thinking(as_text(part.get("think")))
+                yield entry.make_thinking(as_text(part.get("think")))
             else:
-                yield line.make_answer(_join_parts([part]))
+                yield entry.make_answer(_join_parts([part]))
         case "tool.call":
-            yield line.make_call(as_text(event.get("name")), call_id, event.get("args"))
+            yield entry.make_call(
+                as_text(event.get("name")), call_id, event.get("args")
+            )
         case "tool.result":
-            yield _make_result(line, call_id, as_dict(event.get("result")))
+            yield _make_result(entry, call_id, as_dict(event.get("result")))
 
 
-def _make_result(line: LogEntry, call_id: str, result: dict[str, Any]) -> Record:
+def _make_result(entry: LogEntry, call_id: str, result: dict[str, Any]) -> Record:
     """Return a result; the client reports an exit code in the output's last line."""
     output = result.get("output")
     text = output if isinstance(output, str) else _join_parts(output)
@@ -333,10 +333,10 @@ def _make_result(line: LogEntry, call_id: str, result: dict[str, Any]) -> Record
         facts["is_error"] = True
     elif text.startswith("agent_id: ") and (summary := _SUMMARY.search(text)):
         facts["report"] = summary[1]
-    return line.make_result("", call_id, text, **facts)
+    return entry.make_result("", call_id, text, **facts)
 
 
-def _decode_usage(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_usage(entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the tokens of a request; `step.end` repeats them.
 
     An agent's log may begin with a copy of another's; the message ids are the same.
@@ -346,37 +346,37 @@ def _decode_usage(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     usage = Usage(*(as_count(counts.get(name)) for name in names))
     agent, time = as_text(value.get("agentId")), value.get("time")
     message_id = f"{agent}:{time}:{usage.total_tokens}" if time else ""
-    record = line.make_usage(usage, message_id)
-    yield replace(record, model=line.model or as_text(value.get("model")))
+    record = entry.make_usage(usage, message_id)
+    yield replace(record, model=entry.model or as_text(value.get("model")))
 
 
 def _decode_turn_end(
-    line: LogEntry, value: dict[str, Any], state: State
+    entry: LogEntry, value: dict[str, Any], state: State
 ) -> Iterator[Record]:
     reason = as_text(value.get("reason"))
     if reason == "cancelled":
-        yield line.make_event("turn_ended", note="interrupt")
+        yield entry.make_event("turn_ended", note="interrupt")
         return
     if reason == "failed":
         error = as_dict(value.get("error"))
         text = as_text(error.get("message")) or "The turn failed."
-        yield line.make_record("error", "assistant", content=text, block=1)
+        yield entry.make_record("error", "assistant", content=text, block=1)
     is_cut = state.get("finish") in ("max_tokens", "length", "truncated")
     stop_reason = "max_tokens" if is_cut else "end_turn"
-    yield line.make_event("turn_ended", stop_reason=stop_reason, reason=reason)
+    yield entry.make_event("turn_ended", stop_reason=stop_reason, reason=reason)
 
 
-def _decode_subagent_link(line: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
+def _decode_subagent_link(entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the link of a subagent, which belongs to the subagent's own entries."""
     child = as_text(value.get("subagentId"))
     if not child:
         return
     call_id = as_text(value.get("parentToolCallId"))
     name, task = as_text(value.get("subagentName")), as_text(value.get("description"))
-    event = line.make_event(
+    event = entry.make_event(
         "subagent_linked", tool_call_id=call_id, agent_type=name, description=task
     )
-    key = SessionKey(line.key.agent, line.key.session_id, f"subagent:{child}")
+    key = SessionKey(entry.key.agent, entry.key.session_id, f"subagent:{child}")
     yield replace(event, session=key, tool_call_id=call_id)
 
 

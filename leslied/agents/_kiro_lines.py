@@ -51,7 +51,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         records += _decode_opening(key, facts)
     number = as_count(state.get("number")) + 1
     data = as_dict(value.get("payload" if is_third_engine else "data"))
-    line = LogEntry(
+    log_entry = LogEntry(
         key=key,
         native_id=as_text(data.get("message_id")) or f"line {number}",
         scope=key.session_id,
@@ -60,7 +60,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         model=as_text(state.get("model")),
     )
     decode = _decode_event if is_third_engine else _decode_message
-    new_records = list(decode(line, value, data, entry.data))
+    new_records = list(decode(log_entry, value, data, entry.data))
     noise = "" if records or new_records else "empty"
     return DecodeResult(
         records=(*records, *new_records),
@@ -100,7 +100,7 @@ def _decode_opening(key: SessionKey, facts: dict[str, str]) -> Iterator[Record]:
 
 
 def _decode_message(
-    line: LogEntry, value: dict[str, Any], data: dict[str, Any], raw: bytes
+    entry: LogEntry, value: dict[str, Any], data: dict[str, Any], raw: bytes
 ) -> Iterator[Record]:
     """Decode a message of the second engine, and its parts."""
     content = [as_dict(part) for part in as_list(data.get("content"))]
@@ -111,37 +111,37 @@ def _decode_message(
     match value.get("kind"):
         case "Prompt":
             if text.strip():
-                yield line.make_prompt(text, block=len(content))
+                yield entry.make_prompt(text, block=len(content))
         case "AssistantMessage":
             has_calls = any(part.get("kind") == "toolUse" for part in content)
             if text.strip():
                 reason = "" if has_calls else "end_turn"
-                yield line.make_answer(text, block=len(content), stop_reason=reason)
+                yield entry.make_answer(text, block=len(content), stop_reason=reason)
         case "ToolResults":
             pass
         case _:
-            yield line.make_unknown(raw)
+            yield entry.make_unknown(raw)
             return
     for block, part in enumerate(content):
-        yield from _decode_part(line, block, part)
+        yield from _decode_part(entry, block, part)
 
 
-def _decode_part(line: LogEntry, block: int, part: dict[str, Any]) -> Iterator[Record]:
+def _decode_part(entry: LogEntry, block: int, part: dict[str, Any]) -> Iterator[Record]:
     data = as_dict(part.get("data"))
     match part.get("kind"):
         case "text":
             pass
         case "toolUse":
             name, call_id = as_text(data.get("name")), as_text(data.get("toolUseId"))
-            yield line.make_call(name, call_id, data.get("input"), block=block)
+            yield entry.make_call(name, call_id, data.get("input"), block=block)
         case "toolResult":
             text, facts = _format_result(data.get("content"))
             if as_text(data.get("status")).lower() == "error":
                 facts = {"is_error": True, **facts}
             call_id = as_text(data.get("toolUseId"))
-            yield line.make_result("", call_id, text, block=block, **facts)
+            yield entry.make_result("", call_id, text, block=block, **facts)
         case _:
-            yield line.make_unknown(part, block=block)
+            yield entry.make_unknown(part, block=block)
 
 
 def _format_result(content: Any) -> tuple[str, dict[str, Any]]:
@@ -163,25 +163,25 @@ def _format_result(content: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _decode_event(
-    line: LogEntry, value: dict[str, Any], data: dict[str, Any], raw: bytes
+    entry: LogEntry, value: dict[str, Any], data: dict[str, Any], raw: bytes
 ) -> Iterator[Record]:
     """Decode an event of the third engine, which has all its fields in `data`."""
     del value
     text, call_id = as_text(data.get("content")), as_text(data.get("toolCallId"))
     match data.get("type"):
         case "user":
-            yield line.make_prompt(text)
+            yield entry.make_prompt(text)
         case "assistant" if data.get("operationType") == "Say":
-            yield line.make_answer(text)
+            yield entry.make_answer(text)
         case "tool_call":
             name = as_text(data.get("toolName"))
-            yield line.make_call(name, call_id, data.get("args"))
+            yield entry.make_call(name, call_id, data.get("args"))
         case "tool_result":
             content = data.get("content")
             result = text or ("" if content in (None, "") else to_json(content))
             facts = {"is_error": True} if data.get("success") is False else {}
-            yield line.make_result("", call_id, result, **facts)
+            yield entry.make_result("", call_id, result, **facts)
         case "usage_summary":
             pass
         case _:
-            yield line.make_unknown(raw)
+            yield entry.make_unknown(raw)

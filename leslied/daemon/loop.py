@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from leslied.errors import LesliedError, StoreLost, UserError
+from leslied.errors import LesliedError, StoreLost, UserError, describe_error
 from leslied.pipeline import Budget, LogEvent
-from leslied.pipeline.failures import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

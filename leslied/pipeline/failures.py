@@ -10,13 +10,12 @@ quarantine: it waits much longer, so that it does not keep everything else from 
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from leslied.clock import SystemClock
-from leslied.errors import LesliedError, StoreUnusable, describe_cause
+from leslied.errors import StoreUnusable, describe_error
 from leslied.model.failure import Failure
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ _FIRST_QUARANTINE_SECONDS = 600
 """Long enough that systemd does not give up because of too many restarts."""
 _MAX_QUARANTINE_SECONDS = 24 * 3600
 KILLED_REASON = "leslied was killed while it read this"
-_PACKAGE_FOLDER = Path(__file__).parent.parent
 
 
 class Failures(Struct, eq=False):
@@ -144,30 +142,6 @@ class Failures(Struct, eq=False):
         if self._failures.pop(key, None) and self.store:
             with self.store.failures() as ledger:
                 ledger.delete(*key)
-
-
-def describe_error(error: Exception) -> str:
-    """Return the message of a LesliedError, or the type and place of another error.
-
-    The message of an unexpected exception is left out, because it may quote a session's
-    text, and the result reaches the log and the terminal.
-    """
-    if isinstance(error, LesliedError):
-        return error.message
-    kind, cause = type(error).__name__, describe_cause(error)
-    detail = f" ({cause})" if cause != kind else ""
-    return f"unexpected {kind}{detail}{_format_place(error)}"
-
-
-def _format_place(error: Exception) -> str:
-    """Return file and line of the innermost frame in leslied's own code, or ""."""
-    import traceback  # noqa: PLC0415 - only for a bug
-
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = Path(frame.filename)
-        if path.is_relative_to(_PACKAGE_FOLDER):
-            return f" at {path.relative_to(_PACKAGE_FOLDER)}:{frame.lineno}"
-    return ""
 
 
 def _make_key(scope: str, name: str) -> tuple[str, str]:

@@ -140,7 +140,7 @@ def _list_shared_indexes(index_dir: Path) -> list[str]:
 
 
 def _read(path: Path, limit: int) -> bytes:
-    """Return the first bytes of a regular file, or none if it cannot be read."""
+    """Return the first bytes of a regular file, or b"" if it cannot be read."""
     try:
         fd = os.open(path, READ_FLAGS)
     except OSError:

@@ -149,7 +149,7 @@ class _Scan:
         self._redactor = redactor
         self._since_us = since_us
         self._paths: set[str] = set()
-        """Paths of logs, each of which is reported for one entry only."""
+        """Paths of logs that were searched already; each is searched once."""
 
     def iter_places(self) -> Iterator[_Place]:
         """Yield every place with a secret, once for each field and secret."""

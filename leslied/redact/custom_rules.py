@@ -23,9 +23,11 @@ _ASSUMED_REPEATS = 500
 
 
 def make_custom_rule(kind: str, pattern: str, anchors: tuple[str, ...]) -> Rule:
-    """Return a rule; raise ValueError, with a clause that says why it is unusable."""
+    """Return a rule; raise ValueError, with the reason, if it is unusable."""
     if not _KIND.fullmatch(kind):
-        raise ValueError("the name must consist of a-z, 0-9 and -")
+        raise ValueError(
+            "the name must begin with a letter, and have at most 40 of a-z, 0-9 and -"
+        )
     if not anchors or not all(anchor.strip() for anchor in anchors):
         raise ValueError("anchors must list at least one text, and none may be empty")
     tree = _parse(pattern)
@@ -47,7 +49,7 @@ def make_custom_rule(kind: str, pattern: str, anchors: tuple[str, ...]) -> Rule:
 def compile_exception(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of values that are not secret.
 
-    Raise ValueError, with a clause that says why the pattern is unusable.
+    Raise ValueError, with the reason, if the pattern is unusable.
     """
     _check_work(_parse(pattern))
     return re.compile(pattern)

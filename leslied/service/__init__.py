@@ -179,7 +179,7 @@ class SubprocessRunner:
         """
         try:
             process = (
-                self._run_inherited(command)
+                self._run_in_terminal(command)
                 if to_terminal
                 else self._run_captured(command, seconds)
             )
@@ -193,7 +193,7 @@ class SubprocessRunner:
             process.returncode, process.stdout or "", process.stderr or ""
         )
 
-    def _run_inherited(
+    def _run_in_terminal(
         self, command: Sequence[str]
     ) -> subprocess.CompletedProcess[str]:
         """Run the command with our input and output."""

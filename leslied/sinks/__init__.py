@@ -11,7 +11,7 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
-from leslied.folders import MAX_READ_BYTES, open_output
+from leslied.folders import MAX_READ_BYTES, open_base_folder
 from leslied.sinks._contract import Sink
 from leslied.sinks._policy import (
     OutputPolicy,
@@ -49,7 +49,7 @@ __all__ = [
     "load_sinks",
     "make_folder",
     "merge_folder",
-    "open_output",
+    "open_base_folder",
     "read_file",
     "remove_central_thread",
     "remove_file",

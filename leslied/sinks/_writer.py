@@ -1,7 +1,7 @@
 """Writing and removing files below an output folder.
 
 `base` is the folder that holds `.leslie`. For several files, pass the result of
-`open_output` instead of its path, so that the path is walked only once.
+`open_base_folder` instead of its path, so that the path is walked only once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leslied import fs
 from leslied.errors import SinkError
-from leslied.folders import open_output
+from leslied.folders import open_base_folder
 from leslied.layout import (
     GITIGNORE_FILE,
     GITIGNORE_TEXT,
@@ -47,7 +47,7 @@ def write_file(
     A file below `.leslie` is first excluded from Git. Without `is_synced`, the file may
     be lost in a power loss. Raise SinkError if the exclusion or the writing fails.
     """
-    with open_output(base) as folder:
+    with open_base_folder(base) as folder:
         if name.startswith(f"{LESLIE_FOLDER}/"):
             exclude_from_git(folder, name)
         folder.write_file(name, data, is_synced=is_synced)
@@ -60,7 +60,7 @@ def exclude_from_git(base: Path | Folder, name: str = "") -> None:
     that Git tracks is never changed: raise SinkError if `base/name` is one, or if a
     tracked `.gitignore` does not exclude it.
     """
-    with open_output(base) as folder:
+    with open_base_folder(base) as folder:
         _exclude(folder, name)
 
 
@@ -116,7 +116,7 @@ def _excludes_shared_files(rules: bytes) -> bool:
 
 def write_artifact(base: Path | Folder, artifact: Artifact) -> None:
     """Write the artifact below `base` and remove the files that it replaces."""
-    with open_output(base) as folder:
+    with open_base_folder(base) as folder:
         write_file(folder, artifact.path, artifact.body)
         for name in artifact.replaces:
             folder.remove_file(name)
@@ -139,7 +139,7 @@ def read_file(base: Path | Folder, name: str) -> bytes | None:
     Of a file larger than `MAX_READ_BYTES`, return the first `MAX_READ_BYTES` + 1 bytes.
     """
     try:
-        with open_output(base) as folder:
+        with open_base_folder(base) as folder:
             return folder.read_file(name)
     except SinkError:
         return None
@@ -148,7 +148,7 @@ def read_file(base: Path | Folder, name: str) -> bytes | None:
 def has_entry(base: Path | Folder, name: str) -> bool:
     """Return whether there is a file, folder or link `base/name`."""
     try:
-        with open_output(base) as folder:
+        with open_base_folder(base) as folder:
             return folder.has_entry(name)
     except SinkError:
         return False
@@ -156,7 +156,7 @@ def has_entry(base: Path | Folder, name: str) -> bool:
 
 def remove_file(base: Path | Folder, name: str) -> None:
     """Delete `base/name`; do nothing if it cannot be deleted."""
-    with suppress(SinkError), open_output(base) as folder:
+    with suppress(SinkError), open_base_folder(base) as folder:
         folder.remove_file(name)
 
 
@@ -165,7 +165,7 @@ def merge_folder(base: Path | Folder, old: str, new: str) -> None:
 
     Files that exist in both folders stay in `base/old`. Errors are ignored.
     """
-    with suppress(SinkError), open_output(base) as folder:
+    with suppress(SinkError), open_base_folder(base) as folder:
         folder.merge_folder(old, new)
 
 
@@ -175,7 +175,7 @@ def list_files(base: Path | Folder, folder_name: str) -> list[str]:
     Links are not followed. The list is empty if the folder cannot be read.
     """
     try:
-        with open_output(base) as folder, folder.open_subfolder(folder_name) as fd:
+        with open_base_folder(base) as folder, folder.open_subfolder(folder_name) as fd:
             return [
                 "/".join([folder_name, *parent.split("/")[1:], file])
                 for parent, _, files, _ in os.fwalk(".", dir_fd=fd)
@@ -191,7 +191,7 @@ def remove_thread(base: Path | Folder, thread_id: str) -> None:
 
     with (
         suppress(SinkError),
-        open_output(base) as folder,
+        open_base_folder(base) as folder,
         folder.open_subfolder(THREADS_FOLDER) as fd,
     ):
         thread_fd = os.open(thread_id, fs.FOLDER_FLAGS, dir_fd=fd)

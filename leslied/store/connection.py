@@ -151,8 +151,8 @@ def lock_store(path: Path, clock: Clock) -> int:
         hint = "Wait for it to end, or see: leslied status"
         if is_daemon:
             hint = (
-                "It is the daemon, which reads new entries by itself, after `leslied "
-                "unpause` if it is paused. Stop it before other work on the store."
+                "It is the daemon, which reads new entries by itself (if it is paused: "
+                "`leslied unpause`). Stop it before other work on the store."
             )
         raise AlreadyRunning(f"Another leslied is writing to {path}.", hint) from error
     # A daemon may have left its state behind, which is not that of this process.
@@ -169,8 +169,8 @@ def _acquire_lock(fd: int, clock: Clock) -> None:
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        # Taking a shared lock succeeds next to `read_lock_info`, which probes with a
-        # shared lock, and raises if a writer holds the lock exclusively.
+        # If only `read_lock_info` holds the lock, which is a shared one, this succeeds;
+        # if a writer holds it, this raises.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
         clock.sleep(delay_seconds)

@@ -18,7 +18,7 @@ _MAX_COLUMNS = 500
 
 
 def read_schema(path: Path, root: Path, limits: ReadLimits) -> dict[str, Any]:
-    """Return the schema version, and the columns of each table with their types.
+    """Return `user_version`, and the columns of each table with their types.
 
     Raise SourceError if the file is not a database that can be read now.
     """

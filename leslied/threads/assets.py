@@ -103,7 +103,7 @@ def find_assets(
     folder = thread_folder(thread_id)
     paths = ASSET_PATHS if include_transcripts else _PATHS_WITHOUT_TRANSCRIPTS
     try:
-        with _open_below(base, folder, FOLDER_FLAGS) as fd:
+        with _hold_open_in(base, folder, FOLDER_FLAGS) as fd:
             names = set(os.listdir(fd))  # noqa: PTH208 - a descriptor
             assets = [
                 _scan_asset(fd, asset_type, path, folder)
@@ -118,7 +118,7 @@ def find_assets(
 def list_names(base: Path, thread_id: str) -> list[str]:
     """Return all names in the thread's folder; none if it has no folder."""
     try:
-        with _open_below(base, thread_folder(thread_id), FOLDER_FLAGS) as fd:
+        with _hold_open_in(base, thread_folder(thread_id), FOLDER_FLAGS) as fd:
             return sorted(os.listdir(fd))  # noqa: PTH208 - a descriptor
     except OSError:
         return []
@@ -127,7 +127,7 @@ def list_names(base: Path, thread_id: str) -> list[str]:
 def has_thread_folder(base: Path, thread_id: str) -> bool:
     """Return whether the thread has a folder in this project."""
     try:
-        with _open_below(base, thread_folder(thread_id), FOLDER_FLAGS):
+        with _hold_open_in(base, thread_folder(thread_id), FOLDER_FLAGS):
             return True
     except OSError:
         return False
@@ -160,7 +160,7 @@ def compute_assets_digest(assets: list[ScannedAsset]) -> bytes:
 def read_stamp(base: Path, path: str) -> AssetStamp | None:
     """Return the stamp of a regular file below `base`; None if there is none."""
     try:
-        with _open_below(base, path, READ_FLAGS) as fd:
+        with _hold_open_in(base, path, READ_FLAGS) as fd:
             status = os.fstat(fd)
     except OSError:
         return None
@@ -174,7 +174,7 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
     """
     name = file.path.rpartition("/")[2]
     try:
-        with _open_below(base, file.path, READ_FLAGS) as fd:
+        with _hold_open_in(base, file.path, READ_FLAGS) as fd:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
                 return FileDescription("", name)
@@ -190,7 +190,7 @@ def describe_file(base: Path, file: ScannedFile) -> FileDescription:
 def read_text(base: Path, path: str, limit: int) -> str | None:
     """Return the first `limit` bytes as text; None if this is not a regular file."""
     try:
-        with _open_below(base, path, READ_FLAGS) as fd:
+        with _hold_open_in(base, path, READ_FLAGS) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return None
             with os.fdopen(os.dup(fd), "rb") as stream:
@@ -242,7 +242,7 @@ def _scan_asset(
     path = f"{folder}/{relative_path}"
     is_folder = not relative_path.endswith(".md")
     try:
-        with _open_from(
+        with _hold_open(
             thread_fd, relative_path, FOLDER_FLAGS if is_folder else READ_FLAGS
         ) as fd:
             if is_folder:
@@ -289,18 +289,18 @@ def _scan_folder(fd: int, path: str, depth: int) -> Iterator[ScannedFile]:
 
 
 @contextmanager
-def _open_below(base: Path, path: str, flags: int) -> Iterator[int]:
+def _hold_open_in(base: Path, path: str, flags: int) -> Iterator[int]:
     """Yield a descriptor of a path below `base`; do not follow symbolic links."""
     base_fd = os.open(base, FOLDER_FLAGS)
     try:
-        with _open_from(base_fd, path, flags) as fd:
+        with _hold_open(base_fd, path, flags) as fd:
             yield fd
     finally:
         os.close(base_fd)
 
 
 @contextmanager
-def _open_from(folder_fd: int, path: str, flags: int) -> Iterator[int]:
+def _hold_open(folder_fd: int, path: str, flags: int) -> Iterator[int]:
     """Yield a descriptor of a path below a folder; do not follow symbolic links."""
     fd = open_below(folder_fd, path, flags)
     try:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from leslied.errors import SinkError
 from leslied.failpoints import failpoint
-from leslied.folders import open_output
+from leslied.folders import open_base_folder
 from leslied.layout import (
     LESLIE_FOLDER,
     RELATIONS_BACKUP,
@@ -74,7 +74,7 @@ class RelationsFile(Struct, kw_only=True, eq=False):
         file cannot be read or written.
         """
         with (
-            open_output(self.base) as folder,
+            open_base_folder(self.base) as folder,
             folder.open_subfolder(LESLIE_FOLDER) as leslie_fd,
             hold_lock(
                 leslie_fd, RELATIONS_LOCK_NAME, self.clock, self.retry_delays

@@ -1,8 +1,9 @@
 """The guard before every path: only the user's own browser gets an answer.
 
-A page of another site, another user of the machine and a name server that resolves its
-name to this machine all reach a server on the loopback interface. The guard checks the
-raw headers, before any routing, and refuses with a page that says why and what to do.
+A page of another site, also one whose host name resolves to this machine (DNS
+rebinding), and another user of the machine can reach a server on the loopback
+interface. The guard checks the raw headers, before any routing, and refuses with a page
+that says why and what to do.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ BROKEN = Refusal(
 class Guard:
     """ASGI middleware that checks every request and adds the security headers.
 
-    It also answers for an application that fails: an error never reaches the client.
+    It also answers in place of an application that fails: no error reaches the client.
     """
 
     def __init__(

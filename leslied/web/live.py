@@ -41,7 +41,7 @@ class Live:
         self._backend = backend
         self._report = report
         self._queues: set[asyncio.Queue[str | None]] = set()
-        """For each open page, the events that it has not got; None ends its stream."""
+        """For each open page, the events to send; None wakes it when we close."""
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
         self._daemon_event = ""
@@ -53,7 +53,7 @@ class Live:
         return bool(self._queues)
 
     async def listen(self) -> AsyncGenerator[str, None]:
-        """Yield events until the client is gone, or does not read them."""
+        """Yield events until the client disconnects, or is dropped as too slow."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_WAITING_EVENTS)
         if self._daemon_event:
             queue.put_nowait(self._daemon_event)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from leslied.errors import describe_error
 from leslied.log import make_logger
-from leslied.pipeline.failures import describe_error
 from leslied.web.application import Application
 from leslied.web.connection import MAX_CONNECTIONS, TimedConnection
 from leslied.web.running import recorded_port

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from leslied.errors import SourceError, describe_cause
+from leslied.errors import SourceError, describe_cause, describe_error
 
 TEXT = "canary of a session"
 
@@ -69,3 +69,21 @@ def test_a_message_without_quoted_text_is_kept():
     assert describe_cause(SourceError("is gone")) == "is gone"
     assert describe_cause(no_table.value) == "no such table: t"
     assert describe_cause(constraint.value) == "constraint failed"
+
+
+@pytest.mark.threat("S3")
+def test_a_reason_names_the_type_of_an_exception_but_not_its_message():
+    with pytest.raises(UnicodeDecodeError) as caught:
+        b"secret \xff".decode()
+
+    assert describe_error(caught.value) == "unexpected UnicodeDecodeError"
+
+
+def test_an_error_of_leslied_is_described_by_its_message():
+    assert describe_error(SourceError("It is locked.")) == "It is locked."
+
+
+def test_an_error_of_the_system_is_described_without_the_file_name():
+    reason = describe_error(OSError(28, "No space left on device", "/secret/name"))
+
+    assert reason == "unexpected OSError (No space left on device)"

@@ -66,7 +66,7 @@ def is_result(message: dict[str, Any]) -> bool:
 
 
 def decode_call(
-    line: LogEntry, message: dict[str, Any], results: list[dict[str, Any]]
+    entry: LogEntry, message: dict[str, Any], results: list[dict[str, Any]]
 ) -> Iterator[Record]:
     """Decode a call and its result; both have the call's time as their id.
 
@@ -76,10 +76,10 @@ def decode_call(
     if message.get("partial") is True:
         return
     name, arguments, contents = _parse_call(_get_kind(message), message.get("text"))
-    yield line.make_call(name, line.native_id, arguments)
+    yield entry.make_call(name, entry.native_id, arguments)
     texts = [as_text(result.get("text")) for result in results]
     if text := "\n".join(filter(None, [*contents, *texts])):
-        yield line.make_result(name, line.native_id, text, block=1)
+        yield entry.make_result(name, entry.native_id, text, block=1)
 
 
 def _parse_call(kind: str, value: object) -> tuple[str, Any, list[str]]:

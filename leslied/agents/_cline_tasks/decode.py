@@ -165,56 +165,56 @@ def _describe_message(
     )
 
 
-def _decode_message(line: LogEntry, value: Any, *, is_first: bool) -> Iterator[Record]:
+def _decode_message(entry: LogEntry, value: Any, *, is_first: bool) -> Iterator[Record]:
     message = as_dict(value)
     is_question = message.get("type") == "ask"
     kind = as_text(message.get("ask" if is_question else "say"))
     text = as_text(message.get("text"))
     if is_question and kind in _ENDS:
-        yield from _decode_question(line, kind, text)
-        yield from _decode_end(line, message)
+        yield from _decode_question(entry, kind, text)
+        yield from _decode_end(entry, message)
     elif kind in _PROMPTS or (kind == "text" and is_first):
-        yield from _decode_prompt(line, text, as_list(message.get("images")))
+        yield from _decode_prompt(entry, text, as_list(message.get("images")))
     elif kind in ("api_req_started", "subagent_usage"):
-        yield from _decode_request(line, parse_json_text(text))
+        yield from _decode_request(entry, parse_json_text(text))
     elif kind in _ERRORS:
-        yield line.make_record("error", "assistant", content=text or kind)
+        yield entry.make_record("error", "assistant", content=text or kind)
     elif kind in ("condense_context", "compaction"):
         summary = as_text(as_dict(message.get("contextCondense")).get("summary"))
-        yield line.make_event("compacted", summary or text)
+        yield entry.make_event("compacted", summary or text)
     else:
-        yield from _decode_text(line, kind, value, text)
+        yield from _decode_text(entry, kind, value, text)
 
 
-def _decode_text(line: LogEntry, kind: str, value: Any, text: str) -> Iterator[Record]:
+def _decode_text(entry: LogEntry, kind: str, value: Any, text: str) -> Iterator[Record]:
     """Decode a text or thought of the agent, or a notice of the extension."""
     thought = as_text(as_dict(value).get("reasoning"))
     if thought.strip() or kind == "reasoning":
-        yield line.make_thinking(thought or text, block=_THOUGHT_BLOCK)
+        yield entry.make_thinking(thought or text, block=_THOUGHT_BLOCK)
     match kind:
         case "text":
             if text.strip():
-                yield line.make_answer(text)
+                yield entry.make_answer(text)
         case "completion_result" | "plan_completion_result":
-            yield line.make_answer(text)
-            yield from _decode_end(line, as_dict(value))
+            yield entry.make_answer(text)
+            yield from _decode_end(entry, as_dict(value))
         case _ if kind in _NOTICES or is_result(as_dict(value)):
-            yield line.make_event("notice", text, note=kind)
+            yield entry.make_event("notice", text, note=kind)
         case _ if kind in _CONTEXTS:
-            yield line.make_event("context", text, note=kind)
+            yield entry.make_event("context", text, note=kind)
         case _ if kind not in _NOISE and kind != "reasoning":
-            yield line.make_unknown(value, message_type=kind)
+            yield entry.make_unknown(value, message_type=kind)
 
 
 def _decode_prompt(
-    line: LogEntry, text: str, images: Sequence[Any]
+    entry: LogEntry, text: str, images: Sequence[Any]
 ) -> Iterator[Record]:
     placeholders = [f"[image {number + 1}]" for number in range(len(images))]
     if prompt := "\n\n".join(filter(None, [text, *placeholders])):
-        yield line.make_prompt(prompt)
+        yield entry.make_prompt(prompt)
 
 
-def _decode_question(line: LogEntry, kind: str, text: str) -> Iterator[Record]:
+def _decode_question(entry: LogEntry, kind: str, text: str) -> Iterator[Record]:
     """Decode a question to the user; after a completion, it has only buttons."""
     if kind == "completion_result":
         return
@@ -225,16 +225,16 @@ def _decode_question(line: LogEntry, kind: str, text: str) -> Iterator[Record]:
     choices = "\n".join(f"- {line}" for line in lines if line)
     answer = "\n\n".join(filter(None, [question or ("" if fields else text), choices]))
     if answer:
-        yield line.make_answer(answer)
+        yield entry.make_answer(answer)
 
 
-def _decode_end(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
+def _decode_end(entry: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
     """Decode the end of a turn, unless its last message is still being written."""
     if message.get("partial") is not True:
-        yield line.make_event("turn_ended", block=_END_BLOCK, stop_reason="end_turn")
+        yield entry.make_event("turn_ended", block=_END_BLOCK, stop_reason="end_turn")
 
 
-def _decode_request(line: LogEntry, request: dict[str, Any]) -> Iterator[Record]:
+def _decode_request(entry: LogEntry, request: dict[str, Any]) -> Iterator[Record]:
     """Decode the tokens of a request, and why it failed."""
     usage = Usage(
         as_count(request.get("tokensIn")),
@@ -243,10 +243,10 @@ def _decode_request(line: LogEntry, request: dict[str, Any]) -> Iterator[Record]
         as_count(request.get("cacheWrites")),
     )
     if usage:
-        yield line.make_usage(usage, f"{line.scope}:{line.native_id}")
+        yield entry.make_usage(usage, f"{entry.scope}:{entry.native_id}")
     reason = request.get("cancelReason")
     if reason == "user_cancelled":
-        yield line.make_event("turn_ended", block=_END_BLOCK, note="interrupt")
+        yield entry.make_event("turn_ended", block=_END_BLOCK, note="interrupt")
     elif reason:
         text = as_text(request.get("streamingFailedMessage")) or as_text(reason)
-        yield line.make_record("error", "assistant", content=text, block=_ERROR_BLOCK)
+        yield entry.make_record("error", "assistant", content=text, block=_ERROR_BLOCK)

@@ -65,7 +65,7 @@ class OpenCodeMessage(NamedTuple):
 def parse_entry(entry: RawEntry, *, is_lenient: bool = False) -> OpenCodeMessage | None:
     """Return the message or session in an entry; None if the entry is neither.
 
-    With `is_lenient`, a slower parser makes every value safe to encode.
+    With `is_lenient`, use the slower parser, whose values can always be encoded again.
     """
     value = parse_object(entry.data) if is_lenient else _parse_json(entry.data)
     if "top" in value:

@@ -40,7 +40,7 @@ def add_queued(state: dict[str, Any], text: str) -> dict[str, Any]:
 def pop_queued(state: dict[str, Any], text: str | None) -> tuple[str, dict[str, Any]]:
     """Remove `text`, or the oldest queued text if `text` is None.
 
-    Return that text, or "" if the queue is empty, and the new state.
+    Return the removed text, or "" if there is none to remove, and the new state.
     """
     queued = state.get("queued", [])
     if text is None:

@@ -81,8 +81,8 @@ def decode_messages(entry: RawEntry, state: State) -> DecodeResult:
         records = _decode_header(key, document, cwd)
         result_counts: Counter[str] = Counter()
         for number, message in enumerate(messages):
-            line = _make_entry(key, as_dict(message), f"nth:{number}")
-            records += _decode_message(line, message, result_counts)
+            log_entry = _make_entry(key, as_dict(message), f"nth:{number}")
+            records += _decode_message(log_entry, message, result_counts)
     except RecursionError:
         reject_entry("nested too deeply")
     records = _drop_duplicates(records)
@@ -94,7 +94,7 @@ def decode_messages(entry: RawEntry, state: State) -> DecodeResult:
 def decode_manifest(entry: RawEntry, state: State) -> DecodeResult:
     """Decode a session's directory, and the title that a person gave it, if any.
 
-    Until then, the manifest has the start of the prompt as the title.
+    Before that, its title in the manifest is the start of the prompt.
     """
     del state
     manifest = parse_object(entry.data)
@@ -105,8 +105,8 @@ def decode_manifest(entry: RawEntry, state: State) -> DecodeResult:
         records.append(_make_entry(key, {}, "session").make_event("opened", cwd=cwd))
     title = as_text(as_dict(manifest.get("metadata")).get("title")).strip()
     if title and not as_text(manifest.get("prompt")).strip().startswith(title):
-        line = _make_entry(key, {}, f"title:{title[:_MAX_TITLE_ID]}")
-        event = line.make_side_title(title, "custom")
+        log_entry = _make_entry(key, {}, f"title:{title[:_MAX_TITLE_ID]}")
+        event = log_entry.make_side_title(title, "custom")
         records.append(event)
     return DecodeResult(
         records=tuple(records),
@@ -126,9 +126,9 @@ def decode_compaction(entry: RawEntry, state: State) -> DecodeResult:
     records: list[Record] = []
     for message in map(as_dict, as_list(document.get("messages"))):
         if _find_kind(message) in _COMPACTIONS:
-            line = _make_entry(key, message, f"compaction:{len(records)}")
+            log_entry = _make_entry(key, message, f"compaction:{len(records)}")
             text = _join_texts(message.get("content"))
-            records.append(line.make_event("compacted", text))
+            records.append(log_entry.make_event("compacted", text))
     records = _drop_duplicates(records)
     noise = "" if records else "compaction"
     return DecodeResult(records=tuple(records), state=state, noise=noise)
@@ -168,35 +168,35 @@ def _drop_duplicates(records: list[Record]) -> list[Record]:
 
 def _decode_header(key: SessionKey, document: dict[str, Any], cwd: str) -> list[Record]:
     """Decode the session's directory and system prompt, or a subagent's parent."""
-    line = _make_entry(key, {}, "session")
+    entry = _make_entry(key, {}, "session")
     if key.source != MAIN:
         parent = as_text(as_dict(document.get("origin")).get("parentThreadId"))
         # If the parent is a subagent itself, its id is `SESSION__AGENT`.
         prefix = f"{key.session_id}__"
         parent_agent = parent.removeprefix(prefix) if parent.startswith(prefix) else ""
-        return [line.make_event("subagent_linked", parent_agent=parent_agent)]
-    records = [line.make_event("opened", cwd=cwd)]
+        return [entry.make_event("subagent_linked", parent_agent=parent_agent)]
+    records = [entry.make_event("opened", cwd=cwd)]
     if prompt := as_text(document.get("system_prompt")):
-        event = line.make_event("context", prompt, block=1, note="system_prompt")
+        event = entry.make_event("context", prompt, block=1, note="system_prompt")
         records.append(event)
     return records
 
 
 def _decode_message(
-    line: LogEntry, value: object, result_counts: Counter[str]
+    entry: LogEntry, value: object, result_counts: Counter[str]
 ) -> Iterator[Record]:
     """Decode one message; `result_counts` counts the earlier results of each call."""
     message = as_dict(value)
     role = message.get("role")
     display_role = as_text(as_dict(message.get("metadata")).get("displayRole"))
     if role not in ("user", "assistant"):
-        yield line.make_unknown(value)
+        yield entry.make_unknown(value)
     elif display_role in ("system", "status", "error"):
-        yield _decode_notice(line, message, display_role)
+        yield _decode_notice(entry, message, display_role)
     elif role == "assistant":
-        yield from _decode_answer(line, message)
+        yield from _decode_answer(entry, message)
     else:
-        yield from _decode_user(line, message, result_counts)
+        yield from _decode_user(entry, message, result_counts)
 
 
 def _find_kind(message: dict[str, Any]) -> str:
@@ -204,41 +204,41 @@ def _find_kind(message: dict[str, Any]) -> str:
 
 
 def _decode_notice(
-    line: LogEntry, message: dict[str, Any], display_role: str
+    entry: LogEntry, message: dict[str, Any], display_role: str
 ) -> Record:
     """Decode a message that the client added to the conversation."""
     text, kind = _join_texts(message.get("content")), _find_kind(message)
     if display_role == "error":
-        return line.make_record("error", "assistant", content=text)
+        return entry.make_record("error", "assistant", content=text)
     if kind in _COMPACTIONS:
-        return line.make_event("compacted", text)
-    return line.make_event("context", text, note=kind or display_role)
+        return entry.make_event("compacted", text)
+    return entry.make_event("context", text, note=kind or display_role)
 
 
 def _decode_user(
-    line: LogEntry, message: dict[str, Any], result_counts: Counter[str]
+    entry: LogEntry, message: dict[str, Any], result_counts: Counter[str]
 ) -> Iterator[Record]:
     """Decode a person's message, or the results of calls."""
     parts = _list_parts(message.get("content"))
     results = [part for part in parts if part.get("type") == "tool_result"]
     for part in results:
-        yield _decode_result(line, part, result_counts)
+        yield _decode_result(entry, part, result_counts)
     prompt_parts = [part for part in parts if part.get("type") != "tool_result"]
     if prompt_parts or not results:
-        yield _decode_prompt(line, prompt_parts)
+        yield _decode_prompt(entry, prompt_parts)
 
 
-def _decode_prompt(line: LogEntry, parts: list[dict[str, Any]]) -> Record:
+def _decode_prompt(entry: LogEntry, parts: list[dict[str, Any]]) -> Record:
     """Decode a prompt without the tags around it and the files in it."""
     text = _join_texts([part for part in parts if part.get("type") != "file"])
     files = [part for part in parts if part.get("type") == "file"]
     prompt = _TAGS.sub("", _NOTICE.sub("", text)).strip()
     if prompt.startswith(_CONTINUATIONS):
-        return line.make_event("context", prompt, note="continuation")
+        return entry.make_event("context", prompt, note="continuation")
     command = _COMMAND.search(text)
-    record = line.make_prompt(
+    record = entry.make_prompt(
         f"/{command[1]} {prompt}".strip() if command else prompt,
-        origin="command" if command and line.key.source == MAIN else "",
+        origin="command" if command and entry.key.source == MAIN else "",
     )
     facts: dict[str, Any] = {}
     if files:
@@ -251,14 +251,14 @@ def _decode_prompt(line: LogEntry, parts: list[dict[str, Any]]) -> Record:
     return replace(record, metadata={**record.metadata, **facts})
 
 
-def _decode_answer(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
+def _decode_answer(entry: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
     """Decode thoughts, texts and calls; an answer without a call ends the turn."""
     parts = _list_parts(message.get("content"))
-    usage, message_id = _parse_usage(message), line.native_id
+    usage, message_id = _parse_usage(message), entry.native_id
     has_call = any(part.get("type") == "tool_use" for part in parts)
     facts = {} if has_call else {"stop_reason": "end_turn"}
     for block, part in enumerate(parts[:_USAGE_BLOCK]):
-        record = _decode_part(line, part, block)
+        record = _decode_part(entry, part, block)
         yield replace(
             record,
             usage=usage,
@@ -267,22 +267,22 @@ def _decode_answer(line: LogEntry, message: dict[str, Any]) -> Iterator[Record]:
         )
     if not parts:
         if usage:
-            yield line.make_usage(usage, message_id, block=_USAGE_BLOCK)
-        yield line.make_event("turn_ended", block=_END_BLOCK, stop_reason="end_turn")
+            yield entry.make_usage(usage, message_id, block=_USAGE_BLOCK)
+        yield entry.make_event("turn_ended", block=_END_BLOCK, stop_reason="end_turn")
 
 
-def _decode_part(line: LogEntry, part: dict[str, Any], block: int) -> Record:
+def _decode_part(entry: LogEntry, part: dict[str, Any], block: int) -> Record:
     match part.get("type"):
         case "text":
-            return line.make_answer(as_text(part.get("text")), block=block)
+            return entry.make_answer(as_text(part.get("text")), block=block)
         case "thinking" | "redacted_thinking":
-            return line.make_thinking(as_text(part.get("thinking")), block=block)
+            return entry.make_thinking(as_text(part.get("thinking")), block=block)
         case "tool_use":
             name, call_id = as_text(part.get("name")), as_text(part.get("id"))
-            return line.make_call(name, call_id, part.get("input"), block=block)
+            return entry.make_call(name, call_id, part.get("input"), block=block)
         case "image":
-            return line.make_answer(_format_image(part), block=block)
-    return line.make_unknown(part, block=block)
+            return entry.make_answer(_format_image(part), block=block)
+    return entry.make_unknown(part, block=block)
 
 
 def _parse_usage(message: dict[str, Any]) -> Usage | None:
@@ -297,7 +297,7 @@ def _parse_usage(message: dict[str, Any]) -> Usage | None:
 
 
 def _decode_result(
-    line: LogEntry, part: dict[str, Any], result_counts: Counter[str]
+    entry: LogEntry, part: dict[str, Any], result_counts: Counter[str]
 ) -> Record:
     """Decode the result of a call; several results of one call are numbered."""
     call_id = as_text(part.get("tool_use_id"))
@@ -305,7 +305,7 @@ def _decode_result(
     text, facts = _format_result(part.get("content"))
     if part.get("is_error") is True:
         facts["is_error"] = True
-    record = line.make_result(as_text(part.get("name")), call_id, text, **facts)
+    record = entry.make_result(as_text(part.get("name")), call_id, text, **facts)
     return replace(
         record, native_id=f"result:{call_id}", block=result_counts[call_id] - 1
     )

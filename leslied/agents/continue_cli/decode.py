@@ -173,33 +173,33 @@ def _find_model(item: dict[str, Any]) -> str:
     return as_text(usage.get("model")) or title
 
 
-def _decode_item(line: LogEntry, value: object) -> Iterator[Record]:
+def _decode_item(entry: LogEntry, value: object) -> Iterator[Record]:
     item = as_dict(value)
     message = as_dict(item.get("message"))
     summary = as_text(item.get("conversationSummary"))
     text = _join_texts(message.get("content"))
     match message.get("role"):
         case "user":
-            yield _decode_prompt(line, item, text)
+            yield _decode_prompt(entry, item, text)
         case "assistant" if summary and summary == text:
             pass
         case "assistant":
-            yield from _decode_answer(line, item, message)
+            yield from _decode_answer(entry, item, message)
         case "thinking":
-            yield line.make_thinking(text)
+            yield entry.make_thinking(text)
         case "tool":
-            yield line.make_result("", as_text(message.get("toolCallId")), text)
+            yield entry.make_result("", as_text(message.get("toolCallId")), text)
         case "system":
-            yield line.make_event("context", text, note="system_prompt")
+            yield entry.make_event("context", text, note="system_prompt")
         case _:
-            yield line.make_unknown(value)
+            yield entry.make_unknown(value)
     if summary:
-        yield line.make_event("compacted", summary, block=_SUMMARY_BLOCK)
+        yield entry.make_event("compacted", summary, block=_SUMMARY_BLOCK)
 
 
-def _decode_prompt(line: LogEntry, item: dict[str, Any], text: str) -> Record:
+def _decode_prompt(entry: LogEntry, item: dict[str, Any], text: str) -> Record:
     """Decode a prompt; texts that the client added to it become `attached`."""
-    record = line.make_prompt(text)
+    record = entry.make_prompt(text)
     contents = [
         as_text(as_dict(each).get("content"))
         for each in as_list(item.get("contextItems"))
@@ -211,36 +211,36 @@ def _decode_prompt(line: LogEntry, item: dict[str, Any], text: str) -> Record:
 
 
 def _decode_answer(
-    line: LogEntry, item: dict[str, Any], message: dict[str, Any]
+    entry: LogEntry, item: dict[str, Any], message: dict[str, Any]
 ) -> Iterator[Record]:
     """Decode a thought, a text, calls and results; without a call, the turn ends."""
     text, usage = _join_texts(message.get("content")), _parse_usage(message)
     calls = [as_dict(call) for call in as_list(message.get("toolCalls"))]
     records = []
     if thought := as_text(as_dict(item.get("reasoning")).get("text")):
-        records.append(line.make_thinking(thought, block=_THINKING_BLOCK))
+        records.append(entry.make_thinking(thought, block=_THINKING_BLOCK))
     if text or not calls:
         stop_reason = "" if calls else "end_turn"
-        records.append(line.make_answer(text, stop_reason=stop_reason))
+        records.append(entry.make_answer(text, stop_reason=stop_reason))
     for block, call in enumerate(calls[: _RESULT_BLOCK - 1], 1):
-        records.append(_decode_call(line, call, block))
-    message_id = f"{line.scope}:{line.native_id}"
+        records.append(_decode_call(entry, call, block))
+    message_id = f"{entry.scope}:{entry.native_id}"
     for record in records:
         yield replace(record, usage=usage, message_id=message_id)
     call_states = [as_dict(each) for each in as_list(item.get("toolCallStates"))]
     for block, call_state in enumerate(call_states[:_RESULT_BLOCK], _RESULT_BLOCK):
-        yield from _decode_result(line, call_state, block)
+        yield from _decode_result(entry, call_state, block)
 
 
-def _decode_call(line: LogEntry, call: dict[str, Any], block: int) -> Record:
+def _decode_call(entry: LogEntry, call: dict[str, Any], block: int) -> Record:
     function = as_dict(call.get("function"))
     arguments = as_text(function.get("arguments"))
     name, call_id = as_text(function.get("name")), as_text(call.get("id"))
-    return line.make_call(name, call_id, arguments, block=block)
+    return entry.make_call(name, call_id, arguments, block=block)
 
 
 def _decode_result(
-    line: LogEntry, call_state: dict[str, Any], block: int
+    entry: LogEntry, call_state: dict[str, Any], block: int
 ) -> Iterator[Record]:
     """Decode the result of a call from the call's state; yield nothing without one."""
     status = as_text(call_state.get("status"))
@@ -256,7 +256,7 @@ def _decode_result(
     function = as_dict(as_dict(call_state.get("toolCall")).get("function"))
     name, call_id = as_text(function.get("name")), as_text(call_state.get("toolCallId"))
     text = output or ("The call was cancelled." if status == "canceled" else "")
-    yield line.make_result(name, call_id, text, block=block, **facts)
+    yield entry.make_result(name, call_id, text, block=block, **facts)
 
 
 def _parse_usage(message: dict[str, Any]) -> Usage | None:

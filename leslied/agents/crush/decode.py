@@ -66,8 +66,8 @@ def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 
 def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
-    line = LogEntry(key=SessionKey(entry.source.agent, "unknown"), native_id="")
-    record = line.make_unknown(entry.data)
+    log_entry = LogEntry(key=SessionKey(entry.source.agent, "unknown"), native_id="")
+    record = log_entry.make_unknown(entry.data)
     return DecodeResult(records=(record,), state=state)
 
 

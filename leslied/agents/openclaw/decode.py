@@ -48,9 +48,11 @@ def decode_row(entry: RawEntry, state: State) -> DecodeResult:
     event_state = {**state} if is_same else {"session": session_id[:_MAX_ID_LENGTH]}
     event, data = _load_event(value)
     if event is None:
-        line = LogEntry(key=key, native_id=f"seq:{value.get('seq')}", scope=session_id)
+        log_entry = LogEntry(
+            key=key, native_id=f"seq:{value.get('seq')}", scope=session_id
+        )
         return DecodeResult(
-            records=(line.make_unknown(data),), state=event_state, cwd=cwd
+            records=(log_entry.make_unknown(data),), state=event_state, cwd=cwd
         )
     if not as_text(event.get("id")):
         event = {**event, "id": f"seq:{value.get('seq')}"}
@@ -105,13 +107,13 @@ def _finish_records(
         is_task = key.source != MAIN and record.metadata.get("origin") == "prompt"
         metadata = {**record.metadata, "origin": "task"}
         yield replace(record, metadata=metadata) if is_task else record
-    line = LogEntry(
+    entry = LogEntry(
         key=key, native_id=as_text(event.get("id")), scope=as_text(session.get("id"))
     )
     message = as_dict(event.get("message"))
     child = _get_name(as_dict(message.get("details")).get("childSessionKey"))
     if child:
-        link = line.make_event(
+        link = entry.make_event(
             "subagent_linked",
             block=_LINK_BLOCK,
             tool_call_id=as_text(message.get("toolCallId")),
@@ -120,11 +122,13 @@ def _finish_records(
     is_nested = ":subagent:" in as_text(session.get("spawner"))
     if event.get("type") == "session" and key.source != MAIN and is_nested:
         parent = _get_name(session.get("spawner"))
-        yield line.make_event("subagent_linked", block=_LINK_BLOCK, parent_agent=parent)
+        yield entry.make_event(
+            "subagent_linked", block=_LINK_BLOCK, parent_agent=parent
+        )
 
 
 def _decode_title(key: SessionKey, session_id: str, title: str) -> Iterator[Record]:
     """Decode the name that a person or a channel gave a session."""
     if title and key.source == MAIN:
-        line = LogEntry(key=key, native_id=f"title:{title}", scope=session_id)
-        yield line.make_side_title(title, "custom")
+        entry = LogEntry(key=key, native_id=f"title:{title}", scope=session_id)
+        yield entry.make_side_title(title, "custom")

@@ -117,16 +117,16 @@ def _describe_request(
     )
 
 
-def _decode_request(line: LogEntry, request: dict[str, Any]) -> Iterator[Record]:
+def _decode_request(entry: LogEntry, request: dict[str, Any]) -> Iterator[Record]:
     """Decode the prompt, the response, its tokens and its end."""
     message = request.get("message")
     text = as_text(as_dict(message).get("text")) or as_text(message)
     if text:
-        yield line.make_prompt(text)
+        yield entry.make_prompt(text)
     reason = _find_end(request)
-    yield from ResponseDecoder(line).decode(as_list(request.get("response")))
-    yield from _decode_usage(line, as_dict(request.get("result")))
-    end = copy_entry(line, native_id=f"{line.native_id} end")
+    yield from ResponseDecoder(entry).decode(as_list(request.get("response")))
+    yield from _decode_usage(entry, as_dict(request.get("result")))
+    end = copy_entry(entry, native_id=f"{entry.native_id} end")
     if reason == "error":
         yield end.make_record(
             "error", "assistant", block=_ERROR_BLOCK, content=_format_error(request)
@@ -155,11 +155,11 @@ def _format_error(request: dict[str, Any]) -> str:
     return as_text(details.get("message")) or "The request failed."
 
 
-def _decode_usage(line: LogEntry, result: dict[str, Any]) -> Iterator[Record]:
+def _decode_usage(entry: LogEntry, result: dict[str, Any]) -> Iterator[Record]:
     metadata = as_dict(result.get("metadata"))
     usage = Usage(
         as_count(metadata.get("promptTokens")), as_count(metadata.get("outputTokens"))
     )
     if usage:
-        message_id = f"{line.scope}:{line.native_id}"
-        yield line.make_usage(usage, message_id, block=_USAGE_BLOCK)
+        message_id = f"{entry.scope}:{entry.native_id}"
+        yield entry.make_usage(usage, message_id, block=_USAGE_BLOCK)

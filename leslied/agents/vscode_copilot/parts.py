@@ -44,8 +44,8 @@ class ResponseDecoder:
     its type and its number among those of this type.
     """
 
-    def __init__(self, line: LogEntry) -> None:
-        self.line = line
+    def __init__(self, entry: LogEntry) -> None:
+        self.line = entry
         self._counts: dict[str, int] = {}
 
     def decode(self, parts: list[Any]) -> Iterator[Record]:

@@ -43,8 +43,9 @@ def command(
 ) -> None:
     """Print the <thread_context>: a list of a thread's assets, for an agent to read.
 
-    The hooks give this text to an agent when it starts. Print it to check it, or to
-    pass it to an agent without hooks.
+    The hooks give this text to Claude Code when a session starts, is resumed or is
+    compacted, or when the list has changed. Print it to check it, or to pass it to an
+    agent without hooks.
 
     The list includes the assets of the threads that this thread refers to, according to
     the project's thread_relations.json. `--ref` adds one more, for this output only.

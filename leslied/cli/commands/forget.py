@@ -141,7 +141,8 @@ def _format_lines(answer: ForgetAnswer, app: App) -> Iterator[str]:
 def _format_empty_answer(answer: ForgetAnswer) -> str:
     """Format the message for an answer without entries.
 
-    A session has none if an earlier command to forget it was interrupted.
+    If an earlier command to forget a session was interrupted after it had deleted the
+    entries, this one finds none, and only deletes the rest.
     """
     if answer.is_done and not answer.request.text:
         return "An earlier, interrupted deletion was completed."

@@ -99,8 +99,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     them selects it. --agent and --project limit this to one agent or project.
     Sessions that have not stopped, and those with unread log entries, are never
     deleted.
-    Failed sessions, whose last turn ended with an error, an interrupt or without an
-    answer, need --failed.
+    A session has failed if its last turn ended with an error, was interrupted, or has a
+    tool call without a result. Such sessions are deleted only with --failed.
 
     The agents' own logs are never touched. Deleted entries are not read again;
     new entries that an agent adds to those logs are read.

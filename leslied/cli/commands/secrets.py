@@ -31,7 +31,7 @@ _COLUMNS = ("WHEN", "SESSION", "ENTRY", "FIELD", "MARKER", "TRANSCRIPT")
 
 @click.group(cls=LesliedGroup, see_also=["search", "prune"])
 def command() -> None:
-    """Find secrets in sessions, and replace them in older files.
+    """Find secrets in sessions; replace them in leslied's files.
 
     The store keeps what the agents' logs contain, with secrets; every output replaces
     them by markers such as [REDACTED:github:1f3a]. Equal secrets have equal markers.

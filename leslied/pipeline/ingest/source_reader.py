@@ -10,10 +10,9 @@ import msgspec
 from msgspec import structs
 
 from leslied import tail
-from leslied.errors import SourceError
+from leslied.errors import SourceError, describe_error
 from leslied.model.decoded_chunk import DecodedChunk
 from leslied.model.source import WAITING, Cursor, Shape
-from leslied.pipeline.failures import describe_error
 from leslied.pipeline.ingest.batch import Batch
 from leslied.pipeline.ingest.decode import Decoder, mask_text
 from leslied.pipeline.ingest.exclude import FIRST_CWD, parse_state

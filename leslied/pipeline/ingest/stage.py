@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from leslied import tail
-from leslied.errors import LesliedError
+from leslied.errors import LesliedError, describe_error
 from leslied.model.source import Cursor
-from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.backlog import (
     Backlog,
     count_new_bytes,

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leslied import tail
-from leslied.errors import SourceError
+from leslied.errors import SourceError, describe_error
 from leslied.model.format_sample import SampledSource
 from leslied.model.source import Cursor, Shape, SourceRef
-from leslied.pipeline.failures import describe_error
 from leslied.pipeline.ingest.decode import Decoder
 from leslied.redact.skeleton import (
     Skeleton,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied import tail
-from leslied.errors import SourceError
+from leslied.errors import SourceError, describe_error
 from leslied.model.log_proof import (
     VERDICTS,
     AgentProof,
@@ -23,7 +23,6 @@ from leslied.model.log_proof import (
 )
 from leslied.model.source import WAITING, Cursor, Shape
 from leslied.model.unknown_kind import UnknownKind
-from leslied.pipeline.failures import describe_error
 from leslied.pipeline.ingest.source_reader import SourceReader
 from leslied.pipeline.progress import ignore_progress
 from leslied.sessions.unknown_kinds import as_version, find_kind, find_version

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leslied import archive, tail
-from leslied.errors import SourceError, StoreUnusable
+from leslied.errors import SourceError, StoreUnusable, describe_error
 from leslied.failpoints import failpoint
 from leslied.fs import sync_folder
 from leslied.model.source import Shape
 from leslied.model.times import to_us
-from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.ingest.exclude import list_session_folders, make_exclude_predicate
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Stage, Timing

@@ -1,9 +1,9 @@
 """The archive check stage: verify archive files and repair damaged ones.
 
-A file is verified when its modification time is not that of leslied's last write, and
-a week after it was last verified: a bit that a disk changes does not change that time.
-A week, because agents delete their logs after some time, Claude Code after 30 days, and
-a file can be repaired only while the log exists. A file that leslied has just written
+A file is verified when its modification time is not that of leslied's last write. A bit
+that flips on the disk does not change that time, so a file is also verified a week
+after it was last verified: agents delete their logs, Claude Code after 30 days, and a
+file can be repaired only while the log exists. A file that leslied has just written
 counts as verified.
 """
 

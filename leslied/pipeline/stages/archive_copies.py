@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from leslied.archive import ArchiveWriter
-from leslied.errors import LesliedError
+from leslied.errors import LesliedError, describe_error
 from leslied.forked import can_fork, map_in_two_processes
-from leslied.pipeline.failures import describe_error
 from leslied.pipeline.stages.archive_frames import SourceCopier, add_spills
 
 if TYPE_CHECKING:

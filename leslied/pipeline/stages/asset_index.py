@@ -317,7 +317,7 @@ class AssetIndex(Stage):
         options = IndexPageOptions(
             total=total, zone=self.zone, titles=self.agent_titles
         )
-        with sinks.open_output(Path(folder)) as output:
+        with sinks.open_base_folder(Path(folder)) as output:
             for file, data in (
                 (INDEX_FILE, render_index(threads, total)),
                 (INDEX_PAGE, render_page(threads, options)),

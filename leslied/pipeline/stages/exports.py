@@ -12,9 +12,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from leslied import sinks
-from leslied.errors import SinkError
+from leslied.errors import SinkError, describe_error
 from leslied.layout import exports_folder
-from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.stage import FULL_BUDGET, Report, Stage, Timing
 from leslied.redact.session import redact_session
 from leslied.sessions.status import compute_status, compute_stop_cutoff_us
@@ -112,7 +112,7 @@ class Exports(Stage):
     def _write_exports(self, main: SessionSummary, report: ExportsReport) -> None:
         session = redact_session(self._load_session(main), self.redact)
         folder = exports_folder(main.thread_id)
-        with sinks.open_output(Path(main.folder)) as output:
+        with sinks.open_base_folder(Path(main.folder)) as output:
             for format_name in self.formats:
                 for artifact in _render(format_name, session):
                     sinks.write_artifact(output, _prefix_paths(folder, artifact))

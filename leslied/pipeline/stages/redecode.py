@@ -1,8 +1,8 @@
-"""The redecode stage: decode sources again that an older decoder read.
+"""The redecode stage: decode again the sources that an older decoder read.
 
 An adapter's `decoder_version` rises when it decodes an entry differently. Every source
-that an older version read is then decoded once more, from the log if it is unchanged,
-else from the archive.
+that an older version read is then decoded once more: from the log, or from the archive
+if the log is gone. A log that has changed is read first.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class RedecodeStage(Stage):
 
     @classmethod
     def make(cls, context: StageContext, ingests: Sequence[Ingest]) -> RedecodeStage:
-        """Make the stage, for the agents of these stages."""
+        """Make the stage for the agents of these ingest stages."""
         return cls(
             store=context.store,
             ingests=ingests,
@@ -169,7 +169,10 @@ class _Job(Struct, eq=False):
         return self.ingest.adapter.decoder_version
 
     def run(self) -> None:
-        """Decode the source again, if its bytes exist; record if they do not."""
+        """Decode the source again, from the log or the archive.
+
+        If that is not possible or not allowed, mark it so that it is not tried again.
+        """
         path = Path(os.fsdecode(self.due.path))
         source = tail.find_source(self.due.agent, self.ingest.roots, path)
         if self._is_excluded(source):
@@ -178,7 +181,8 @@ class _Job(Struct, eq=False):
             self._decode_log(source)
         elif source is None and self._is_gone():
             self._decode_archive()
-        # Otherwise the log has changed, and is decoded again once it has been read.
+        # Otherwise the log has changed or vanished since the last scan. The source
+        # stays due until the next scan has noticed that.
 
     def _is_gone(self) -> bool:
         with self.stage.store.decoder_versions() as ledger:
@@ -239,7 +243,8 @@ class _Job(Struct, eq=False):
         reader = ingest.make_source_reader(self._load_saved_state)
         start = Cursor(generation=self.due.cursor.generation)
         state = reader.load_state(source, start)
-        # If an incomplete last line was accepted before (else -1), accept it now, too.
+        # `finished_size` is -1 unless an incomplete last line was accepted. If one was,
+        # accept it again.
         is_final = self.due.cursor.finished_size >= 0
         for chunk in tail.read(source, start, ingest.limits, is_final=is_final):
             decoded, state = reader.decode(source, chunk, state)
@@ -316,7 +321,7 @@ class _Job(Struct, eq=False):
     def _complete(self, target: Redecode) -> None:
         """Delete the files of units that no longer exist, and count the source."""
         failpoint("redecode.after")
-        # If there are any, `target` has not marked the source as decoded.
+        # If there are obsolete transcripts, `target` left the source due.
         obsolete = target.obsolete_transcripts
         for transcript in obsolete:
             sinks.remove_file(Path(os.fsdecode(transcript.folder)), transcript.file)

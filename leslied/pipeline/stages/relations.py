@@ -317,7 +317,7 @@ class RelationsSync(Stage):
         except SinkError:
             pass  # Move the folder even if the relations file cannot be written.
         old_folder, new_folder = map(thread_folder, (move.old_id, move.new_id))
-        with suppress(SinkError), sinks.open_output(base) as output:
+        with suppress(SinkError), sinks.open_base_folder(base) as output:
             for name in (*move.written_files, meta_gitignore_file(move.old_id)):
                 sinks.remove_file(output, name)
             sinks.merge_folder(output, old_folder, new_folder)

@@ -80,7 +80,7 @@ class OutputFolders(Struct):
         if base not in self._folders:
             if base.is_relative_to(self.central):
                 sinks.make_folder(base)
-            self._folders[base] = self.stack.enter_context(sinks.open_output(base))
+            self._folders[base] = self.stack.enter_context(sinks.open_base_folder(base))
         folder, (thread, _) = self._folders[base], split_thread_path(file)
         if (base, thread) not in self._threads:
             sinks.exclude_from_git(folder, file)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, structs
 
 from leslied import sinks
-from leslied.errors import SinkError
+from leslied.errors import SinkError, describe_error
 from leslied.model.record import SessionKey
 from leslied.model.session import Session
 from leslied.model.times import to_us
-from leslied.pipeline.failures import Failures, describe_error
+from leslied.pipeline.failures import Failures
 from leslied.pipeline.progress import ignore_progress
 from leslied.pipeline.stage import FULL_BUDGET, Stage
 from leslied.pipeline.stages.transcript_group import TranscriptGroup

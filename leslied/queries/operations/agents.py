@@ -46,7 +46,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
     unread: int
     """Number of log files that changed since they were read, or never were."""
     oldest_unread_at: datetime | None
-    """The earliest of the last changes of these files."""
+    """The oldest modification time of these files."""
     rejected: int
     """Number of entries that could not be decoded."""
     gone: int
@@ -61,7 +61,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
 
     @property
     def outdated_sources(self) -> int:
-        """Number of sources that an older decoder read and that will be read again."""
+        """Number of sources that an older decoder read; they will be decoded again."""
         return sum(
             count
             for _, tried_version, count in self.decoded_sources
@@ -70,9 +70,9 @@ class AgentState(Struct, frozen=True, kw_only=True):
 
     @property
     def stale_sources(self) -> int:
-        """Number of sources that cannot be read again: no log and no archive.
+        """Number of sources that an older decoder read; they cannot be decoded again.
 
-        The current decoder was tried, but an older one decoded what is in the store.
+        For example, neither log nor archive exist, or the archive is damaged.
         """
         return sum(
             count

@@ -85,7 +85,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """Time of the report."""
 
     def judge_agent(self, agent: AgentState) -> ReadState | None:
-        """Return whether the agent's logs were read; None if it has none."""
+        """Return how far the agent's logs were read; None if it has none."""
         return judge_agent(agent, self.daemon, self.now)
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
 def judge_agent(
     agent: AgentState, daemon: DaemonState, now: datetime
 ) -> ReadState | None:
-    """Return whether the agent's logs were read; None if it has none.
+    """Return how far the agent's logs were read; None if it has none.
 
     A change is read at once, or by the next scan if its file event was lost. So a
     change that is older than the last scan should have been read.

@@ -65,7 +65,7 @@ class AssetContent(NamedTuple):
 
 
 def load_thread_assets(context: QueryContext, thread_id: str) -> ThreadAssetIndex:
-    """Return a thread with its assets; a call has the id of its entry.
+    """Return a thread with its assets, and the entry ids of the calls that wrote them.
 
     Raise UserError if the thread is unknown or has no index.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     """Offsets and ends of lines, in order, by agent, path and generation."""
 
 _IDS = tuple(name for name in RECORD_IDS if name != "scope")
-"""Without the scope, the id of the session: sessions are forgotten by their id."""
+"""All ids but `scope`, which is the session's: sessions are forgotten by that id."""
 _TEXT_COLUMNS = ", ".join((*RECORD_TEXTS, *_IDS, "metadata"))
 """Columns of a record that contain text of the log."""
 _IS_TITLE = (
@@ -96,7 +96,7 @@ class ForgetReader:
     def list_entry_ids(self, session: SessionName) -> set[bytes]:
         """Return the ids of all entries of a session and its subagents.
 
-        Leave out those of IS_CONTEXT, because forks of the session need them, too.
+        Leave out those that only describe the session (IS_CONTEXT); forks need them.
         """
         query = (
             "SELECT DISTINCT r.entry_id FROM session s "

@@ -126,8 +126,8 @@ class SqlConnection:
             yield
         finally:
             self.db.execute("PRAGMA query_only = 1")
-            # Setting it makes SQLite prepare all statements again, so that those that
-            # were allowed in this context are checked.
+            # SQLite now prepares every statement again before it is used, so it also
+            # checks those that were allowed in this context.
             self.db.set_authorizer(self._authorize)
 
     def _define_functions(self, functions: Mapping[str, SqlFunction]) -> None:

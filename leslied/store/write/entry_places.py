@@ -1,4 +1,4 @@
-"""Where the entries of one session are, for the rule of `sessions/rewinds.py`."""
+"""Where the entries of one session are, to find rewinds (`sessions/rewinds.py`)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class EntryPlaces:
         """Return the number of user messages in a unit."""
         positions = [position for position, _ in self._user_messages.values()]
         if self._db is not None:
-            # A command that is stored in the unit before may belong to this unit now.
+            # A command stored in the preceding unit may now belong to this one.
             rows = self._db.execute(_SELECT_USER_MESSAGES, (self._row.id, unit))
             positions += [UnitPosition(*row) for row in rows]
         return sum(self._units.get_unit(position) == unit for position in positions)

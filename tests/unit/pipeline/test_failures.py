@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leslied.errors import SourceError, StoreUnusable
-from leslied.pipeline.failures import KILLED_REASON, Failures, describe_error
+from leslied.errors import StoreUnusable
+from leslied.pipeline.failures import KILLED_REASON, Failures
 from leslied.pipeline.work_marker import WorkMarker
 from leslied.store import Store, StoreReader
 from tests.support.clock import FakeClock
@@ -103,14 +103,6 @@ def test_a_name_that_is_not_utf8_is_recorded(store: Store, clock: FakeClock):
     assert Failures(store, clock).is_paused("source", "/home/\udcff.jsonl")
 
 
-@pytest.mark.threat("S3")
-def test_a_reason_names_the_type_of_an_exception_but_not_its_message():
-    with pytest.raises(UnicodeDecodeError) as caught:
-        b"secret \xff".decode()
-
-    assert describe_error(caught.value) == "unexpected UnicodeDecodeError"
-
-
 def test_a_reason_names_the_line_of_leslied_that_failed():
     errors: dict[str, str] = {}
     broken = Failures(clock=None)  # type: ignore[arg-type]
@@ -118,16 +110,6 @@ def test_a_reason_names_the_line_of_leslied_that_failed():
     Failures().attempt("stage", "x", lambda: broken.record("", "", ""), errors)
 
     assert errors["x"].startswith("unexpected AttributeError at pipeline/failures.py:")
-
-
-def test_an_error_of_leslied_is_described_by_its_message():
-    assert describe_error(SourceError("It is locked.")) == "It is locked."
-
-
-def test_an_error_of_the_system_is_described_without_the_file_name():
-    reason = describe_error(OSError(28, "No space left on device", "/secret/name"))
-
-    assert reason == "unexpected OSError (No space left on device)"
 
 
 class DyingProcess:

@@ -38,7 +38,7 @@ def test_a_custom_rule_may_look_at_what_follows_its_longest_match():
 @pytest.mark.parametrize(
     ("kind", "pattern", "anchors", "reason"),
     [
-        ("Acme key", "ACME-[0-9]{9}", ("ACME-",), "the name must consist of"),
+        ("Acme key", "ACME-[0-9]{9}", ("ACME-",), "the name must begin with a letter"),
         ("acme", "ACME-[0-9", ("ACME-",), "the pattern is invalid: unterminated"),
         ("acme", "ACME-[0-9]{9}", (), "at least one text"),
         ("acme", "ACME-[0-9]{9}", ("ACME-", " "), "none may be empty"),

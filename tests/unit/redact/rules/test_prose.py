@@ -1,4 +1,4 @@
-"""Secrets in notes and sentences are found; other words beside their names are not."""
+"""Secrets in sentences are found; other words next to `password` are not."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_lines_that_moved_in_a_rewritten_log_are_not_stored_again(
 
 
 @pytest.mark.fault("A2")
-def test_an_incomplete_line_without_an_id_is_not_counted_yet(
+def test_a_line_stored_incomplete_and_then_complete_is_one_record(
     harness: StoreHarness,
 ):
     record = make_record("again")

@@ -30,7 +30,7 @@ def make_database(path: Path, *statements: str) -> None:
 
 @pytest.fixture
 def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
-    """Write one log that is known, and four whose formats moved."""
+    """Write one known log, and four in formats that have changed."""
     log = ClaudeLogBuilder()
     claude.write(log.prompt("one"), log.answer("two"), log.line("novelty"))
     write_lines(
@@ -52,7 +52,7 @@ def leslied(home: Path, claude: ClaudeHome) -> LesliedRunner:
     return LesliedRunner(home)
 
 
-def test_other_agents_are_read_and_the_moved_formats_are_named(
+def test_other_agents_are_read_and_the_changed_formats_are_named(
     leslied: LesliedRunner,
 ):
     synced = leslied("sync")
@@ -70,7 +70,7 @@ def test_other_agents_are_read_and_the_moved_formats_are_named(
     assert status["failures"] == []
 
 
-def test_the_status_names_unknown_kinds_in_short(leslied: LesliedRunner):
+def test_the_status_names_unknown_kinds_in_one_line(leslied: LesliedRunner):
     leslied("sync")
 
     out = leslied("status").out
