@@ -221,7 +221,7 @@ def _format_span(thread: Mapping[str, Any], options: IndexPageOptions) -> str:
     )
     if start is None or end is None:
         return ""
-    if f"{start:%H%M%d}" == f"{end:%H%M%d}":
+    if f"{start:%Y-%m-%d %H:%M}" == f"{end:%Y-%m-%d %H:%M}":
         return f"{end:%H:%M}"
     start_text = (
         f"{start:%H:%M}" if start.date() == end.date() else f"{start:%m-%d %H:%M}"
