@@ -72,8 +72,8 @@ def erase_sessions(name: str, data: bytes, session_ids: Collection[str]) -> byte
 
     A message without the id of a session belongs to the session that is named after
     the file. A damaged line may belong to any session, so it is erased, too. The other
-    lines keep their numbers, which are parts of ids. Client and agent both number their
-    requests, so a response is erased if an erased request has its number.
+    lines keep their numbers, which are parts of ids. A response names its request by
+    number only; it is erased if the latest request with that number was erased.
     """
     lines, erased_requests = [], set[str]()
     default_id = _get_default_session_id(name)

@@ -110,7 +110,7 @@ def _decode_answer(
 def _decode_part(
     entry: LogEntry, part: dict[str, Any], block: int, call_id: str, reason: str
 ) -> Record:
-    """Decode a part of an answer; a result without an id follows its call."""
+    """Decode a part of an answer; `call_id` is for calls, and results without an id."""
     match part.get("type"):
         case "text":
             text = as_text(part.get("text"))

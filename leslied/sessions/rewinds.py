@@ -193,7 +193,7 @@ class _Branches(Struct):
 
     @property
     def tip(self) -> int:
-        """The unit that the next one continues."""
+        """The unit that a new unit would continue."""
         return self.get_previous(self.units + 1)
 
     def get_previous(self, unit: int) -> int:

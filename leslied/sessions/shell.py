@@ -253,7 +253,7 @@ class _ShellParser:
             self._commands.append(finished)
         elif operator not in ("\n", ""):
             raise UnsupportedShellSyntax
-        # No command is between the operator before this line end and the next command.
+        # In `a &&\nb`, the operator before `b` is `&&` and not the line end.
         elif finished.operator in ("&&", "||", "|", "|&"):
             self._current.operator = finished.operator
         elif not self._commands:

@@ -252,13 +252,13 @@ def _escape_match(match: re.Match[str]) -> str:
     if character == "<":
         # Some renderers do not know that a backslash can escape it.
         return f"{backslashes[len(backslashes) % 2 :]}&lt;"
-    if len(backslashes) % 2 or (reference and not _is_hidden(reference)):
+    if len(backslashes) % 2 or (reference and not _is_control_reference(reference)):
         return match[0]
     return f"{backslashes}&amp;" if reference else f"{backslashes}\\{character}"
 
 
-def _is_hidden(reference: str) -> bool:
-    """Return whether a character reference, without its `&`, hides a character."""
+def _is_control_reference(reference: str) -> bool:
+    """Return whether a reference, given without its `&`, is a control character."""
     if reference[0] != "#":
         text = html.unescape(f"&{reference}")
     else:

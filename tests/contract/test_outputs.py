@@ -137,7 +137,7 @@ def test_an_output_equals_its_golden_file(
     indirect=["session"],
     ids=str,
 )
-def test_a_transcript_shows_what_happened_and_not_what_the_client_added(
+def test_a_transcript_shows_the_text_of_results_and_notifications(
     session: Session, block: str
 ):
     texts = [body.decode() for body in render(session, "leslie").values()]

@@ -92,7 +92,8 @@ def test_cleaning_removes_secrets_from_files(leslied: LesliedRunner, project: Pa
     assert data["done"]
     assert data["rendered"] == 2
     assert SECRET not in text
-    # A transcript was rendered again, because what was cut is no recognizable secret.
+    # A limit had cut the secret in two, and no rule matches its first part; it is gone
+    # because the transcript was rendered again.
     assert SECRET[:10] not in text
     assert leslied("secrets", "clean", "--json").json["data"]["count"] == 0
     # The relations file was cleaned in place and is still valid.

@@ -76,8 +76,8 @@ def _decode_unknown(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 def _decode_session(message: OpenCodeMessage, key: SessionKey) -> Iterator[Record]:
     """Decode the directory, title and parent of a message's session.
 
-    An entry that is only a session is a message without an id. Nothing is decoded for
-    an answer, because its prompt has the same session.
+    If the entry is only a session, the message has no id. An answer yields nothing,
+    because its prompt has already yielded these records.
     """
     session = message.session
     if message.id and text_field(message.info, "role") != "user":

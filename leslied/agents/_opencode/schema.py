@@ -26,7 +26,7 @@ class OpenCodeSession(NamedTuple):
     created: Any
 
     def key(self, agent: str) -> SessionKey:
-        """Return the session's key; that of a subagent contains the id `root`."""
+        """Return the session's key; a subagent has the id of its main session."""
         source = MAIN if self.root == self.id else f"subagent:{self.id}"
         return SessionKey(agent, self.root, source)
 

@@ -65,7 +65,9 @@ class VSCodeCopilot(BaseAdapter):
 
     def decode(self, entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         """Decode one chat."""
-        from leslied.agents.vscode_copilot import decode  # noqa: PLC0415 - to decode
+        from leslied.agents.vscode_copilot import (  # noqa: PLC0415 - only to decode
+            decode,
+        )
 
         return decode.decode_chat(entry, state)
 

@@ -98,7 +98,7 @@ def command(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> No
 
     \b
     'two words'        this exact phrase
-    'a OR b'           as without quotes: what has an operator or a filter is no phrase
+    'a OR b'           no phrase: beside an operator or filter, quotes have no effect
     begin*             words that start with this
     one OR other       either word; AND is the default
     '(a OR b) c'       a group; the shell needs the quotes

@@ -101,7 +101,7 @@ def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) ->
 @json_option
 @click.pass_context
 def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
-    """Replace secrets of newly known kinds in files written earlier.
+    """Replace secrets in files written before leslied knew their kind.
 
     leslied replaces secrets in everything it writes. Files that it wrote before it knew
     a kind of secret may still contain some: transcripts, INDEX.md, indexes, relations

@@ -220,7 +220,7 @@ def _format_option(name: str) -> str:
 
 
 def _get_zone(app: App, style: Style) -> tzinfo | None:
-    """Return the zone in which to load times: UTC, or None for local time.
+    """Return the time zone of the session's times: UTC, or None for local time.
 
     A page is loaded in UTC, because its renderer converts times to local time.
     """

@@ -83,7 +83,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     some messages is unknown.
 
     --by tool shows how often tools failed and how long they took. --by block groups by
-    five-hour windows.
+    five-hour windows; each begins at the full hour of its first message.
     """
     app = get_app(ctx)
     check_format_options(options)

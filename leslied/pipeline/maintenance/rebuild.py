@@ -309,7 +309,7 @@ class Rebuild:
     def _restore_metadata(
         self, store: Store, created_us: int, metadata: list[SessionMetadata]
     ) -> None:
-        """Save what was not decoded: metadata, then the names of transcripts."""
+        """Save what logs do not contain: metadata, then the names of transcripts."""
         with store.metadata() as ledger:
             ledger.restore(metadata, created_us)
         with StoreReader(self._new_path) as reader:

@@ -183,8 +183,8 @@ class SqlConnection:
     ) -> int:
         """Allow reading and deny everything else.
 
-        SQLite passes a table's name in `arg1`, a function's name in `arg2`, and at last
-        the name of the view that uses it.
+        For a read, `arg1` is the table and `arg2` the column; for a call, `arg2` is the
+        function. The last argument is the view that uses the table or function.
         """
         is_in_view = (context[-1] or "").endswith(self._token)
         if action == sqlite3.SQLITE_FUNCTION:
@@ -197,7 +197,7 @@ class SqlConnection:
                 or is_in_view
                 or arg1 in _READABLE_TABLES
                 or (arg1 or "").endswith(self._token)
-                # Without a column, the rows are only counted.
+                # There is no column: the rows are only counted.
                 or not arg2
             )
         else:

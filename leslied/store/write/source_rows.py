@@ -147,7 +147,7 @@ class SourceRows:
         )
 
     def _delete_outdated(self, key: tuple[str, bytes], cursor: Cursor) -> None:
-        """Delete noise and rejections that reading up to `cursor` replaces.
+        """Delete noise and rejections that are read again, up to `cursor`.
 
         `key` has the agent and the path of the source.
         """
@@ -158,9 +158,9 @@ class SourceRows:
         ).fetchone()
         if row is None:
             return
-        source, generation, offset, finished = row
-        had_incomplete_line = finished >= 0
-        has_moved = (offset, finished) != (cursor.offset, cursor.finished_size)
+        source, generation, offset, finished_size = row
+        had_incomplete_line = finished_size >= 0
+        has_moved = (offset, finished_size) != (cursor.offset, cursor.finished_size)
         if generation != cursor.generation:
             self.clear(source)
         elif had_incomplete_line and has_moved:

@@ -167,7 +167,7 @@ def test_a_long_history_is_followed_in_several_runs(
     assert (learned.root_commit, learned.walked) == (get_root_commit(repository), 6)
 
 
-def test_a_history_without_end_is_given_up(
+def test_the_search_for_a_first_commit_ends_after_too_many_commits(
     harness: ProjectsHarness, repository: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(projects, "_MAX_COMMITS_PER_RUN", 1)
