@@ -75,9 +75,9 @@ RULES = (
         "command-password",
         ("echo ", "printf "),
         r"(?:echo|printf)(?: -n|e)? \s?[\"']?(?:[\w-]{1,40}:)?"
-        r"(?P<secret>[^\s\"'|$]{4,200})\s?[\"']?\s{0,3}\|\s{0,3}"
-        r"(?:sudo\b[^\n|]{0,30}? -S|(?:sudo )?(?:chpasswd|docker login|passwd|"
-        r"(?:podman|"
+        r"(?P<secret>(?:[^\s\"'|$]|\$(?![\w{(])){4,200})\s?[\"']?\s{0,3}\|\s{0,3}"
+        r"(?:sudo\b[^\n|]{0,30}? -S|gpg2?\b[^\n|]{0,60}? --passphrase-fd"
+        r"|(?:sudo )?(?:chpasswd|docker login|passwd|(?:podman|"
         r"helm registry|buildah|skopeo|oras|npm|vault|gh auth|glab auth|az acr) login"
         r"|smbpasswd|htpasswd|cryptsetup|kinit|saslpasswd2|gh secret|wrangler"
         r"|vercel env"
@@ -93,14 +93,34 @@ RULES = (
     ),
     make_rule(
         "command-password",
-        ("htpasswd",),
-        r"htpasswd -\w{0,4}b\w{0,3} \S{1,80} \S{1,60} [\"']?"
-        r"(?P<secret>[^\s\"']{3,200})",
+        # With `-n`, it takes no file.
+        ("htpasswd -",),
+        r"htpasswd (?:-\w{1,5} ){0,2}-(?=\w{0,4}b)\w{1,5} (?:-\w{1,5} ){0,2}"
+        r"(?:(?<=n )|(?<=n\w )|(?<=n\w\w )|(?<=-n -b )|\S{1,80} )\S{1,60} [\"']?"
+        r"(?P<secret>[^\s\"'$<>|&][^\s\"']{2,200})",
+    ),
+    make_rule(
+        "command-password",
+        (" -n ", " -p "),
+        r" -[NP] [\"']?(?P<secret>[^\s\"'$<\\-][^\s\"']{4,120})",
+        lead=_with_arguments("ssh-keygen"),
+        before=180,
     ),
     make_rule(
         "environment-password",
-        ("pgpassword", "mysql_pwd", "sshpass", "_pass=", "_pass:", "_pw=", "_pass ="),
-        r"(?:PGPASSWORD|MYSQL_PWD|SSHPASS|_PASS|_PW)\s?[:=][\s\"']{0,3}"
+        (
+            *(
+                "pgpassword",
+                "mysql_pwd",
+                "sshpass",
+                "_pass=",
+                "_pass:",
+                "_pw=",
+                "_pass =",
+            ),
+            "rediscli_auth",
+        ),
+        r"(?:PGPASSWORD|MYSQL_PWD|SSHPASS|_PASS|_PW|REDISCLI_AUTH)\s?[:=][\s\"']{0,3}"
         r"(?P<secret>[^\s\"'`;$<>(){}\[\]]{3,200})",
     ),
     make_rule(

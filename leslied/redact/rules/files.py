@@ -75,6 +75,14 @@ RULES = (
     ),
     make_rule(
         "registry-auth",
+        # The file `kaggle.json`.
+        ('"key"',),
+        r"\"key\"\s?:\s?\"(?P<secret>[a-f0-9]{32})\"",
+        lead=r"\"username\"\s?:\s?\"[\w.@-]{1,60}\",\s{0,12}",
+        before=100,
+    ),
+    make_rule(
+        "registry-auth",
         ("dockerconfigjson", ".dockercfg"),
         r"(?:dockerconfigjson|\.dockercfg)[\"']?\s?[:=]\s{0,3}[\"']?(?:[|>]-?\s{1,60})?"
         r"(?P<secret>[A-Za-z0-9+/]{40,8000}={0,2})",
@@ -115,8 +123,8 @@ RULES = (
         ),
         r"(?i:mnemonic|(?:seed|recovery)[ _](?:phrase|words)|wallet seed)[\w ]{0,12}"
         r"[\"'`]?\s{0,2}"
-        rf"[:=](?:{_GAP}|\s{{0,6}}){{1,2}}[\"'`\[]{{0,2}}(?P<secret>(?:\d\d?[.)] ?)?"
-        r"[a-z]{3,8}(?:[\s,\"'\d.)]{1,8}[a-z]{3,8}){11,23})",
+        rf"(?:[:=]|--body)(?:{_GAP}|\s{{0,6}}){{1,2}}[\"'`\[]{{0,2}}"
+        r"(?P<secret>(?:\d\d?[.)] ?)?[a-z]{3,8}(?:[\s,\"'\d.)]{1,8}[a-z]{3,8}){11,23})",
         after=400,
     ),
     make_rule(

@@ -16,7 +16,8 @@ _HARMLESS_END = (
 _SPOKEN = r"(?i:key|token|secret|pat|credential|password|cookie|login|seed)s?"
 ASSIGNMENT = (
     rf"(?:{_HARMLESS_END}[\w.\-]{{0,30}}+[\"'`\]\s*]{{0,4}}"
-    r"(?:=>|:=|==?|:|[,;>|\t]|\s{1,3}value=|\s{1,24}value:| to | --body[ =])"
+    r"(?:=>|:=|==?|:|[,;>|\t]|\s{1,3}value=|\s{1,24}(?:[+-]\s{1,16}"
+    r"|\d{1,6} ?[\t|:→]\s{0,24})?value:| to | --body[ =]|\s{0,30}│ ?|</td>\s{0,20}<td>)"
     r"[\"'`\[(\s*]{0,4}"
     rf"|[\w.]{{0,24}}\([\"']|(?<=[A-Z])_[A-Z0-9_]{{2,24}} [\"']?"
     rf"|(?:[ '][A-Za-z]{{1,12}}){{0,3}}[ _]{_SPOKEN}(?:{SPEECH}"
@@ -26,7 +27,7 @@ ASSIGNMENT = (
     rf"|:\s{{1,20}}\w{{0,16}}{_SPOKEN}: [\"']?)"
 )
 """Between a vendor's name and the value: the rest of the name, an operator, quotes; or
-a call, the words of a sentence, or the name of a nested key."""
+a call, the words of a sentence, or the name of a nested key. Lines may be numbered."""
 
 _ROWS = (
     ("airtable", "airtable", r"(?:key\w{14}|pat\w{14}\.[a-f0-9]{64})"),

@@ -23,10 +23,10 @@ RULES = (
     make_rule(
         "config-password",
         # A rule of an access list of Redis, and its commands.
-        ("setuser ", 'requirepass" "', "user default "),
-        r"(?i:setuser|user default|requirepass\"\s\")(?: (?:on|off|\w{1,30}|~\*"
-        r"|\+@\w{1,20}))"
-        r"{0,5}(?: >|(?<=\" \"))(?P<secret>[^\s\"'<>]{6,200})",
+        ("setuser ", 'requirepass" "', "user "),
+        r"(?i:setuser|user(?= [\w.-]{1,40} on )|requirepass\"\s\")"
+        r"(?: (?:[\w.-]{1,40}|~\*|\+@\w{1,20})){0,5}(?: >|(?<=\" \"))"
+        r"(?P<secret>[^\s\"'<>]{6,200})",
     ),
     make_rule(
         "config-password",

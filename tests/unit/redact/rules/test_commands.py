@@ -41,6 +41,16 @@ redact = Redactor(b"key").redact
         "impdp system/{} directory=d",
         "xcrun altool --notarize-app -u me@example.com -p {}",
         "chpasswd:\n  list: |\n    me:{}",
+        "ssh-keygen -t ed25519 -N '{}' -f id_deploy",
+        'ssh-keygen -p -P {} -N "" -f id_rsa',
+        "htpasswd -nb me {}",
+        "htpasswd -b -c .htpasswd me {} >/dev/null",
+        "htpasswd -cb .htpasswd me {}",
+        "htpasswd -nbB me {}",
+        "htpasswd -n -b me {}",
+        "REDISCLI_AUTH={} redis-cli keys '*'",
+        "echo '{}$' | sudo -S apt-get update",
+        "echo {} | gpg --batch --passphrase-fd 0 -d f.gpg",
     ],
 )
 def test_a_password_in_an_argument_is_redacted(command: str):
@@ -51,6 +61,9 @@ def test_a_password_in_an_argument_is_redacted(command: str):
     "command",
     [
         "mkdir -p build/output",
+        "ssh-keygen -t ed25519 -N '' -f deploy1key2",
+        "ssh-keygen -p -f deploy1key2",
+        'echo "$PASSW0RD1" | sudo -S true',
         "net user worker /delete",
         "docker run -p 8080:80 nginx",
         "cp -a source target",

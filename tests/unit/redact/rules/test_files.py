@@ -33,3 +33,15 @@ def test_a_database_password_before_a_suffix_is_not_a_reference():
     redacted = redact("db.example:5432:app:me:q16YwNGjPrae.meta.json")
 
     assert "q16Yw" not in redacted
+
+
+def test_the_key_of_kaggle_json_is_redacted():
+    key = "d0503a89f9274c3750280ff9b8114083"
+
+    assert key not in redact(f'{{"username":"me","key":"{key}"}}')
+
+
+def test_a_mnemonic_that_a_command_stores_is_redacted():
+    words = "acquire eager jacket kind jelly garden decline occur canvas same warm arm"
+
+    assert words not in redact(f"gh secret set MNEMONIC --body '{words}'")

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from leslied.redact import Redactor
 from leslied.redact.rules.named import RULES
 from tests.support.secret_samples import NAMED, fill, find_kinds
 
@@ -27,3 +28,20 @@ def test_a_value_without_the_name_of_its_vendor_is_not_redacted(kind: str):
     value = fill(NAMED[kind], Random(kind)).partition("=")[2]
 
     assert find_kinds(kind, f"id={value}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- name: SHODAN_KEY\n  value: {}",
+        "+  - name: SHODAN_KEY\n+    value: {}",
+        "   138→  - name: SHODAN_KEY\n   139→    value: {}",
+        " 48 |   - name: SHODAN_KEY\r\n 49 |     value: {}",
+        "│ SHODAN_KEY           │ {} │",
+        "<tr><td>SHODAN_KEY</td><td>{}</td></tr>",
+    ],
+)
+def test_a_value_beside_or_below_the_name_is_redacted(text: str):
+    value = fill("{a32}", Random(text))
+
+    assert value not in Redactor(b"key").redact(text.format(value))
