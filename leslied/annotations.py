@@ -76,10 +76,10 @@ class Snapshot(Struct, frozen=True):
         return self.by_session.get(name) or Annotation()
 
     def is_unread(self, name: SessionName, last_entry_us: int | None) -> bool:
-        """Return whether a session went on after the last visit.
+        """Return whether a session has entries that are newer than the last visit.
 
-        A session that was never visited is unread if it went on after the first
-        annotation was made. Else every old session would be unread at first.
+        For a session that was never visited, the time of the first annotation counts.
+        Otherwise, every old session would be unread at first.
         """
         visited_us = self.get(name).visited_us
         seen_us = self.first_use_us if visited_us is None else visited_us
@@ -103,15 +103,16 @@ class Annotations:
         self._db: sqlite3.Connection | None = None
         self._file_identity = (0, 0)
         """Device and inode of the file that is open."""
-        self._version: int | None = None
-        """SQLite's change counter when the snapshot was read; None to read it again."""
+        self._data_version: int | None = None
+        """SQLite's change counter when the snapshot was read; None before that, or to
+        make `load` read it again."""
         self._snapshot = NO_ANNOTATIONS
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         if self._db:
             self._db.close()
-        self._db = self._version = None
+        self._db = self._data_version = None
 
     def load(self) -> Snapshot:
         """Return all annotations; they are read again only after a change."""
@@ -119,9 +120,10 @@ class Annotations:
             if not self._has_file():
                 return NO_ANNOTATIONS
             db = self._connect()
-            (version,) = db.execute("PRAGMA data_version").fetchone()
-            if version != self._version:
-                self._snapshot, self._version = _load_snapshot(db), version
+            (data_version,) = db.execute("PRAGMA data_version").fetchone()
+            if data_version != self._data_version:
+                self._snapshot = _load_snapshot(db)
+                self._data_version = data_version
             return self._snapshot
 
     def update(
@@ -155,7 +157,7 @@ class Annotations:
         if self._has_file():
             with self._write() as db:
                 _delete(db, names)
-            self._version = None
+            self._data_version = None
 
     def forget_text(self, text: LiteralText) -> None:
         """Delete annotations with the text in their note, tags or session id.
@@ -169,7 +171,7 @@ class Annotations:
                 values = (annotation.note, *annotation.tags, *name)
                 if text.is_in_values(*values):
                     _delete(db, [name])
-        self._version = None
+        self._data_version = None
 
     def check(self) -> None:
         """Read the whole file; raise AnnotationsUnusable if it is damaged."""
@@ -214,7 +216,8 @@ class Annotations:
         # locks that another thread of this process has on the file.
         self._connect().execute("PRAGMA user_version")
         self.path.chmod(0o600)
-        # This remembers which file it is, and closes it; the next use opens it again.
+        # Remember the identity of the new file. This also closes it; the next use opens
+        # it again.
         self._has_file()
 
     @contextmanager

@@ -67,7 +67,7 @@ class App:
         )
 
     def load_redactor(self) -> Redactor:
-        """Return the redactor of the settings; its key is created on first use.
+        """Return the redactor that the settings describe; create its key if missing.
 
         Raise ConfigError if the settings of redaction are invalid.
         """
@@ -76,7 +76,7 @@ class App:
         return Redactor(load_key(self.paths.key_file), self._load_secret_finder())
 
     def _load_secret_finder(self) -> SecretFinder | None:
-        """Return the finder of secrets that the settings describe, or None."""
+        """Return the configured finder of secrets, or None for the default one."""
         try:
             self.paths.config_file.lstat()
         except FileNotFoundError:
@@ -98,15 +98,16 @@ class App:
         return StoreReader(self.paths.store_file)
 
     def open_annotations(self) -> Annotations:
-        """Return the user's stars, tags and notes; opened on first use."""
+        """Return the user's annotations; their file is opened on first use."""
         from leslied.annotations import Annotations  # noqa: PLC0415
 
         return Annotations(self.paths.annotations_file)
 
     def open_queries(self, *, reveal: bool = False) -> QueryContext:
-        """Return the first argument of every query; the store is opened on first use.
+        """Return the context that every query gets as its first argument.
 
-        Answers contain no secrets, unless `reveal` is set.
+        The store is opened on first use. Answers contain no secrets, unless `reveal` is
+        set.
         """
         from leslied.queries.context import QueryContext  # noqa: PLC0415
 
@@ -269,7 +270,8 @@ class App:
             roots = [
                 root
                 for root in adapter.roots(environment, configured_roots)
-                # The folder for imports is not missing if nothing was imported.
+                # Before the first import there is no folder for imports: leave it out,
+                # or it would be reported as missing.
                 if root.path.parent != self.paths.imports_dir or root.path.is_dir()
             ]
             paths = {root.path for root in roots}
@@ -321,7 +323,8 @@ class App:
         environment = self._environment
         registries = []
         for name, adapter in self.load_adapters().items():
-            # One call for each, because an adapter that gets a root omits its default.
+            # Ask for the configured roots and for each learned root separately: an
+            # adapter that gets any root leaves out its default ones.
             root_sets = [_list_configured_roots(settings, name)]
             root_sets += [[root] for root in self._list_learned_roots(name)]
             agent_registries = [
@@ -344,7 +347,8 @@ class App:
         """Return a flow with all stages, made from the current settings.
 
         With `is_final`, unfinished turns are settled too. With `is_daemon`, the stages
-        use less memory, wait only briefly for locks, and pause before each retry.
+        use less memory, wait only briefly for locks, and do not retry failed work
+        before its pause is over.
         """
         from leslied.pipeline import Flow, StageContext, make_stages  # noqa: PLC0415
         from leslied.pipeline.progress import ignore_progress  # noqa: PLC0415
@@ -370,7 +374,7 @@ class App:
         return Flow(make_stages(context), store, context.failures)
 
     def _load_failures(self, store: Store, *, is_daemon: bool) -> Failures:
-        """Load earlier failures; the daemon also marks the source that it reads."""
+        """Load earlier failures; in the daemon, also mark the source being read."""
         from leslied.pipeline.failures import Failures  # noqa: PLC0415
         from leslied.pipeline.work_marker import WorkMarker  # noqa: PLC0415
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FORBID_UNKNOWN_KEYS: Mapping[str, str] = {"extra": "forbid"}
 
 _RULE_DEPTH = 4
-"""Number of parts of the key of a rule's setting: `redact.rules.<name>.pattern`."""
+"""Number of parts in a rule's key, such as `redact.rules.<name>.pattern`."""
 
 ExportFormat = Literal[
     "markdown", "html", "json", "jsonl", "devflow", "chibi", "weakincentives", "atif"
@@ -40,7 +40,7 @@ class AgentSettings:
     enabled: bool = True
     """Whether to store content; if not, only cursors and counts are stored."""
     roots: tuple[Path, ...] = ()
-    """Folders to read instead of the agent's default folders, if there are any."""
+    """Folders to read instead of the agent's default folders; empty to read those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class RuleSettings:
 
     __pydantic_config__: ClassVar = _FORBID_UNKNOWN_KEYS
     pattern: str
-    """Regular expression that matches from an anchor on; its group `secret`, or else
-    the whole match, is replaced."""
+    """Regular expression whose matches begin with an anchor. The group `secret` is
+    replaced or, without such a group, the whole match."""
     anchors: tuple[str, ...]
     """Texts that a match may begin with, in any case."""
 
@@ -156,7 +156,8 @@ def load_settings(path: Path, agents: Iterable[str]) -> Settings:
 def load_secret_finder(path: Path) -> SecretFinder | None:
     """Return the finder of secrets that the settings describe, or None for the default.
 
-    Only the table `redact` is validated, because commands that read need no other.
+    Only the table `redact` is validated, because commands that only read the store
+    need no other table.
     Raise ConfigError as `load_settings` does.
     """
     text = _read_text(path)
@@ -292,7 +293,7 @@ def _make_unknown_key_error(
 def _list_valid_keys(location: list[str]) -> list[str]:
     """Return the keys that are valid in the table that contains an unknown key.
 
-    `location` are the parts of the unknown key.
+    `location` is the unknown key, split into its parts.
     """
     settings_classes: Mapping[str, Any] = {
         "agents": AgentSettings,

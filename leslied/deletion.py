@@ -1,4 +1,4 @@
-"""Deletion that users request: prune, forget, and the cleaning of written files."""
+"""Deletion that users request: sessions, texts, and secrets in leslied's files."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def plan_secrets_clean(app: App) -> SecretFiles:
 def clean_secrets(app: App, progress: StageProgress) -> SecretFiles:
     """Replace the secrets in files that leslied wrote; return these files.
 
-    Transcripts that the store knows are rendered again. The text of all files that
-    still have secrets is then redacted, such as files of pruned sessions. Raise
+    Transcripts that the store knows are rendered again. Files that still have secrets
+    after that, such as those of pruned sessions, are redacted in place. Raise
     AlreadyRunning if somebody else writes to the store.
     """
     from msgspec import structs  # noqa: PLC0415

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MAX_DEPTH = 12
-"""Folders within each other; more than leslied creates."""
+"""Number of levels of folders that are searched; leslied creates fewer."""
 _OTHERS = 0o077
 """Mode bits of the group and of all other users."""
 
@@ -29,8 +29,8 @@ def find_exposed_files(
 ) -> Iterator[Path]:
     """Yield the files and folders that other users can access.
 
-    `names` are paths below `base`; folders are searched. When repairing, remove the
-    rights of other users from each of them.
+    `names` are paths below `base`; folders are searched. With `repair`, remove the
+    rights of other users from each file and folder that is found.
     """
     for name in names:
         *folders, last = name.split("/")

@@ -253,7 +253,8 @@ def open_folder(path: Path, *, owner: int | None = None) -> Iterator[Folder]:
 def open_base_folder(base: Path | Folder) -> AbstractContextManager[Folder]:
     """Open the folder that contains `.leslie`; return a Folder (already open) as it is.
 
-    Raise SinkError if it cannot be opened, is not the user's, or is writable by others.
+    Raise SinkError if it cannot be opened, is not the user's, or is writable by
+    everybody.
     """
     if isinstance(base, Folder):
         return nullcontext(base)
@@ -338,7 +339,7 @@ def _make_folder(fd: int, name: str) -> None:
 
 
 def _check_owner(path: Path, fd: int, owner: int | None) -> None:
-    """Raise SinkError if others own the folder or may write to it."""
+    """Raise SinkError if another user owns the folder, or everybody may write to it."""
     fault = "" if owner is None else find_fault(os.fstat(fd), owner)
     if fault:
         raise SinkError(f"{path} cannot be written: it is {fault}.")

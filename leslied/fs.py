@@ -86,7 +86,7 @@ class AtomicFile:
             unwritten = unwritten[os.write(self.fd, unwritten) :]
 
     def sync(self) -> None:
-        """Flush the bytes to disk, so that leaving the block takes no more time."""
+        """Flush the bytes to disk now, before the end of the block."""
         os.fsync(self.fd)
 
     def _commit(self) -> None:
@@ -120,7 +120,7 @@ class AtomicFile:
 
 
 def open_below(fd: int, path: str, flags: int) -> int:
-    """Return a descriptor of a path below the folder `fd`; follow no links to it.
+    """Return a descriptor of a path below the folder `fd`; follow no links on the way.
 
     For the last part of the path, `flags` decide whether a link is followed. Raise
     OSError if that fails, or if the path may lead out of the folder.

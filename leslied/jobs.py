@@ -57,7 +57,7 @@ def sync(
 ) -> SyncReport:
     """Run all stages once; with `stop_all`, treat all sessions as stopped.
 
-    If there are `changed_paths`, read only these files.
+    If `changed_paths` is not None, read only these files.
 
     Raise AlreadyRunning if somebody else writes to the store.
     """
@@ -84,7 +84,7 @@ def sync(
 def _run_flow(
     app: App, store: Store, progress: StageProgress, budget: Budget, *, is_final: bool
 ) -> FlowReport:
-    """Run all stages, and again if new folders were learned meanwhile."""
+    """Run all stages; run them again if new folders were learned meanwhile."""
     from leslied.pipeline import Ingest, IngestReport  # noqa: PLC0415
 
     def show_stage(stage: Stage) -> None:
@@ -210,7 +210,7 @@ def rebuild(app: App, progress: StageProgress, *, accept_loss: bool) -> RebuildA
 def run_initial_scan(app: App, on_progress: Callable[[], None]) -> None:
     """Read all logs once, unless leslied is paused.
 
-    The daemon itself reads the rest of logs that are unusually large.
+    Of an unusually large log, only the beginning is read; the daemon reads the rest.
     """
     from leslied.pipeline import Budget, Ingest  # noqa: PLC0415
     from leslied.pipeline.ingest.batch import INITIAL_SLICE  # noqa: PLC0415
@@ -259,7 +259,7 @@ def unlink_project(app: App, old: str) -> ProjectLinkResult:
 
 
 def _update_projects(app: App) -> bool:
-    """Apply the links of projects now; return False if the daemon does it."""
+    """Apply the links of projects; return False if the daemon will do it instead."""
     from leslied.pipeline import Budget, ProjectStage  # noqa: PLC0415
 
     try:
@@ -310,7 +310,7 @@ def write_lock_info(
 
 
 def make_watcher(app: App, roots: Sequence[Root]) -> Watcher:
-    """Return a watcher for these folders, with a file by which it tests itself."""
+    """Return a watcher for these folders; a canary file shows if events arrive."""
     from leslied.tail.watch import Watcher  # noqa: PLC0415 - only the daemon needs it
 
     canary = app.paths.state_dir / "watch" / "canary"
@@ -326,7 +326,7 @@ def make_folder(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Replace a file that the user named; its folder must exist."""
+    """Create or replace a file that the user named; its folder must exist."""
     from leslied.folders import open_named_folder  # noqa: PLC0415
 
     with open_named_folder(path.parent) as folder:

@@ -24,7 +24,7 @@ class LiteralText:
         self._pattern = re.compile(b"".join(map(_make_pattern, parts)))
         runs = _UNESCAPED_RUN.findall(text)
         self._longest_run = max(runs, key=len, default="").encode()
-        """Without this part, and without a `\\u`, the data cannot hold the text."""
+        """Data that has neither this part nor a `\\u` cannot contain the text."""
 
     def is_in(self, data: bytes) -> bool:
         """Return whether the data contains the text, escaped or not."""

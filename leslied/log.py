@@ -2,8 +2,8 @@
 
 Messages of unexpected exceptions may quote that content, and are left out.
 
-File names, ids and reasons come from agents' logs, too. Everything that is logged
-therefore passes one processor, which replaces secrets and control characters.
+File names, ids and reasons are logged, although they come from agents' logs, too.
+One processor therefore replaces secrets and control characters in every event.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TRACEBACK_TITLE = "Traceback (most recent call last):"
 _SAFE_ERRORS = (OSError, AttributeError, ImportError, NameError)
-"""Errors whose messages name only files and names in code."""
+"""Errors whose messages contain only names of files and names in code."""
 
 
 def make_logger(redact: Redact, *, as_json: bool = False) -> FilteringBoundLogger:
@@ -79,7 +79,7 @@ def _import_structlog() -> Any:
 
 
 def _clean_value(value: Any, redact: Redact) -> Any:
-    """Return a value to log without secrets and control characters, also in keys."""
+    """Replace secrets and control characters in a value to log, and in its keys."""
     if isinstance(value, dict):
         return {
             _to_line(redact(str(name))): _clean_value(item, redact)

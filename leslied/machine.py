@@ -1,8 +1,8 @@
 """Which machine a data folder on a network file system belongs to.
 
 SQLite's write-ahead log needs memory that all its processes share, so two machines with
-the same home folder must not write to one store. A folder on a local disk has only one
-machine, whatever its name is.
+the same home folder must not write to one store. A folder on a local disk belongs to
+one machine, whatever that machine is called.
 """
 
 from __future__ import annotations

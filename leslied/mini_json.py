@@ -26,7 +26,7 @@ class _ScannerOptions:
 
 
 def loads(data: bytes) -> Any:
-    """Parse JSON; raises ValueError, or RecursionError if it is nested too deeply."""
+    """Parse JSON; raise ValueError, or RecursionError if it is nested too deeply."""
     text = data.decode("utf-8").removeprefix("\ufeff").strip(" \t\r\n")
     try:
         from _json import make_scanner  # noqa: PLC0415

@@ -19,7 +19,7 @@ _KEY_BYTES = 32
 
 
 class AppPaths(NamedTuple):
-    """The folders and files that leslied writes outside of projects."""
+    """Paths of leslied's own folders and files, all outside of projects."""
 
     config_file: Path
     data_dir: Path
@@ -62,7 +62,7 @@ class AppPaths(NamedTuple):
 
     @property
     def web_key_file(self) -> Path:
-        """A file with the key that signs links to the page and its cookies."""
+        """A file with the key that signs cookies of the page and links to it."""
         return self.data_dir / "web.key"
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def repair_modes(app: App) -> int:
-    """Remove other users' access to leslied's files; return how many files had it."""
+    """Make leslied's files private; return how many other users could access."""
     from leslied.queries.operations.own_files import (  # noqa: PLC0415
         iter_exposed_files,
     )

@@ -43,7 +43,7 @@ class _Line(NamedTuple):
 
 
 def is_message(fields: dict[str, Any]) -> bool:
-    """Return whether an object is a message of the protocol or an update alone."""
+    """Return whether an object is a message, or only the parameters of an update."""
     is_call = as_text(fields.get("method")).startswith("session/")
     is_start = fields.get("method") == "initialize" and "jsonrpc" in fields
     return is_call or is_start or ("sessionId" in fields and "update" in fields)
@@ -68,7 +68,7 @@ def _get_default_session_id(name: str) -> str:
 
 
 def erase_sessions(name: str, data: bytes, session_ids: Collection[str]) -> bytes:
-    """Return a stream with an empty message for each message of these sessions.
+    """Return the stream with the messages of these sessions replaced by empty ones.
 
     A message without the id of a session belongs to the session that is named after
     the file. A damaged line may belong to any session, so it is erased, too. The other
@@ -100,8 +100,8 @@ def erase_sessions(name: str, data: bytes, session_ids: Collection[str]) -> byte
 def _find_new_sessions(data: bytes) -> dict[int, str]:
     """Return the ids of new sessions by line number.
 
-    Each is under two numbers, those of the request for the session and of its response,
-    because only the response contains the id.
+    Both the request for a session and its response are listed, although only the
+    response contains the id.
     """
     requests: dict[str, int] = {}
     session_ids: dict[int, str] = {}
@@ -136,7 +136,7 @@ class _Stream:
     requests: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Requests without a response, by id: the method, and the session's id.
 
-    Instead of an id, a request for a new session has the folder.
+    A new session has no id yet: in its place is the folder that the request names.
     """
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The decode state of updates, by session."""

@@ -58,7 +58,7 @@ class Prompt(NamedTuple):
     """Facts about a message of the user that an update does not contain."""
 
     origin: str = ""
-    """Empty for a prompt, or a subagent's task."""
+    """Empty for an ordinary prompt, and for a subagent's task."""
     ordinal: int | None = None
     """Its number in the conversation; blocks with the same number are one message."""
     text: str = ""

@@ -179,7 +179,7 @@ def _format_failure(run: dict[str, Any]) -> str:
 
 
 def _format_result(result: Any) -> tuple[str, dict[str, Any]]:
-    """Return the text of a result; a failed command begins with its exit code."""
+    """Return a result's text, with a nonzero exit code before it, and its metadata."""
     if isinstance(result, str):
         return result, {}
     fields = as_dict(result)

@@ -54,7 +54,7 @@ def decode_trajectory(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
 
 @dataclass(slots=True)
 class _TrajectoryDecoder:
-    """The trajectory of a session or subagent."""
+    """A decoder for the trajectory of a session or subagent."""
 
     document: dict[str, Any]
     key: SessionKey
@@ -65,7 +65,7 @@ class _TrajectoryDecoder:
     """Ids of the calls that spawned subagents, by the subagent's trajectory id."""
 
     def decode(self) -> Iterator[Record]:
-        """Yield the records of the session or subagent, then those of subagents."""
+        """Yield the records of the session or subagent, then those of its subagents."""
         yield from self._decode_head()
         for number, step in enumerate(as_list(self.document.get("steps")), 1):
             yield from self._decode_step(number, step)
@@ -186,7 +186,7 @@ class _TrajectoryDecoder:
             )
 
     def _record_callers(self, result: dict[str, Any], call_id: str) -> None:
-        """Record the call of a result as the caller of the subagents that it names."""
+        """Record that this call spawned the subagents that its result names."""
         for reference in as_list(result.get("subagent_trajectory_ref")):
             trajectory_id = as_text(as_dict(reference).get("trajectory_id"))
             self.callers.setdefault(trajectory_id, call_id)

@@ -70,7 +70,7 @@ def _list_messages(
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield each message as (its id, id of the message before it, message).
 
-    Each branch is complete before the next one begins; the current one comes last.
+    Each branch is complete before the next one begins; the current branch comes last.
     Messages that are both hidden and empty are skipped.
     """
     nodes = {id_: as_dict(node) for id_, node in as_dict(document["mapping"]).items()}
@@ -160,7 +160,7 @@ def _decode_result(entry: LogEntry, message: dict[str, Any], text: str) -> Recor
 
 
 def _parse_input(text: str) -> Any:
-    """Return the arguments of a call; source code (no JSON) becomes `input`."""
+    """Return a call's arguments; text that is not JSON becomes `input`."""
     return text if text.lstrip()[:1] == "{" else {"input": text}
 
 

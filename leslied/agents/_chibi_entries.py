@@ -30,7 +30,7 @@ _LINK_BLOCK, _USAGE_BLOCK, _INBOX_BLOCK = 1, 2, 3
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
-    """Decode one line of a log of a context."""
+    """Decode one line of a context's log; what chibi calls a context is a session."""
     line = parse_object(entry.data)
     if entry.is_fragment and "timestamp" not in line:
         reject_entry("a fragment that is not an entry")
@@ -51,10 +51,10 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def decode_window(entry: RawEntry, state: State) -> DecodeResult:
-    """Decode a file with the newest entries of a context, which the program rewrites.
+    """Decode a file that chibi rewrites: the newest entries of a context.
 
     Each line is an entry. In the newer format, `context.jsonl` is noise: it only
-    repeats entries of the transcript.
+    repeats entries of chibi's `transcript` files.
     """
     context_name, agent = printable_name(entry.source.parts[0]), entry.source.agent
     lines = [line for line in entry.data.split(b"\n") if line.strip()]
@@ -150,9 +150,9 @@ def _decode_by_type(
     context_name: str,
     open_calls: list[list[str]],
 ) -> Iterator[Record]:
-    """Decode an entry, and add to `open_calls` or remove from it.
+    """Decode an entry, and add its call to `open_calls` or remove the answered one.
 
-    A call is sent to a tool, and its result comes from the tool.
+    The recipient of a call, and the sender of its result, is the tool.
     """
     text, metadata = as_text(line.get("content")), as_dict(line.get("metadata"))
     sender, recipient = as_text(line.get("from")), as_text(line.get("to"))
@@ -206,7 +206,7 @@ def _is_answer(line: dict[str, Any], context_name: str) -> bool:
 def _take_call(open_calls: list[list[str]], name: str, call_id: str) -> str:
     """Return the id of the call that a result answers, and remove the call.
 
-    Without an id, it is the oldest open call of the same tool.
+    A result without an id answers the oldest open call of the same tool.
     """
     for call in open_calls:
         if call[1] == call_id or (not call_id and call[0] == name):
@@ -216,7 +216,7 @@ def _take_call(open_calls: list[list[str]], name: str, call_id: str) -> str:
 
 
 def _decode_inbox(entry: RawEntry, line: dict[str, Any], context_name: str) -> Record:
-    """Decode a message of another context, which waits for the next prompt."""
+    """Decode a message from another context; it waits for the next prompt."""
     log_entry = _make_log_entry(entry.source.agent, line, context_name)
     sender = as_text(line.get("from"))
     if not as_text(line.get("content")):

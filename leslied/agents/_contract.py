@@ -37,7 +37,7 @@ Each capability that an adapter declares appears in one of its fixtures.
 class AgentAdapter(Protocol):
     """An adapter for one agent: where it writes, and what an entry means.
 
-    Contract tests check these laws over all adapters and fixtures: `decode` does no I/O
+    Contract tests check these rules on all adapters and fixtures: `decode` does no I/O
     and keeps no hidden state; the same entry always has the same ids; an unknown entry
     becomes a record of type `unknown`; a malformed one raises `DecodeError` and nothing
     else; unknown keys change nothing.

@@ -38,7 +38,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
     """Decode a message, or the end of a turn.
 
     Messages are numbered. The end of a turn has the number of the message before it,
-    because Cursor removes its line when the next turn begins.
+    because Cursor removes the end's line when the next turn begins.
     """
     value = parse_object(entry.data)
     key = _make_key(entry.source)
@@ -143,7 +143,7 @@ def _decode_prompt(entry: LogEntry, content: list[Any]) -> Iterator[Record]:
 
 
 def _decode_part(entry: LogEntry, block: int, part: Any) -> Iterator[Record]:
-    """Decode a text, a call or a thought; results are in hardly any transcript."""
+    """Decode a text, call, thought or result; few transcripts contain results."""
     fields = as_dict(part)
     match fields.get("type"):
         case "text":

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
     """`cwd`; `parent`: the session that started this subagent; `is_failed`: whether
-    the line before is an error."""
+    the previous line is an error."""
 
 NOISE = frozenset({"todo_state", "session_settings"})
 """Types of lines that repeat other lines or serve only the client."""
@@ -131,9 +131,9 @@ def decode_settings(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _make_key(entry: RawEntry, parent: str) -> SessionKey:
-    """Return the session that a file is named after.
+    """Return the key of the session that a file is named after.
 
-    If `parent` is not empty, that is a subagent of the session `parent`.
+    If `parent` is not empty, the file is that of a subagent of the session `parent`.
     """
     agent = entry.source.agent
     session_id = printable_name(entry.source.parts[-1]).partition(".")[0]
@@ -277,7 +277,7 @@ def _decode_text(
 
 
 def _decode_notice(entry: LogEntry, text: str, message: dict[str, Any]) -> Record:
-    """Decode a message of the client to only the person or only the agent."""
+    """Decode a client message that only the person, or only the agent, receives."""
     note = as_text(message.get("hookEventName") or message.get("visibility"))
     facts = {}
     if match := _COMPLETION.search(text):

@@ -15,9 +15,9 @@ def json_sql(column: str) -> str:
 def root_sql(table: str, parent: str, session: str) -> str:
     """Return SQL for the id of a session's topmost ancestor.
 
-    A session without a parent is its own topmost ancestor.
-    `session` is SQL for a session's id. `parent` is the column of the sessions' table
-    with the id of a session's parent.
+    A session without a parent is its own topmost ancestor. `session` is SQL for the
+    session's id. `parent` is the column of `table` that has the id of each session's
+    parent.
     """
     return f"""
         (WITH RECURSIVE above(id, depth) AS (

@@ -76,7 +76,7 @@ _PROMPT_TEXTS = (
     "message",
     "content",
 )
-"""Names of the text of a result that the agent reads, in order of preference."""
+"""Fields with a result's text as the agent reads it, in order of preference."""
 
 
 def decode_line(entry: RawEntry, state: State) -> DecodeResult:
@@ -177,7 +177,7 @@ def _make_key(entry: RawEntry, state: State) -> SessionKey:
 
 
 def _make_id(meta: dict[str, Any]) -> str:
-    """Return the id of an update; each process counts its events from the beginning."""
+    """Return an update's id, with its time: each process numbers its events anew."""
     event_id, time = as_text(meta.get("eventId")), meta.get("agentTimestampMs")
     return f"{event_id}@{as_count(time)}" if event_id else ""
 
@@ -243,7 +243,7 @@ def _decode_user(
 
 
 def _find_output(update: dict[str, Any]) -> str | None:
-    """Return the text of a result that the agent reads, without the exit code."""
+    """Return a result's text as the agent reads it, without the exit code."""
     output = as_dict(update.get("rawOutput"))
     for facts in (output, *map(as_dict, output.values())):
         texts = (as_text(facts.get(name)) for name in _PROMPT_TEXTS)
@@ -305,7 +305,7 @@ def _decode_subagent_start(
 
 
 def _make_link(entry: LogEntry, child: str, call_id: str, **facts: str) -> Record:
-    """Return the link of a subagent, which belongs to the subagent's own entries."""
+    """Return the link of a subagent, as one of the subagent's own records."""
     event = entry.make_event(
         "subagent_linked", block=_LINK_BLOCK, tool_call_id=call_id, **facts
     )
@@ -366,7 +366,8 @@ def _decode_notice(
 def _decode_turn_end(entry: LogEntry, update: dict[str, Any]) -> Iterator[Record]:
     """Decode the end of a turn; its tokens include those of its subagents.
 
-    A fork repeats another session's updates under their ids; they are counted there.
+    A fork repeats another session's updates, with their ids; their tokens are counted
+    in that session.
     """
     reason = as_text(update.get("stop_reason"))
     if reason == "error":

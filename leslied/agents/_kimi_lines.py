@@ -286,7 +286,7 @@ def _decode_user(
 def _make_command(
     entry: LogEntry, text: str, origin: dict[str, Any], kind: str
 ) -> Record:
-    """Return a `/name` command; `text`, to which it was expanded, is attached."""
+    """Return a `/name` command; its expansion, `text`, is attached."""
     parts = (as_text(origin.get(f"{kind}{name}")) for name in ("Name", "Args"))
     record = entry.make_prompt(f"/{' '.join(filter(None, parts))}", origin="command")
     return replace(record, metadata={**record.metadata, "attached": text})
@@ -339,7 +339,8 @@ def _make_result(entry: LogEntry, call_id: str, result: dict[str, Any]) -> Recor
 def _decode_usage(entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
     """Decode the tokens of a request; `step.end` repeats them.
 
-    An agent's log may begin with a copy of another's; the message ids are the same.
+    An agent's log may begin with a copy of another's. The message ids in the copy are
+    the same, so that its tokens are not counted again.
     """
     counts = as_dict(value.get("usage"))
     names = ("inputOther", "output", "inputCacheRead", "inputCacheCreation")
@@ -367,7 +368,7 @@ def _decode_turn_end(
 
 
 def _decode_subagent_link(entry: LogEntry, value: dict[str, Any]) -> Iterator[Record]:
-    """Decode the link of a subagent, which belongs to the subagent's own entries."""
+    """Decode the link of a subagent, as one of the subagent's own records."""
     child = as_text(value.get("subagentId"))
     if not child:
         return

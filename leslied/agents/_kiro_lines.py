@@ -1,4 +1,4 @@
-"""Decode the lines of sessions of Kiro's second and third engine."""
+"""Decode lines of the sessions of Kiro's second and third engines."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _find_session_id(source: SourceRef) -> str:
 
 
 def _parse_facts(text: str) -> dict[str, str]:
-    """Return folder, title and model in the beginning of the metadata."""
+    """Return the folder, title and model from the beginning of the metadata."""
     names = {"workingDirectory": "cwd", "title": "title", "cwd": "cwd"}
     facts: dict[str, str] = {}
     for match in _FACT.finditer(text):

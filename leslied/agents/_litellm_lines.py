@@ -182,7 +182,7 @@ def _decode_answer(
 
 
 def _find_response(line: dict[str, Any]) -> dict[str, Any]:
-    """Return the response of a line; it may be in a body."""
+    """Return the response in a line; it may be the `body` of another object."""
     for name in ("response", "response_obj", "response_body"):
         if response := as_dict(line.get(name)):
             return as_dict(response.get("body")) or response

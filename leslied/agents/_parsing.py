@@ -92,7 +92,7 @@ def _count_values(data: bytes) -> int:
     """Return an upper bound for the number of values in some JSON."""
     signs = sum(map(data.count, _VALUE_SIGNS))
     if signs > _MAX_LARGE_VALUES:
-        # Only now, because it takes longer: leave out the signs inside texts.
+        # Leave out the signs inside texts. This takes longer, so it is done only now.
         signs = sum(map(_JSON_STRING.sub(b"", data).count, _VALUE_SIGNS))
     return signs + 1
 
@@ -126,7 +126,7 @@ def to_json(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return a time with a zone from ISO text or seconds or milliseconds since 1970.
+    """Return a time with a zone, from ISO text, or seconds or milliseconds since 1970.
 
     Return None if the value is not a valid time. Text without a zone is in UTC.
     """

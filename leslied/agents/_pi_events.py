@@ -97,8 +97,8 @@ def _update_state(
 ) -> State:
     """Return the state after an event.
 
-    It has the folder, the id of the request if the event is one that failed, and the
-    time of the last tool result until an answer follows it.
+    It has the folder; the id of the request, if the event is a failed one; and the time
+    of the last tool result, until an answer follows that result.
     """
     message = as_dict(value.get("message"))
     changes: State = {"failed": None}
@@ -142,7 +142,7 @@ def _decode_by_type(
 
 
 def _decode_header(entry: LogEntry, value: dict[str, Any]) -> Record:
-    """Decode the first line; that of a fork names the file of the original session."""
+    """Decode the first line; in a fork, it names the file of the original session."""
     parent = as_text(value.get("parentSession")).replace("\\", "/")
     stem = parent.rpartition("/")[2].removesuffix(".jsonl")
     return entry.make_event(
@@ -317,7 +317,7 @@ def _parse_usage(message: dict[str, Any]) -> Usage | None:
 def _make_message_id(entry: LogEntry, message: dict[str, Any]) -> str:
     """Return an id that a fork's copy of the message has, too.
 
-    Ids of entries are short and unique only in their session.
+    Ids of entries are unique only in their session, so the time is added.
     """
     created_us = to_us(entry.created_at) if entry.created_at else 0
     time = as_count(message.get("timestamp")) or created_us

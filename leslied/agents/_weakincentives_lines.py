@@ -62,7 +62,7 @@ _MAX_ID_LENGTH = 100
 def find_identity(fields: dict[str, Any]) -> str:
     """Return an id of the transcript with this first entry; "" for anything else.
 
-    If the entry has no id, it is the kind of the transcript.
+    If the entry has no id, return the kind of the transcript: `slice` or `bundle`.
     """
     if is_entry(fields):
         return _find_session(fields) or as_text(fields.get("entry_id")) or "slice"
@@ -119,7 +119,7 @@ def _decode_entry(log_entry: LogEntry, line: dict[str, Any]) -> Record | None:
     if type_ not in get_args(RecordType):
         return None
     facts = {name: metadata[name] for name in metadata if name in _FACTS}
-    # For a record without a time, leslied exports when it read the record.
+    # For a record without a time, the export has the time at which leslied read it.
     has_own_time = not metadata.get("is_time_observed")
     is_call = type_ == "tool_use"
     if type_ == "system_event" and facts.get("kind") not in get_args(EventKind):

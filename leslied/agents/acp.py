@@ -27,7 +27,7 @@ class Acp(ImportedAdapter):
     name = "acp"
     title = "ACP"
     decoder_version = 1
-    # One text is many lines, so that only the whole stream can be decoded.
+    # A text may be split over many lines, so only the whole stream can be decoded.
     patterns = (Pattern(glob="**/*.jsonl", shape=Shape.DOCUMENT),)
     capabilities: frozenset[Capability] = frozenset(
         {"folder", "title", "thinking", "tools", "turn end"}

@@ -24,7 +24,7 @@ THREADS = (Pattern(glob="T-*.json", shape=Shape.DOCUMENT),)
 
 
 class Amp(BaseAdapter):
-    """Adapter for Amp, written from other programs that read its files."""
+    """Adapter for Amp, based on other programs that read its files."""
 
     name = "amp"
     title = "Amp"

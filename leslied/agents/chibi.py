@@ -30,7 +30,7 @@ _LOGS = (
 _WINDOWS = ("context.jsonl", "transcript/active.jsonl")
 """Files that the program rewrites, or replaces when they have 1000 entries."""
 PATTERNS = (
-    # In any order of patterns, documents are read after logs, which have older entries.
+    # Whatever their order here, documents are read after logs, whose entries are older.
     *(Pattern(glob=f"*/{name}", shape=Shape.DOCUMENT) for name in _WINDOWS),
     *(Pattern(glob=f"*/{name}") for name in _LOGS),
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FOLDER = "*/agent-transcripts"
 _MARKER = ".workspace-trusted"
-"""The file of a project's directory that has the path of the project."""
+"""The file that contains a project's path, in Cursor's folder for that project."""
 TRANSCRIPTS = (
     Pattern(glob=f"{_FOLDER}/*.jsonl", side_file=f"../{_MARKER}"),
     Pattern(glob=f"{_FOLDER}/*/*.jsonl", side_file=f"../../{_MARKER}"),
@@ -33,7 +33,7 @@ TRANSCRIPTS = (
 class CursorEditor(BaseAdapter):
     """Adapter for Cursor's editor and command line.
 
-    It was written from other programs that read the transcripts.
+    It is based on other programs that read the transcripts.
     """
 
     name = "cursor"

@@ -46,7 +46,7 @@ class GeminiApp(ImportedAdapter):
                 if _is_activity(fields):
                     days[str(fields.get("time", ""))[:10]].append(data)
             for day, items in days.items():
-                # The newest activity is the first one of the export.
+                # The newest activity comes first in the export.
                 text = b'{"day":"%b","activities":[%b]}' % (
                     day.encode(errors="replace").replace(b'"', b"").replace(b"\\", b""),
                     b",".join(reversed(items)),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class KiloVSCode(ClineTasks):
-    """Adapter for the first Kilo Code in VS Code."""
+    """Adapter for Kilo Code in VS Code, before it was built on OpenCode."""
 
     name = "kilo-vscode"
     title = "Kilo (VS Code, until 2026-03)"

@@ -30,7 +30,7 @@ class Leslie(ImportedAdapter):
     name = "leslie"
     title = "Leslie"
     decoder_version = 1
-    # Leslie's own folders have leslied's transcripts, too, which are not read.
+    # Leslie's own folders also contain leslied's transcripts, which are not read.
     patterns = (
         Pattern(glob="transcripts/*.txt", shape=Shape.DOCUMENT),
         Pattern(glob="**/events.ndjson"),

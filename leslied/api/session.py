@@ -71,7 +71,7 @@ class SessionView:
 def make_session_view(summary: SessionSummary, queries: ScriptQueries) -> SessionView:
     """Return a session or subagent as scripts see it."""
     session = queries.describe(summary)
-    # Without secrets, if the store was opened with `redact`.
+    # This summary has no secrets if the store was opened with `redact`.
     summary = session.summary
     return SessionView(
         id=session.id,

@@ -42,7 +42,7 @@ def open_store(path: str | Path | None = None, *, redact: bool = False) -> Store
 
 
 class StoreView:
-    """A store opened by `open_store`, for use in one thread."""
+    """A store opened by `open_store`; use it in one thread of the program only."""
 
     def __init__(self, queries: ScriptQueries) -> None:
         self._queries = queries
@@ -68,12 +68,11 @@ class StoreView:
     ) -> Iterator[SessionView]:
         """Yield the matching sessions, last active first, like `leslied list`.
 
-        `project` is a project's name, or a folder in it or above it. A
-        session matches if it was active at or after `since` and started before `until`.
-        Both times are ISO text, a date or a datetime; without a zone they are local. A
-        date as `until` includes the whole day. With `subagents`, also yield the
-        subagents of the matching sessions. Raise UserError for an unknown agent or an
-        invalid time.
+        `project` is a project's name, or a folder in it or above it. A session matches
+        if it was active at or after `since` and started before `until`. Both times are
+        ISO text, a date or a datetime; without a zone they are local. A date as `until`
+        includes the whole day. With `subagents`, also yield the subagents of the
+        matching sessions. Raise UserError for an unknown agent or an invalid time.
         """
         filters = tuple(make_filters(agent, project, since, until))
         queries = self._queries
@@ -103,8 +102,8 @@ class StoreView:
     ) -> Rows:
         """Run one SELECT over the views that docs/sql.md describes.
 
-        `values` are bound to the query's `?`; `timeout` is in seconds, and is not
-        checked while one function of SQLite works. Raise UserError if the query is
+        `values` are bound to the query's `?`. `timeout` is in seconds; it does not
+        interrupt a single call of an SQL function. Raise UserError if the query is
         invalid or exceeds the timeout.
         """
         return Rows(*self._queries.execute(query, values, timeout))

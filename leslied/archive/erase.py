@@ -135,7 +135,7 @@ def _make_spec(
     if is_match(_encode_text(frame)):
         metadata.pop(_SIDE_FILE)
     if "stamp" in metadata:
-        # A rebuild must not take the log for the same as these bytes.
+        # A rebuild must not conclude from the stamp that the log has the same bytes.
         metadata["stamp"] = _NO_STAMP
     return FrameSpec(
         kind=FrameKind(frame.kind),

@@ -1,7 +1,7 @@
 """Format of an archive file: a sequence of frames, each a header and zstd data.
 
-The header is written after its data, over zeros. An unfinished frame is therefore
-either zeros or a header whose data ends beyond the end of the file. Everything else
+The header is written after its data, over zeros. An unfinished frame therefore has
+either zeros as its header or data that ends beyond the end of the file. Everything else
 that cannot be parsed is damage, which is reported and never truncated.
 """
 
@@ -212,7 +212,7 @@ def _find_complete_frame(fd: int, start: int, size: int, file_name: str) -> int 
     """Return the offset of the first complete frame from `start` on, or None."""
     at = start
     while at < size:
-        # Blocks overlap, so that a magic across the end of a block is found.
+        # Blocks overlap, so that MAGIC is found where it crosses the end of a block.
         data = os.pread(fd, _SEARCH_BLOCK_BYTES + len(MAGIC) - 1, at)
         index = data.find(MAGIC)
         while index >= 0:
@@ -230,8 +230,8 @@ def _find_complete_frame(fd: int, start: int, size: int, file_name: str) -> int 
 def _is_unfinished(fd: int, at: int, size: int) -> bool:
     """Return whether the bytes at an offset are a frame that was never finished.
 
-    Its header is truncated or zero, its metadata ends beyond the file, or only zeros
-    follow the header.
+    That is so if the header is truncated or zero, if the metadata ends beyond the file,
+    or if only zeros follow the header.
     """
     data = os.pread(fd, HEADER_BYTES, at)
     if len(data) < HEADER_BYTES or not data.strip(b"\0"):

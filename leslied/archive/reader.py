@@ -113,7 +113,7 @@ class ArchiveReader:
             for at in self.damaged_offsets
         ]
         frames = [
-            FilePart(frame.file_offset, frame.end, frame, self._find_damage(frame))
+            FilePart(frame.file_offset, frame.end, frame, self._describe_damage(frame))
             for frame in self.frames
         ]
         return sorted([*regions, *frames], key=lambda part: part.start)
@@ -141,7 +141,8 @@ class ArchiveReader:
             yield data
             at += len(data)
 
-    def _find_damage(self, frame: ArchiveFrame) -> str:
+    def _describe_damage(self, frame: ArchiveFrame) -> str:
+        """Verify a frame; return a message if it is damaged, else ""."""
         reason = find_frame_damage(self._fd, frame)
         return f"{self._describe_frame(frame)} is damaged: {reason}" if reason else ""
 

@@ -127,7 +127,7 @@ class ArchiveWriter:
         return frame
 
     def copy_part(self, part: FilePart, data: Iterable[bytes]) -> None:
-        """Append a part of another archive file as it is, whole or damaged.
+        """Append a part of another archive file unchanged, even if it is damaged.
 
         Bytes without a valid header are skipped by readers, which look for the next
         frame.
@@ -201,14 +201,14 @@ class ArchiveWriter:
         length, crc, running_crc, body_crc = 0, 0, spec.crc_before, 0
         at = body_offset
         # The empty chunk at the end flushes the compressor.
-        for source, chunk in chain(data, [(b"", b"")]):
+        for original, chunk in chain(data, [(b"", b"")]):
             length += len(chunk)
             if length > spec.length or (not chunk and length < spec.length):
                 break
             # Without a mask, a generation's first frame needs one checksum, not two.
-            is_same = chunk is source and crc == running_crc
+            is_same = chunk is original and crc == running_crc
             crc = zlib.crc32(chunk, crc)
-            running_crc = crc if is_same else zlib.crc32(source, running_crc)
+            running_crc = crc if is_same else zlib.crc32(original, running_crc)
             compressed = compressor.compress(chunk) if chunk else compressor.flush()
             body_crc = zlib.crc32(compressed, body_crc)
             at += self._write(compressed, at)

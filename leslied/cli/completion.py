@@ -67,10 +67,10 @@ def _open_store(paths: AppPaths) -> CompletionReader:
 def _list_ids(
     paths: AppPaths, incomplete: str, *, prefer_threads: bool
 ) -> Iterator[CompletionItem]:
-    """Yield `last`, then the ids of the newest sessions, or else of their threads.
+    """Yield `last`, then the ids of the newest sessions or of their threads.
 
-    Once a character is typed, yield both kinds, because either may match. The caller
-    drops the ids that do not match.
+    Once a character is typed, yield the ids of both, because either may match. The
+    caller drops the ids that do not match.
     """
     from leslied.queries.preview import make_preview_redact  # noqa: PLC0415
 

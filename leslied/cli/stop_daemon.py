@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def advising_to_stop_the_daemon(consequence: str) -> Iterator[None]:
-    """Say how to stop the daemon if it writes to the store.
+    """Add to an AlreadyRunning error how to stop the daemon.
 
     `consequence` is a sentence such as "Nothing was deleted."
     """

@@ -2,8 +2,8 @@
 
 `Loop` runs the pipeline until it is stopped, `run_initial_sync` ingests existing logs
 in a child process, `hold_daemon_lock` prevents a second daemon, `handle_signals`
-makes signals stop it or request a scan, `PageStarter` starts the process that serves
-the page, and `Notifier` reports the daemon's state to the service manager.
+makes signals stop the daemon or request a scan, `PageStarter` starts the process that
+serves the page, and `Notifier` reports the daemon's state to the service manager.
 """
 
 from __future__ import annotations

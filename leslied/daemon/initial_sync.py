@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 _POLL_SECONDS = 0.2
-"""Longest time after which a set `stopping` is noticed."""
+"""Longest time until the parent notices that `stopping` was set."""
 _TERMINATE_TIMEOUT_SECONDS = 0.8
 """Seconds the child has to finish a commit before it is killed (which is safe, too)."""
 

@@ -1,7 +1,7 @@
 """One daemon for each data folder, even if somebody removes that folder.
 
-The writer's lock is in the data folder, and goes with it. This lock is in the state
-folder.
+The store's own lock is in the data folder and would be removed with it. This lock is
+in the state folder.
 """
 
 from __future__ import annotations

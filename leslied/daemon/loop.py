@@ -30,19 +30,19 @@ SCAN_INTERVAL_SECONDS = 30.0
 POLL_INTERVAL_SECONDS = 10.0
 """Seconds between two scans where no file events arrive."""
 _MAX_PAUSE_SECONDS = 0.05
-"""Longest pause after handling changed files. It is as long as the work itself, so that
-a busy agent costs at most half of a core, in larger batches, and the first line after
-silence never waits."""
-_SHARE_SECONDS = 0.2
-"""Time of a run after which everything but reading gives way to new entries. A run that
-did not begin with new entries gives way at once."""
+"""Longest pause after handling changed files. A pause is as long as the work before it:
+a busy agent then costs at most half of a core, its entries are read in larger batches,
+and the first line after silence never waits."""
+_GRACE_SECONDS = 0.2
+"""Time in which new entries do not interrupt a run that itself began with new entries.
+They interrupt any other run at once."""
 _TICK_SECONDS = 0.5
 """Longest wait for events: finished units are detected at least this often."""
 _IDLE_TICK_SECONDS = 2.5
 """Longest wait for events while all expected work is announced by events."""
 _IDLE_AFTER_SECONDS = 15.0
-"""Time without changes after which the loop may be idle: until then, processes may end
-and sessions settle."""
+"""Time without changes after which ticks may be longer. Until then, short ticks detect
+that a process has ended or a unit is finished."""
 _BUDGET = Budget(
     max_sessions=50,
     max_indexed_threads=10,
@@ -56,8 +56,8 @@ _BUDGET = Budget(
 _RETRY_SECONDS = 5.0
 """Pause after an error that no stage handled."""
 _MAX_GAP_SECONDS = 2.0
-"""A wait that takes so much longer than it should means that the process was frozen or
-the machine slept; file events may be lost then."""
+"""If a wait takes longer than planned by more than this, the process was frozen or the
+machine slept; file events may be lost then."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,18 +74,18 @@ class Loop:
     is_paused: Callable[[], bool] = lambda: False
     """Returns whether the user paused the daemon."""
     publish: Callable[[WatchProblem | None, datetime | None], None] = lambda *_: None
-    """Shows other processes that the daemon runs, why file events are missing, and when
-    the last complete scan started."""
+    """Publishes, for other processes, that the daemon is running, why file events are
+    missing, and when the last complete scan started."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set to end the loop; may be set before `run` is called."""
     has_ended: bool = False
-    """Whether only closing everything remains, which nothing must interrupt."""
+    """Whether the loop has ended. The cleanup that follows must not be interrupted."""
     _next_scan: float = 0.0
     """Monotonic time of the next scan."""
     _last_change: float = 0.0
     """Monotonic time of the last change of a file."""
     _next_due_at: datetime | None = None
-    """When the next work becomes due that no file event will announce."""
+    """When work becomes due that no file event will announce; None if never."""
     _watch_problem: WatchProblem | None = None
     """Why file events are missing, as it was logged last."""
     _clock_offset: float | None = None
@@ -172,7 +172,10 @@ class Loop:
             self.clock.wait(self.stopping, min(seconds, _MAX_PAUSE_SECONDS))
 
     def _wait_for_events(self, changed_paths: set[Path]) -> None:
-        """Add the paths that change until the next tick, scan or due work."""
+        """Wait for changes, at most until the next tick, scan or due work.
+
+        Add the changed paths to `changed_paths`.
+        """
         waits = [self._get_tick(), self._next_scan - self.clock.monotonic()]
         if self._next_due_at is not None:
             waits.append((self._next_due_at - self.clock.now()).total_seconds())
@@ -228,7 +231,8 @@ class Loop:
         self._watch_problem = problem
         if previous and not problem:
             self.log.warning("watch.refresh", reason="file events arrive again")
-        # The number of folders may change at every scan; it is logged only once.
+        # The reason may contain a number of folders, which may change at every scan, so
+        # log it again only if the hint has changed.
         if problem and (previous is None or previous.hint != problem.hint):
             self.log.warning("watch.refresh", **problem._asdict())
 
@@ -237,12 +241,12 @@ class Loop:
 
         If the run begins with new entries, more of them do not interrupt it at once.
         """
-        share_seconds = _SHARE_SECONDS if budget.changed_paths else 0.0
-        share_end = self.clock.monotonic() + share_seconds
+        grace_seconds = _GRACE_SECONDS if budget.changed_paths else 0.0
+        grace_end = self.clock.monotonic() + grace_seconds
         report = self.flow.run(
             replace(
                 budget,
-                should_yield=partial(self._should_yield, share_end),
+                should_yield=partial(self._should_yield, grace_end),
                 is_stopping=self.stopping.is_set,
             )
         )
@@ -256,14 +260,14 @@ class Loop:
             else:
                 self.log.info(event.name, **event.fields)
 
-    def _should_yield(self, share_end: float) -> bool:
+    def _should_yield(self, grace_end: float) -> bool:
         """Return whether the rest of a run must wait, because of new entries or a stop.
 
-        Until `share_end`, new entries wait: other work must go on, too.
+        Until `grace_end`, it is the new entries that wait: other work must go on, too.
         """
         if self.stopping.is_set():
             return True
-        return self.watcher.has_changes() and self.clock.monotonic() >= share_end
+        return self.watcher.has_changes() and self.clock.monotonic() >= grace_end
 
     def _attempt(self, name: str, work: Callable[[], object]) -> bool:
         """Do work of the loop itself as if it were a stage.

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
 
 _FIRST_PAUSE_SECONDS = 1.0
+"""Pause after a child that ended with an error; it doubles with each further one."""
 _MAX_PAUSE_SECONDS = 60.0
-"""Pauses after the first and after many children that ended with an error."""
 _HEALTHY_SECONDS = 60.0
-"""A child that ran for so long ends the series of errors."""
+"""An error of a child that ran longer than this counts as the first error again."""
 _TERMINATE_SECONDS = 1.5
 """Time that a child has to end, before it is killed."""
 

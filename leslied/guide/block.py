@@ -1,8 +1,9 @@
 """Find, append, replace and remove the guide's block in the bytes of a file.
 
-Tags count only at the start of a line, each alone on its line or both on the same one,
-and outside code fences, because a file may mention the tag. Nothing is decoded: the
-bytes around a block may be in any encoding that contains ASCII.
+A file may also mention the tags. They count only outside code fences, and only if each
+is alone on its line, or if one line begins with the opening tag and ends with the
+closing one. Nothing is decoded: the bytes around a block may be in any encoding that
+contains ASCII.
 """
 
 from __future__ import annotations
@@ -171,8 +172,9 @@ class _Fences:
 
     `line_indexes` are the indexes of these lines, from 0. `markers` are their backticks
     or tildes, and whether the line can close a fence. `unclosed_lengths` maps a fence
-    character to the number of characters for which `find_end` found no closing line;
-    lines are asked for in order, so that no later line has one, either.
+    character to the length of a marker for which `find_end` found no closing line.
+    Because `find_end` is called for the lines in order, a later marker of at least that
+    length has no closing line, either.
     """
 
     line_indexes: list[int]

@@ -52,8 +52,8 @@ def write_atomic(
     """Write `folder/name` atomically, readable by its owner only.
 
     Missing folders are created with the same restriction. If `is_synced`, the data is
-    on the disk before the file gets its name. Raise OSError if that fails; the old file
-    then stays.
+    on the disk before the file gets its name. Raise OSError if writing fails; an old
+    file then stays as it was.
     """
     make_missing_folders(folder)
     # Several hooks may run at the same time.

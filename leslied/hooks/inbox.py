@@ -6,9 +6,10 @@ A message is a file. Its name holds its state, and every transition is one renam
     <time>_<id>.claimed.<session>.<prompt>.<offset>     injected, not confirmed yet
     <time>_<id>.delivered.<session>.<prompt>.<offset>
 
-The agent's log decides whether a message was delivered: it contains the message's id
-once the agent has accepted it. If the agent died before that, the log lacks the id and
-the message is queued again. The offset is the size of the log at the injection.
+The agent's log decides whether a message was delivered: the log contains the message's
+id once the agent has accepted the message. If the agent died before that, the log lacks
+the id and the message is queued again. The offset is the size of the log at the
+injection.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class InboxMessage:
 
     `at_ns` is when the message was queued. `claim_fields` are the session, prompt and
     log offset of a claimed or delivered message, and empty for a queued one. `session`
-    is the first of them. Raise ValueError if the file name is not that of a message.
+    is the first claim field. Raise ValueError if the file name is not a message's.
     """
 
     __slots__ = (
@@ -165,7 +166,7 @@ def resolve_claims(
     messages: list[InboxMessage],
     now_ns: int,
     find_log: Callable[[str], str],
-    stopped_session: str = "",
+    answering_session: str = "",
 ) -> None:
     """Mark claimed messages as delivered if the session's log contains them.
 
@@ -173,15 +174,15 @@ def resolve_claims(
     the path of a session's log, or an empty string; without a path, the message stays
     claimed.
 
-    `stopped_session` has just answered. If its log is missing or empty, the answer
-    counts as proof that its messages were delivered.
+    `answering_session` is a session whose agent has just answered. If its log is
+    missing or empty, the answer counts as proof that its messages were delivered.
     """
     for message in messages:
         if message.state != "claimed":
             continue
         log = find_log(message.session)
         if is_in_log(message, log) or (
-            message.session == stopped_session and log and not get_size(log)
+            message.session == answering_session and log and not get_size(log)
         ):
             message.move_to("delivered", *message.claim_fields)
         elif log and get_age_seconds(message.path, now_ns) >= _REQUEUE_AFTER_SECONDS:

@@ -135,14 +135,14 @@ class HookResponder:
             messages, max_characters, make_safe_name(self.session), prompt_name, offset
         )
 
-    def _resolve_claims(self, stopped_session: str = "") -> list[inbox.InboxMessage]:
+    def _resolve_claims(self, answering_session: str = "") -> list[inbox.InboxMessage]:
         """Resolve the claims on the thread's messages and return all its messages.
 
-        `stopped_session` is the id of the session that has just answered, if any.
+        `answering_session` is the id of the session if its agent has just answered.
         """
         messages = inbox.list_messages(self.data_dir, self.thread)
-        stopped_name = make_safe_name(stopped_session) if stopped_session else ""
-        inbox.resolve_claims(messages, self.now_ns, self._find_log, stopped_name)
+        answering_name = make_safe_name(answering_session) if answering_session else ""
+        inbox.resolve_claims(messages, self.now_ns, self._find_log, answering_name)
         return messages
 
     def _find_log(self, session_name: str) -> str:

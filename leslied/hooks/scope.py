@@ -15,7 +15,7 @@ _MAX_BYTES = 500_000
 
 
 def save(data_dir: str, roots: list[str], exclude: list[str]) -> None:
-    """Save the agent's roots and the globs of excluded folders; only if they changed.
+    """Save the agent's roots and the globs of excluded folders if they have changed.
 
     An agent that is disabled has no roots.
     """
@@ -30,8 +30,9 @@ def save(data_dir: str, roots: list[str], exclude: list[str]) -> None:
 def is_log_included(data_dir: str, log: str, cwd: str) -> bool:
     """Return whether leslied reads this log of a session, or will learn its folder.
 
-    True if leslied has not run yet, so that it is not known. If the path of the log is
-    not known, `log` is empty, and only `cwd`, the session's folder, decides.
+    Return True if leslied has not run yet, because its settings are then unknown. An
+    empty `log` means that the path of the log is unknown; only `cwd`, the session's
+    folder, is then checked.
     """
     data = read_part(f"{data_dir}/{_FOLDER}/{_NAME}", 0, _MAX_BYTES)
     if data is None:

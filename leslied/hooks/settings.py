@@ -78,7 +78,7 @@ def make_command(python: str, data_dir: str, marker: str) -> str:
 def install(text: str | None, hook_command: HookCommand) -> str:
     """Return the settings with exactly one set of our entries.
 
-    `text` is None without a file. Raise UserError if the text is not valid, or if
+    `text` is None if there is no file. Raise UserError if the text is not valid, or if
     the entries could not be removed again without a trace.
     """
     original = None if text is None else uninstall(text)

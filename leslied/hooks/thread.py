@@ -1,8 +1,8 @@
 """The project and the thread of a hook event, found without the store.
 
 These are the rules of `sinks` and `store` for projects and thread ids, repeated on
-plain strings, because importing those packages takes longer than a whole hook may. A
-test checks that both give the same results.
+plain strings, because importing those packages would take longer than a whole hook may
+take. A test checks that both implementations give the same results.
 """
 
 from __future__ import annotations

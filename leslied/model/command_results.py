@@ -40,7 +40,7 @@ class SyncResult(CommandResult, frozen=True, kw_only=True):
 
 
 class ImportResult(CommandResult, frozen=True, kw_only=True):
-    """What an import kept and read."""
+    """What an import copied, and what was read from the copies."""
 
     sources: dict[str, int]
     """Number of copied files by agent; one import may be split into several files."""
@@ -124,7 +124,7 @@ class FormatSampleResult(BundleResult, frozen=True, kw_only=True):
     kinds: int
     unknown_kinds: tuple[str, ...]
     agents: tuple[str, ...]
-    """Agents with their versions, if their logs say so."""
+    """Agents, with their versions if the logs state them."""
     rejected: int
     """Number of reasons why entries cannot be decoded."""
 

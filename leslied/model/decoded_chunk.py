@@ -20,7 +20,7 @@ class PreparedRecord(Struct, frozen=True, array_like=True):
     """The content digest, which tells versions of an entry apart."""
     created_us: int | None
     utc_offset: int
-    """Minutes."""
+    """Minutes east of UTC."""
     usage: str
     metadata: str
     search_text: str | None

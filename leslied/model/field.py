@@ -1,4 +1,4 @@
-"""One field of a noun: its name, description, value and JSON Schema."""
+"""Fields of published objects: their names, descriptions, values and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 
 
 class Field(NamedTuple):
-    """One field of a noun."""
+    """One field of a kind of object, such as a record or a session."""
 
     name: str
     about: str
@@ -28,7 +28,7 @@ class Field(NamedTuple):
     encode: Callable[[Any], Any] | None = None
     """Function that returns the JSON form of a value that is not None."""
     is_column: bool = True
-    """Whether the SQL view of the noun has a column of this name."""
+    """Whether the SQL view of these objects has a column of this name."""
 
     def encode_value(self, owner: Any) -> Any:
         """Return the JSON form of the field's value."""

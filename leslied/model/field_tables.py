@@ -1,7 +1,7 @@
-"""The fields of records, units and sessions: one table per noun.
+"""The fields of records, units and sessions: one table for each.
 
-From these tables follow the JSON form of each noun, its JSON Schema (`model.schema`),
-the columns of the SQL views of the same name, and the values of the Python API.
+From these tables follow their JSON forms and JSON Schemas (`model.schema`), the columns
+of the SQL views of the same names, and the values of the Python API.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ class SampledSource(Struct, frozen=True, kw_only=True):
     agent: str
     """Empty if the file is not a log of a supported agent."""
     version: str
-    """The version of the agent that the log states, or ""."""
+    """The agent's version, if the log states it; else empty."""
     shape: str
     pattern: str
-    """Which files of the agent are such logs; not the path of this one."""
+    """The glob that matches such logs of the agent; empty for an unknown agent."""
     read: int
     """Number of entries that were read."""
     lines: tuple[str, ...]
@@ -33,9 +33,9 @@ class SampledSource(Struct, frozen=True, kw_only=True):
     """Why the log could not be read to its end."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields as a dict, with only the number of the entries.
+        """Return the fields as a dict, with the number of `lines` as `entries`.
 
-        The schema is left out.
+        The lines themselves and the schema are left out.
         """
         fields = structs.asdict(self)
         del fields["lines"], fields["schema"]

@@ -71,7 +71,7 @@ class ImportFile(Struct, frozen=True, eq=False, dict=True):
 
 
 def make_import_name(identity: str, suffix: str) -> str:
-    """Return a file name for an id from an import; other ids get other names."""
+    """Return a file name for an id from an import; different ids get different ones."""
     is_short = len(identity.encode(errors="replace")) <= _MAX_NAME_BYTES
     if is_short and _SAFE_NAME.fullmatch(identity):
         return identity + suffix

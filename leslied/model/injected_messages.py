@@ -48,7 +48,7 @@ def _escape(line: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return a text in which `&`, `<` and `>` were escaped, as it was before."""
+    """Undo the escaping of `&`, `<` and `>` in a text."""
     for character, escape in reversed(_ESCAPES):
         text = text.replace(escape, character)
     return text

@@ -76,7 +76,7 @@ class SourceProof(Struct, frozen=True, kw_only=True):
 
     @property
     def is_failed(self) -> bool:
-        """Whether something is missing, or nothing could be proven."""
+        """Whether entries are missing, or a late log has a problem: see `is_late`."""
         return bool(self.missing or (self.problem and self.is_late))
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class AgentProof(Struct, frozen=True, kw_only=True):
 
     @property
     def is_failed(self) -> bool:
-        """Whether anything is missing."""
+        """Whether the comparison of any log failed."""
         return any(source.is_failed for source in self.sources)
 
     @property
@@ -142,7 +142,7 @@ class ProofReport(Struct, frozen=True, kw_only=True):
 
     @property
     def is_failed(self) -> bool:
-        """Whether anything is missing."""
+        """Whether the comparison of any log failed."""
         return any(agent.is_failed for agent in self.agents)
 
     def to_dict(self) -> dict[str, Any]:

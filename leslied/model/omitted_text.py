@@ -105,7 +105,7 @@ def omit_texts(
         )
         for name in _TEXT_FIELDS
         if len(text := getattr(placed.record, name)) > max_characters
-        # The start must tell that the text is not blank: see `_START_CHARACTERS`.
+        # The start must not be blank: see `_START_CHARACTERS`.
         and not text[:_START_CHARACTERS].isspace()
     }
     if not texts:

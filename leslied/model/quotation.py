@@ -22,7 +22,7 @@ def show_hidden_characters(text: str) -> str:
     """Replace hidden characters; load the table of them only if there may be some."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    # That module loads `re`, which costs a hook milliseconds.
+    # `control_characters` loads `re`, which costs a hook milliseconds.
     from leslied.control_characters import replace_control_characters  # noqa: PLC0415
 
     return replace_control_characters(text)

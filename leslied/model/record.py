@@ -115,10 +115,10 @@ class Record(Struct, frozen=True, kw_only=True, array_like=True):
     """Number of the record within its entry; part of the record's id."""
     created_at: datetime | None = None
     tool_name: str = ""
-    """The tool of a call or result; for an event, the program whose output it holds.
+    """The tool of a call or result; for an event with output, its origin.
 
-    The output is shown to people: of a shell command that a person ran, or a message
-    that was injected.
+    Such output is shown to people. It is that of a shell command that a person ran
+    (`SHELL`), or a message that was injected (`INJECT`).
     """
     tool_call_id: str = ""
     tool_input: str = ""
@@ -177,8 +177,8 @@ class PlacedRecord(Struct, frozen=True, kw_only=True):
     unit: int
     """Number of the record's unit; 0 before the first prompt."""
     read_order: int
-    """Grows with every record that is read, in whichever session; no other placement
-    has it. It sorts records, and readers of the change feed save it as their position.
+    """Increases with every record that is read, across all sessions; each placement has
+    its own. It sorts records, and readers of the change feed save it as their position.
     """
     observed_at: datetime
     decoder_version: int

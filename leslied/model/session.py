@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Status = Literal["active", "idle", "stopped"]
 WaitingFor = Literal["permission", "question", "prompt"]
-"""What an agent waits for: leave to use a tool, an answer, or the next prompt."""
+"""What an agent waits for: permission to use a tool, an answer, or the next prompt."""
 StopReason = Literal["end_turn", "max_tokens", "cancelled", "error", "idle", "unknown"]
 AgentMode = Literal["agent", "plan", "review", "duet"]
 
@@ -55,7 +55,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     waiting_for: WaitingFor | None = None
     """What the agent needs from the user before it can continue."""
     subagent_active_at: datetime | None = None
-    """The time of the newest entry of a subagent that works; None if none works."""
+    """Time of the newest entry of the working subagents; None if none is working."""
     seen_at: datetime | None = None
     """When the newest entry was read."""
     spawn_call_id: str = ""

@@ -106,9 +106,9 @@ class Pattern(Struct, frozen=True, kw_only=True):
     """A file whose beginning the decoder needs for the first entries; its path is
     relative to the source's directory. `{}` is the source's name up to the first dot.
     In `*/NAME/{folder}/`, `*` is any directory, and `{folder}` the name of the source's
-    directory. When a source is read from its beginning, the beginning of the side file
-    is in the decoder's state as `beside`. If `#TEXT` follows the file's name, it is
-    instead the part of the side file that begins with this text.
+    directory. When a source is read from its beginning, the decoder's state has the
+    beginning of the side file as `beside`. If `#TEXT` follows the file's name,
+    `beside` is instead the part of the side file that begins with this text.
     """
 
 
@@ -131,7 +131,7 @@ class Root(Struct, frozen=True, kw_only=True):
     is_learned: bool = False
     """Whether a hook event named it; it is neither a default nor configured."""
     is_project: bool = False
-    """Whether it is a project of the user, of which only the sources are the agent's.
+    """Whether it is a project of the user, in which only the sources are the agent's.
     """
 
 
@@ -211,8 +211,8 @@ class RawEntry(Struct, frozen=True):
 class Rejection(Struct, frozen=True, array_like=True):
     """Bytes that could not be decoded, and why.
 
-    If there are many, one rejection stands for several entries: its bytes are those
-    from the first to the last of them.
+    In a source with many such entries, one rejection stands for several of them: its
+    bytes are those from the first to the last entry.
     """
 
     offset: int

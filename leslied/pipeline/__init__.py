@@ -5,7 +5,8 @@ entries; the later stages detect stopped sessions and write transcripts, the ass
 index, relations files, exports and the archive. `flow.py` lists them in order and
 decides which of them run; `leslied sync` and the daemon decide when.
 
-Its modules are imported on first use, so that commands that need one start faster.
+Its modules are imported on first use, so that commands that need few of them start
+faster.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The flow: all stages in order, as the daemon and `leslied sync` run them.
 
 1. Ingest, one stage for each agent, commits new entries.
-2. Redecode decodes sources again that an older decoder read, a few in each run.
+2. Redecode decodes again the sources that an older decoder read, a few in each run.
 3. Hook events name logs to read at once, turns that end, and sessions that ended.
 4. Stop detection marks sessions as live or stopped; whether a unit is finished depends
    on it.
 5. Projects are found for new working directories; they decide where files go.
 6. Transcripts are written for finished units.
-7. Relations come after transcripts, because a thread exists since its first
+7. Relations come after transcripts, because a thread begins to exist with its first
    transcript. If Leslie gave a thread another id, the flow goes back to 6 and writes
    its transcripts under the new id.
 8. Moved threads: the central files of threads that moved to their project are deleted.

@@ -59,7 +59,10 @@ class RootLearner(Struct, kw_only=True, eq=False):
         return None
 
     def _is_trusted(self, folder: Path, log: Path) -> bool:
-        """Return whether the log is a file of the user's and no output of leslied."""
+        """Return whether the user owns the log and its folders, from `folder` down.
+
+        A log that leslied wrote itself is not trusted.
+        """
         if any(log.is_relative_to(own.resolve()) for own in self.own_folders):
             return False
         parents = log.relative_to(folder).parents

@@ -2,7 +2,8 @@
 
 A process that runs out of memory cannot record which work needed too much. So the work
 is named before it begins; work that is still named at the next start was in progress
-when the process died. The file is not synced: it must survive only the process.
+when the process died. The file is not synced: it must survive the process, not a
+power loss.
 """
 
 from __future__ import annotations

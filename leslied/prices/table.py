@@ -201,7 +201,7 @@ def load_prices() -> PriceTable:
 
 
 def find_price_breaks(tariffs: Iterable[Tariff]) -> PriceBreaks:
-    """Return the sizes of requests, dates and times of day at which a price changes.
+    """Return the request sizes, dates and times of day at which a price changes.
 
     Sizes are in tokens. Requests between two neighbouring breaks have the same price.
     """

@@ -1,7 +1,8 @@
 """Find the Git repository of a folder, and what identifies it.
 
 At most 4 MB of each file are read, never through a symbolic link and without waiting
-for a pipe, so that a folder somebody else prepared can neither run a program nor block.
+for a pipe, so that a folder that somebody else prepared can neither run a program nor
+block leslied.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MAX_FILE_BYTES = 4_000_000
 _MAX_PATH_BYTES = 8192
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _MAX_REF_DEPTH = 5
-"""Symbolic refs that are followed."""
+"""Maximum number of symbolic refs that are followed."""
 _REMOTE_SECTION = re.compile(r'\s*\[remote "(.+)"\]')
 _SECTION = re.compile(r"\s*\[")
 _SHA256 = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
@@ -73,7 +74,7 @@ def find_git_dir(repository: Path) -> Path | None:
 def find_index_dir(top: Path) -> Path | None:
     """Return the folder with the index of a working tree, or None.
 
-    A linked working tree and a submodule have one of their own.
+    A linked working tree and a submodule have an index of their own.
     """
     entry = top / ".git"
     return entry if entry.is_dir() else _read_git_file(entry)

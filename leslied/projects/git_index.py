@@ -30,9 +30,9 @@ _PREFIX_COMPRESSED_VERSION = 4
 def list_tracked_files(top: Path, folder: str) -> list[str]:
     """Return the files below `top/folder` that Git tracks, relative to `top`.
 
-    Two repositories may track them. `top/folder` may have a repository of its own, such
-    as a submodule. `top` may only look like a repository; Git then takes it as a part
-    of one further up.
+    Two repositories may track them: that of `top`, and that of `top/folder`, which may
+    be another one, such as a submodule. If `top` only looks like a repository, Git
+    treats it as part of a repository further up.
     """
     tracked: set[str] = set()
     for start in (top / folder, top):

@@ -2,7 +2,7 @@
 
 A repository was certainly moved from one path to another if the old path is gone, both
 have the same first commit, and either the same Git directory (device and inode) or the
-same remote. If several repositories have that remote, nothing is certain.
+same remote. A remote proves nothing if several of the existing repositories have it.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def add_link(links: ProjectLinks, old: str, new: str) -> None:
 def remove_link(links: ProjectLinks, old: str, *, is_automatic: bool) -> None:
     """Remove the link of a project; raise UserError if it has none.
 
-    With `is_automatic`, leslied has linked the project itself, because it was moved;
-    the project then counts as separate, so that it is not linked again.
+    `is_automatic` means that leslied linked the project because it was moved; the
+    project then becomes separate, so that leslied does not link it again.
     """
     if links.links.pop(old, None) is None and not is_automatic:
         raise UserError(

@@ -36,7 +36,7 @@ def _is_supported(name: str) -> bool:
 
 
 def list_agent_variables() -> set[str]:
-    """Return the environment variables that move the files of an agent."""
+    """Return the environment variables that say where agents keep their files."""
     from leslied.agents import load_adapters  # noqa: PLC0415 - rarely needed
 
     return {name for each in load_adapters().values() for name in each.env_vars}

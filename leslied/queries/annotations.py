@@ -63,7 +63,7 @@ class MarkedSession(Struct, frozen=True):
 
 
 class TagCounts(Struct, frozen=True):
-    """How many sessions have a star, and each tag."""
+    """How many sessions have a star, and how many have each tag."""
 
     starred: int
     tags: tuple[tuple[str, int], ...]
@@ -76,7 +76,7 @@ class TagCounts(Struct, frozen=True):
 
 
 class MarksChange(Struct, frozen=True, kw_only=True):
-    """A change of the marks of a session; None changes nothing."""
+    """A change of a session's marks; fields that are None change nothing."""
 
     is_starred: bool | None = None
     tags: str | None = None
@@ -100,9 +100,10 @@ class MarksChange(Struct, frozen=True, kw_only=True):
         return structs.replace(annotation, **changes)
 
     def _change_tags(self, base_tags: Iterable[str]) -> tuple[str, ...]:
-        """Return the tags of a session that has had `base_tags`.
+        """Return the new tags of a session that has `base_tags`.
 
-        `tags` replaces those, and is then changed by `added_tags` and `removed_tags`.
+        `tags` replaces them, unless it is None. Then `added_tags` are added and
+        `removed_tags` removed.
         """
         if self.tags is not None:
             base_tags = map(check_tag, split_tags(self.tags))
@@ -213,7 +214,7 @@ def _load_marks(context: QueryContext, summary: SessionSummary) -> MarkedSession
 def select_marked(
     context: QueryContext, *, is_starred: bool, tag: str | None
 ) -> tuple[SessionName, ...] | None:
-    """Return the sessions that have the star and the tag, as far as they are required.
+    """Return the sessions with a star, if `is_starred`, and with the tag, if any.
 
     Return None if neither is required.
     """

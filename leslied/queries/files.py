@@ -150,7 +150,7 @@ def list_changes(context: QueryContext) -> list[StoredChange]:
 
 
 def format_name(path: str, stream: FileStream) -> str:
-    """Return the path below the session's folder; elsewhere, the absolute path."""
+    """Return a path below the session's project relative to it; others unchanged."""
     for folder in (stream.worktree, stream.project, stream.cwd):
         if folder and path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leslied.store.read.queries import FeedProtocol
 
 _LAST_TYPES = ("user_message", "assistant_message", "tool_use", "tool_result", "error")
-"""Types of the entries that `start` counts."""
+"""Types of the entries that `start` yields."""
 
 
 class SessionStop(NamedTuple):
@@ -43,7 +43,9 @@ class Follower:
     def __init__(
         self, context: QueryContext, ids: Sequence[str], filters: tuple[Filter, ...]
     ) -> None:
-        """Follow the sessions with these ids, or all sessions, that pass the filters.
+        """Follow the sessions with these ids that match the filters.
+
+        Without ids, follow all sessions that match.
 
         Raise UserError for an unknown or ambiguous id and for an unknown agent.
         """
@@ -65,7 +67,7 @@ class Follower:
         """The stored key of each session, by its redacted key."""
 
     def start(self, last: int | None) -> Iterator[PlacedRecord]:
-        """Skip all existing entries, except the `last` newest ones: yield these."""
+        """Skip the existing entries; yield the `last` newest ones of `_LAST_TYPES`."""
         self._cursor = self._feed.get_newest_read_order()
         self._stopped_us = to_us(self._context.now)
         if last is None:

@@ -26,7 +26,8 @@ def make_preview_redact(config_file: Path) -> Callable[[str], str]:
 def make_fail_safe_redact(config_file: Path) -> Callable[[str], str]:
     """Return a function that removes the secrets from a text.
 
-    If the settings of redaction are invalid, it removes only the built-in kinds.
+    If the settings of redaction are invalid, it removes only the built-in kinds of
+    secrets.
     """
     try:
         return make_preview_redact(config_file)

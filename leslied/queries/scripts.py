@@ -183,7 +183,10 @@ class ScriptQueries:
         return self._iter_redacted(self._reader.iter_newest_pages(record_filter))
 
     def make_session_filter(self, summary: SessionSummary) -> RecordFilter:
-        """Return the filter for a subagent's entries, or a session's with subagents."""
+        """Return the filter for the entries of a session and its subagents.
+
+        For a subagent, return the filter for its own entries.
+        """
         children = self._list_children(summary)
         streams = (summary.stream, *(child.key for child in children))
         return RecordFilter(streams=streams)

@@ -1,4 +1,4 @@
-"""Facets of search hits: how many there are by agent, project, tool, role and time."""
+"""Facets of search hits: numbers of hits by agent, project, tool, role and time."""
 
 from __future__ import annotations
 
@@ -111,7 +111,10 @@ def list_active_filters(text: str) -> tuple[FacetValue, ...]:
 def _make_values(
     text: str, counts: Iterable[_Count], redact: Callable[[str], str]
 ) -> Iterator[FacetValue]:
-    """Yield the values of a facet; `text` is the query, which choosing one changes."""
+    """Yield the values of a facet, each with the query that choosing it gives.
+
+    `text` is the present query.
+    """
     active_filters = {
         (part.key, part.value.casefold()): part
         for part in find_filter_texts(text)
@@ -155,7 +158,7 @@ def _count_projects(folders: Iterable[str]) -> list[_Count]:
 
 
 def _count_periods(matches: Sequence[MatchSummary], now: datetime) -> Iterator[_Count]:
-    """Count the matches of periods that end now; omit one that adds no matches."""
+    """Count the matches in periods that end now; omit periods that add no matches."""
     last_count = 0
     for value, label, days in _PERIODS:
         start = now - timedelta(days=days)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leslied.store.read.queries import SearchProtocol
 
 MAX_SCANNED_HITS = 500
-"""At most so many hits are grouped and counted, unless more are to be shown.
+"""Maximum number of hits that are grouped and counted, unless more are to be shown.
 
 Texts are loaded only for hits that are shown.
 """
@@ -154,7 +154,7 @@ def _widen(limits: GroupLimits, query: Query) -> GroupLimits:
 
 
 def _make_timer(context: QueryContext, seconds: float | None) -> Callable[[], bool]:
-    """Return a function that returns whether the time is over."""
+    """Return a function that returns whether the time is up."""
     if seconds is None:
         return lambda: False
     deadline = context.clock.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Files that leslied wrote with secrets in them, before a rule recognized these."""
+"""Files into which leslied wrote secrets that it did not recognize then."""
 
 from __future__ import annotations
 

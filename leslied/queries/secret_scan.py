@@ -95,7 +95,7 @@ class SecretScan(Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """A secret whose unit is not looked up yet; places sort by time."""
+    """A secret, and what is needed to sort it and to look up its unit."""
 
     time_us: int
     order: int
@@ -190,7 +190,7 @@ class _Scan:
         """Yield each secret in the texts, once for each field.
 
         `texts` are pairs of the name of a field and its text. `key`, `at` and
-        `entry_id` only describe where they are from.
+        `entry_id` only describe where the texts are from.
         """
         yielded_pairs: set[tuple[str, str]] = set()
         for field, text in texts:

@@ -1,4 +1,4 @@
-"""Find sessions by words in their title, for a list that opens one of them."""
+"""Find sessions by words in their title, for a list from which one is opened."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class TitledSessions(Struct, frozen=True):
 def find_sessions_by_title(
     context: QueryContext, text: str, limit: int
 ) -> TitledSessions:
-    """Return the last active sessions that match all words of the text.
+    """Return up to `limit` sessions that match all words, last active first.
 
     A word matches if the title or the name of the folder contains it, or if the
-    session's id begins with it. Without words, every session matches.
+    session's id begins with it. If the text has no words, every session matches.
     """
     words = sanitize_text(text).split()[:_MAX_WORDS]
     groups = context.reader.titles.find(words, limit)

@@ -70,7 +70,7 @@ def load_session_summary(
 def find_sessions(
     reader: StoreQueries, names: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], SessionSummary]:
-    """Return the sessions with these agents and ids that have entries.
+    """Return those of the named sessions that have entries, by agent and id.
 
     Their totals include their subagents.
     """

@@ -36,7 +36,7 @@ def shorten_ids(ids: Iterable[str], similar_ids: Iterable[str]) -> dict[str, str
 
 def _compute_prefix_length(full_id: str, sorted_ids: Sequence[str]) -> int:
     index = bisect_left(sorted_ids, full_id)
-    # No other id shares more characters with an id than its neighbours in the order.
+    # In sorted order, a neighbour of an id shares the longest prefix with it.
     previous_ids = sorted_ids[max(index - 1, 0) : index]
     next_ids = sorted_ids[index + 1 : index + 2]
     lengths = [

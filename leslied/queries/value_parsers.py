@@ -30,7 +30,7 @@ def make_value_parsers(
 ) -> Mapping[str, Callable[[str], str | int]]:
     """Return a parser for the values of each filter key that needs one.
 
-    With `is_end`, a day as the value of `before` is included, else excluded.
+    A day as the value of `before` is included only with `is_end`.
     """
     return {
         "after": partial(parse_time_arg, now=now, zone=None),

@@ -91,7 +91,7 @@ def _has_unbounded_repeat(tree: Any) -> bool:
 
 
 def _count_ways(tree: Any) -> int:
-    """Return in how many ways the parts of a pattern can be tried, at most."""
+    """Return the maximum number of ways in which parts of a pattern can be tried."""
     ways = 1
     for lowest, highest, item in _iter_nested(tree):
         bound = (

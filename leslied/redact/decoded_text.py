@@ -36,7 +36,7 @@ _OTHER_RESTS = {
     "\x1b": f"{_COLOUR}?",
     "^": rf"\[{_COLOUR}",
 }
-"""What follows the first character of another escape."""
+"""What follows the first character of each other kind of escape."""
 _BACKSLASH_ESCAPE = re.compile(rf"(\\{_BACKSLASH_REST})")
 _OTHER_ESCAPES = {
     sign: re.compile(re.escape(sign) + rest) for sign, rest in _OTHER_RESTS.items()
@@ -56,7 +56,7 @@ _HIDDEN = {
 }
 """Starts of escapes that may stand for a letter or for nothing."""
 _CHARACTERS_PER_BACKSLASH = 100
-"""In a text with more backslashes than that, such as JSON, `replace` is faster."""
+"""In a text with fewer characters per backslash, such as JSON, `replace` is faster."""
 _CODE_LENGTH = len(r"\x41")
 
 
@@ -90,7 +90,8 @@ class DecodedText:
 
         Each list has the starts of all parts, and the end of the last one.
 
-        Few texts have secrets, so that the parts are split again here, not stored.
+        Few texts have secrets, so the text is split again here instead of storing its
+        parts.
         """
         parts = _split(self.previous.text) if self.previous else []
         previous_starts = [0, *accumulate(map(len, parts))]

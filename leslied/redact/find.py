@@ -109,7 +109,7 @@ class SecretFinder:
     def _find(self, text: str, length: int) -> list[Secret]:
         """Return the secrets in a text, which may be cut.
 
-        Raises _WindowTooSmallError if a secret in its first `length` characters may
+        Raise _WindowTooSmallError if a secret in its first `length` characters may
         depend on what was cut off. With a length of 0, the text is whole.
         """
         has_backslash = "\\" in text
@@ -182,9 +182,10 @@ class SecretFinder:
                 if not match:
                     next_positions[rule] = position + 1
                     continue
-                # A lead may have other anchors of the rule, such as another option of a
-                # command, unless it is secret. Functions look far back: they may not
-                # read anything twice.
+                # A lead may contain the previous match of the rule, for example at
+                # another option of a command. It may not if it is secret, or if a
+                # function finds it: functions look far back, and must not read
+                # anything twice.
                 is_exclusive = callable(rule.lead) or rule.has_secret_before
                 min_start = next_position if is_exclusive else 0
                 secret = _make_secret(rule, match, min_start)

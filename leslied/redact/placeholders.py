@@ -23,7 +23,8 @@ _REFERENCE = re.compile(
 _CHANGE = re.compile(
     "(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
-"""Between letters of both cases and digits; a reference has few, a password many."""
+"""A change between lower case, upper case and digits: a reference has few, a password
+many."""
 _MAX_LENGTH_PER_CHANGE = 3
 _MIN_PASSWORD_LENGTH = 10
 _DIGIT = re.compile(r"\d")
@@ -60,8 +61,8 @@ _PUBLIC_VALUES = frozenset(
         "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
     ]
 )
-"""Published values: examples of RFC 7617 and Stripe, keys of emulators and for tests"
-"."""
+"""Published values: examples of RFC 7617 and Stripe, keys of emulators and for tests.
+"""
 _KEY_LINE = re.compile("[A-Za-z0-9+/]{16}")
 """Part of a private key between its first and last line."""
 _TAIL_LENGTH = 16
@@ -109,7 +110,7 @@ def _is_random(value: str) -> bool:
 
 
 def _has_random_part(reference: str) -> bool:
-    """Return whether a reference is a password with dots, or one before a suffix."""
+    """Return whether a reference, or a part of it between dots, is a password."""
     return _is_random(reference) or any(
         _is_random(part)
         for part in reference.split(".")

@@ -172,7 +172,7 @@ def _replace_time(match: re.Match[str]) -> str:
 
 
 def _replace_number(number: Any) -> Any:
-    """Return 0, 1 or -1, for a float 0.0 or 1.5; a time becomes the start of 2000."""
+    """Return 0, 1 or -1; for a float, 0.0 or 1.5; for a time, the start of 2000."""
     if isinstance(number, float):
         return 0.0 if number == 0 else 1.5
     low, high = _SECONDS

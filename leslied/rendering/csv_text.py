@@ -19,7 +19,8 @@ _FORMULA = re.compile(
 """Start of a formula; spreadsheets may skip spaces and quotes before its sign, and
 accept full-width signs."""
 _OTHER_SEPARATORS = re.compile(r"[;\t|]")
-"""What separates fields instead of a comma if a comma is the decimal sign."""
+"""Other characters at which a spreadsheet may split a line into fields, for example if
+its decimal sign is the comma."""
 
 
 def format_csv(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

@@ -38,7 +38,8 @@ _CONTEXT_LINES = 2
 _MAX_DIFF_CHARS = 60_000
 """Longer texts are not compared: the old one is shown as removed, the new as added."""
 _MAX_DIFF_LINES = 4_000
-"""Nor are texts with more lines: comparing them takes the square of their number."""
+"""Texts with more lines are not compared either, because the time for a comparison
+grows with the square of the number of lines."""
 
 
 class FileEdit(Struct, frozen=True):

@@ -43,8 +43,9 @@ def build_timeline(
     """Return the entries of the units and their subagents in order of time.
 
     Entries whose record is not included are left out. Entries of one log keep their
-    order. The pause of an entry is the time since the previous included one; it is zero
-    if either has no time, or if the previous one is later.
+    order. The pause of an entry is the time since the last included entry that has a
+    time. It is zero if the entry has no time, is the first that has one, or is earlier
+    than that entry.
     """
     timeline: list[TimedEntry] = []
     last_at: datetime | None = None
@@ -71,7 +72,7 @@ def _walk_units(units: Sequence[Unit]) -> Iterator[_OrderedEntry]:
         for entry in _walk_unit(unit, at, 0):
             yield entry
             # The next unit starts after the last entry of the main log, but not after
-            # those of subagents, which may run on meanwhile.
+            # those of subagents, which may still be running then.
             if entry.depth == 0:
                 at = entry.at
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
 _UNSHOWN_COMPACTIONS = ("microcompact_boundary",)
-"""Compactions that only drop old tool results; nobody misses anything."""
+"""Compactions that only drop old tool results; people need not see them."""
 
 
 class ShownEvent(NamedTuple):
@@ -38,7 +38,7 @@ class EventFinder:
     def find_event(self, record: Record) -> ShownEvent | None:
         """Return the record's event, or None if people need not see it."""
         metadata = record.metadata
-        # Some logs have the command that asked for a compaction after it.
+        # In some logs, the command that asked for a compaction comes after it.
         if self._is_after_compaction and metadata.get("asks_for") == "compacted":
             return ShownEvent("command", record.content)
         if record.type != "system_event":

@@ -84,7 +84,7 @@ def format_clock(message: SpeakerMessage, session: Session) -> str:
 
 
 def format_call_label(call: ToolInvocation) -> str:
-    """Return the argument that summarizes the call, else all of them, on one line."""
+    """Return the argument that summarizes the call, else all arguments, on one line."""
     arguments = parse_input(call.placed.record)
     _, label = find_label(arguments)
     return first_line(

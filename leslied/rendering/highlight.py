@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 30_000
 """Longer code is not highlighted: it takes long, and nobody reads all of it."""
 _MAX_LINE_CHARACTERS = 2_000
-"""Some lexers need the square of a line's length."""
+"""Code with a longer line is not highlighted either: the time that some lexers need
+grows with the square of a line's length."""
 _CLASSES = {
     "Comment": "tok-comment",
     "Keyword": "tok-keyword",

@@ -111,6 +111,6 @@ def _render_fence(
         code = highlight_code(token.content, info.split()[0])
         html = f"<pre><code>{code}</code></pre>\n"
     else:
-        # The class has the original rule, in whose place this function is called.
+        # The renderer's class still has the rule that this function replaces.
         html = type(renderer).fence(renderer, tokens, index, options, env)
     return f'<p class="facts">{escape_text(info)}</p>{html}' if info else html

@@ -122,7 +122,7 @@ def _get_prompt(unit: Unit) -> tuple[bool, str]:
 
 
 def _compute_prompt_similarity(a: tuple[bool, str], b: tuple[bool, str]) -> float:
-    """Return how similar two results of `_get_prompt` are; 0 if not enough."""
+    """Return how similar two prompts are; 0 if their units must not be paired."""
     has_prompt_a, prompt_a = a
     has_prompt_b, prompt_b = b
     if has_prompt_a != has_prompt_b:

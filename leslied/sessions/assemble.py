@@ -85,7 +85,10 @@ class _SubagentTree:
 
 
 class _StreamLookup:
-    """Facts about who spawned whom, from streams in memory, the main session first."""
+    """Facts about who spawned whom, from streams that are in memory.
+
+    The first stream is the main session.
+    """
 
     def __init__(self, streams: Sequence[RecordStream]) -> None:
         self._main = streams[0]

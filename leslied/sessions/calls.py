@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from leslied.model.record import PlacedRecord, Record, RecordType
 
     Step = tuple[PlacedRecord, PlacedRecord | None]
-    """An entry and, if it is a call that has one, its result."""
+    """An entry and, for a call, its result if there is one."""
 
 
 _STEP_TYPES = ("user_message", "assistant_message", "tool_result")
@@ -23,8 +23,8 @@ class CallResults:
     """The calls among some entries and their results.
 
     If several calls and results share an id, they are joined in order. A result that
-    the client added when it resumed the session counts only if its call has no other:
-    the tool may still run in another process.
+    the client added when it resumed the session counts only if its call has no other
+    result, because the tool may still run in another process.
     """
 
     def __init__(self, entries: Iterable[PlacedRecord]) -> None:
@@ -102,7 +102,7 @@ class _CallSpan(NamedTuple):
 
     start: int
     end: int
-    """Position of its result; without one, of the entry that shows it was over."""
+    """Position of its result; without one, of the entry that shows that it was over."""
     has_result: bool
 
 

@@ -1,4 +1,4 @@
-"""The text by which an entry is compared with another, and their similarity. Pure."""
+"""The texts by which entries are compared, and how similar such texts are. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from leslied.model.record import Record
 
 _COMPARED_CHARACTERS = 2_000
-"""Number of characters of each text by which similarity is computed."""
+"""Number of characters of each text from which the similarity is computed."""
 CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-"""Characters of Chinese, Japanese and Korean, for a class of a regex."""
+"""Characters of Chinese, Japanese and Korean, for a character class of a regex."""
 _WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
 """A word; in Chinese, Japanese and Korean text, each character counts as a word."""
 
@@ -38,7 +38,7 @@ def compute_similarity(a: str, b: str) -> float:
 
 @lru_cache(maxsize=16_384)
 def _find_words(text: str) -> frozenset[str]:
-    """Return the set of words by which similarity is computed."""
+    """Return the set of words from which the similarity is computed."""
     return frozenset(_WORD.findall(text[:_COMPARED_CHARACTERS].casefold()))
 
 
@@ -48,7 +48,7 @@ def _strip_trailing_space(text: str) -> str:
 
 
 def _input_to_text(tool_input: str) -> str:
-    """Return one argument per line, sorted by name, because JSON has no order.
+    """Return one argument per line, sorted by name: their order means nothing in JSON.
 
     An input that is not JSON is returned unchanged.
     """

@@ -1,7 +1,8 @@
 """Files, plans and to-do lists that the calls of a unit changed. Pure.
 
-A call counts if it has a result and did not fail; without that, a plan is a draft.
-A shell command counts only where its effect is certain.
+A call counts if it has a result and did not fail; any other call counts only if it
+submits a plan, which is then a draft. A shell command counts only where its effect is
+certain.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _PATCH_KINDS: dict[str, FileChangeKind] = {
     "Move to": "move",
 }
 _NO_WRITE = re.compile(r"\d?>&\d|[\d&]?>+\s*/dev/null")
-"""Redirections that are in most commands and change no file."""
+"""Common redirections that change no file."""
 _UNUSUAL_PATH = re.compile(r"//|/\.|/$|\0")
 """An absolute path without a match is in normal form already."""
 _WRITE_HINT = re.compile(r">|\btee\b|apply_patch")
@@ -80,7 +80,7 @@ def has_succeeded(
 
 
 def find_changed_paths(tool: str, tool_input: str, folder: str) -> Iterable[PathChange]:
-    """Return the changes of a call without the content that it writes; this is fast."""
+    """Return a call's changes fast; most do not have the content that it writes."""
     kind = find_tool_kind(tool)
     if kind in ("write", "edit", "notebook"):
         path = _find_path(tool_input)

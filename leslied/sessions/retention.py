@@ -87,7 +87,7 @@ def plan_pruning(
     """Plan to prune the sessions that match the policy and have no reason to stay.
 
     `sessions` are sorted, most recently active first. `find_reason_to_keep` is called
-    only for sessions that match; it returns an empty string without a reason.
+    only for sessions that match; it returns an empty string if there is no reason.
     """
     plan = PrunePlan(remaining_bytes=sizes.total)
     keep_count = policy.keep_newest if policy.keep_newest is not None else len(sessions)

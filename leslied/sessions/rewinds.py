@@ -1,11 +1,12 @@
 """Rewinds: which units of a session the user took back.
 
 A unit continues the one before it, unless the user returned to an earlier point of the
-conversation. Such a unit is a *fork*. The forks of a session are stored as text: in
-"4:1 5:0", unit 4 continues unit 1, and unit 5 continues none. The units that lead to
-the newest one are current; the others are rewound. After a rewind, the last fork is
-that of the next unit, which does not exist yet. A fork with `?` counts only once an
-event confirms it; one with `r` returned to a unit that had been taken back.
+conversation. The first unit after such a return is a *fork*. The forks of a session are
+stored as text: in "4:1 5:0", unit 4 continues unit 1, and unit 5 continues none. The
+units that lead to the newest one are current; the others are rewound. Until the first
+prompt after a rewind, the last fork is a unit that does not exist yet. A fork with `?`
+counts only once an event confirms it; one with `r` returned to a unit that had been
+taken back.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _PARALLEL = "parallel"
 """Forks of a session on which several processes worked: none of them is a rewind."""
 _WITHOUT_FORKS = ("", UNKNOWN_FORKS, _PARALLEL)
 _USER_ACTS = ("prompt", "command", "shell")
-"""Origins of what users type. After a rewind, it follows the point of return."""
+"""Origins of what users type. After a rewind, such an entry follows the entry to which
+the user returned."""
 _OUTPUT_TYPES = AGENT_OUTPUT_TYPES | {"tool_result"}
 
 
@@ -217,7 +219,8 @@ class _Branches(Struct):
         """Return the unit to which the user returned, or None if that is uncertain.
 
         The event has the number of user messages that the user took back, or the id or
-        ordinal of the first such entry. Otherwise, it follows the last remaining entry.
+        ordinal of the first entry that was taken back. Otherwise, the event follows the
+        last remaining entry.
         """
         turns, first_id = record.metadata.get("turns"), record.metadata.get("to")
         if isinstance(turns, int):
@@ -260,8 +263,8 @@ class _Branches(Struct):
         if record.parent_id and (unit := lookup.find_unit_after(record.parent_id)):
             # After a compaction, a client may write a prompt again, under another id.
             created_us = lookup.find_first_entry(unit).created_us
-            is_again = record.created_at and to_us(record.created_at) == created_us
-            return None if is_again else self.get_previous(unit)
+            is_repeated = record.created_at and to_us(record.created_at) == created_us
+            return None if is_repeated else self.get_previous(unit)
         # Until the next unit starts, entries after a rewind are stored in a unit that
         # was taken back.
         if self.forks and self.units + 1 not in self.forks:

@@ -85,7 +85,7 @@ class ShellWrite:
     path: str
     mode: WriteMode
     folder: str | None = ""
-    """Working folder, relative to the one before the command line; None if unknown."""
+    """Working folder, relative to that of the command line; None if unknown."""
 
 
 @dataclass(slots=True)

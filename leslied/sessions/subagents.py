@@ -63,8 +63,8 @@ def find_parents(
     """Return the parent of each subagent; following parents always leads to `main`.
 
     The parent made the call that the subagent's log names, or is the subagent that the
-    log names, or made a call that contains the subagent's prompt. Otherwise the start
-    of the subagent decides.
+    log names, or made a call that contains the subagent's prompt. Otherwise the time
+    at which the subagent started decides.
     """
     children = add_spawn_calls(children, lookup)
     finder = _ParentFinder(main, children, lookup)

@@ -10,7 +10,7 @@ _TITLE_CHARACTERS = 80
 _EXAMINED_CHARACTERS = 4000
 """Start of a prompt in which its subject is looked for; it may be megabytes long."""
 _MAX_LEAD_CHARACTERS = 30
-"""A line that is not longer and ends with a colon is joined with the next one."""
+"""A line of at most this length that ends with a colon is joined with the next one."""
 _VISIBLE_ASCII = re.compile("[!-~]")
 _PARTIAL_TOKEN = re.compile(r"(?<![!-~])(?=[!-~]*\d)(?=[!-~]*[A-Za-z])[!-~]+$")
 """Token with letters and digits at the end of a text: it may be part of a secret."""
@@ -70,7 +70,7 @@ def _make_prompt_title(prompt: str) -> str:
 
 
 def find_subject(prompt: str) -> str:
-    """Return the prompt from the first line on that says what it is about.
+    """Return the prompt, beginning with the first line that says what it is about.
 
     Greetings, tags and `Implement the following plan:` are skipped. Return the whole
     prompt if it has no such line.
@@ -93,7 +93,7 @@ def has_subject(text: str) -> bool:
 
 
 def _strip_markup(line: str) -> str:
-    """Return a line without Markdown's marks, a tag around it, and `Plan:`."""
+    """Return a line without Markdown's marks, a tag around it or `Plan:`."""
     for pattern in (_MARKUP, _PLAN_LABEL):
         line = pattern.sub("", line)
     return _TAGGED.sub(r"\2", line).strip() or line

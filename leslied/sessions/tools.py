@@ -1,6 +1,7 @@
 """The tools of all agents: what each one does, and what its arguments mean.
 
-An adapter adds the tools of its agent by its `tools`; see `agents/_contract.py`.
+An adapter adds the tools of its agent with its property `tools`; see
+`agents/_contract.py`.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _load_pending_tools() -> None:
     for load in tuple(_pending_loaders):
         for kinds in load():
             add_tools(kinds)
-        # Removed last, so that no other thread asks for a tool before it is added.
+        # Until the loader is removed, another thread that asks for a tool runs it, too.
         _pending_loaders.pop(load, None)
 
 
@@ -162,7 +163,7 @@ def list_tool_names(kinds: Collection[ToolKind]) -> tuple[str, ...]:
 
 
 def parse_arguments(tool_input: str) -> dict[str, Any]:
-    """Return a call's arguments; an input that is not a JSON object is `input`."""
+    """Return a call's arguments; wrap those that are not a JSON object as `input`."""
     try:
         arguments = json.loads(tool_input) if tool_input else {}
     except (ValueError, RecursionError):

@@ -57,7 +57,7 @@ class SessionTotals:
     waiting_command: int = 0
     """Placement of a command that the agent has not replied to, or 0."""
     has_turn_ended: int = 1
-    """1 while the agent waits: also before the first prompt."""
+    """1 while the agent waits, also before the first prompt."""
     stopped_us: int | None = None
     spawn_call_id: str = ""
     parent_agent: str = ""
@@ -109,7 +109,7 @@ class SessionTotals:
         return self._add_unit(record, placement)
 
     def add_rewind(self, record: Record, lookup: EntryLookup) -> None:
-        """Update the forks, and the first prompt if other units are rewound now.
+        """Update the forks, and the first prompt if the rewound units changed.
 
         Call this before `add_record`.
         """

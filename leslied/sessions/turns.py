@@ -72,7 +72,7 @@ def _is_about_session(record: Record) -> bool:
 def is_stop_refused(record: Record) -> bool:
     """Return whether a record says that a turn continues after its end.
 
-    A hook of the user's refused the end, or the client repeats a failed request.
+    One of the user's hooks refused the end, or the client repeats a failed request.
     """
     return record.metadata.get("note") in _CONTINUING_NOTES
 

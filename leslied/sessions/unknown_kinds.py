@@ -26,7 +26,7 @@ _FIRST_VERSION = re.compile(r'"version"\s*:\s*"([^"\\]{1,40})"')
 def find_kind(head: str, metadata: Mapping[str, Any]) -> str:
     """Return the kind of an unknown record, from its metadata or its text.
 
-    Adapters store what the log calls it as `line_type`, `part_type` and the like.
+    Adapters store the log's name of the kind as `line_type`, `part_type` or the like.
     `head` is the beginning of the text; no more than HEAD_CHARACTERS are used, so that
     the name is the same wherever it is computed.
     """

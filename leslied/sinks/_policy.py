@@ -50,8 +50,8 @@ class OutputPolicy(Struct, frozen=True, kw_only=True):
     is_central: bool = False
     """Whether to use the central tree for every project."""
     redact: Callable[[str], str] = str
-    """Removes secrets from the path that a folder of the central tree is named for; by
-    default, removes nothing."""
+    """Removes secrets from the path after which a folder of the central tree is named;
+    by default, removes nothing."""
 
     def choose(self, cwd: str) -> OutputRoot:
         """Return the output folder of a session that worked in this folder."""

@@ -44,7 +44,7 @@ class IndexPageOptions:
     """Inputs of the page other than its threads."""
 
     total: int
-    """Number of threads in the project, also those not on the page."""
+    """Number of threads in the project, including those that are not on the page."""
     zone: tzinfo | None = None
     titles: Mapping[str, str]
     """Display name of each agent, by agent id."""

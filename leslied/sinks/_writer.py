@@ -86,7 +86,7 @@ def _exclude(folder: Folder, name: str) -> None:
 
 
 def _add_git_rules(folder: Folder, name: str, text: str) -> None:
-    """Append rules to a `.gitignore` unless it ends with them; the last ones decide."""
+    """Append rules to a `.gitignore` unless it ends with them: later rules win."""
     existing_rules = folder.read_file(name) or b""
     if _ends_with(existing_rules, text):
         return

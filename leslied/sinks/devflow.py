@@ -144,7 +144,7 @@ def _input_to_dict(
 
 
 def _find_status(session: Session, units: Sequence[Unit]) -> str:
-    """Return devflow's status of a run, which the last unit decides."""
+    """Return devflow's status of a run; unless it is running, the last unit decides."""
     if session.status == "active":
         return "running"
     return _STATUSES.get(units[-1].stop_reason if units else "", "completed")

@@ -232,7 +232,7 @@ def _sanitize_line(line: str, *, keeps_code_spans: bool) -> str:
     With `keeps_code_spans`, text between paired backticks is not escaped.
     """
     # An underline would turn the line before it into a heading. Three hyphens may also
-    # be a rule between paragraphs, which three asterisks are, too.
+    # be a rule between paragraphs; three asterisks can only be a rule.
     if _HEADING_UNDERLINE.fullmatch(line):
         return "***" if "---" in line else f"\\{line.strip()}"
     line = _HEADING.sub(lambda m: "#" * min(len(m[1]) + 3, 6), line)

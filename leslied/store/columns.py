@@ -1,6 +1,6 @@
 """Convert records and usage to column values and back.
 
-A field that is stored as it is needs one line here, in `_COPIED_FIELDS`.
+A field that is stored unchanged needs one line here, in `_COPIED_FIELDS`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _COPIED_FIELDS = (
     "content",
     "spilled",
 )
-"""Fields of a record that are stored as they are, in columns of the same name."""
+"""Fields of a record that are stored unchanged, in columns of the same name."""
 _REPEATED_FIELDS = ("type", "role", "tool_name", "model")
-"""Fields of which many records have the same value, which takes memory only once."""
+"""Fields with the same value in many records; it is interned to save memory."""
 DIGESTED_FIELDS = (
     "type",
     "role",
@@ -59,7 +59,7 @@ DIGESTED_FIELDS = (
     "tool_input",
     "content",
 )
-"""Fields in which records differ if one is a new version of the other's entry."""
+"""Fields whose change makes a record a new version of its entry."""
 _CONVERTED_COLUMNS = ("created_us", "utc_offset", "usage", "metadata")
 _OBSERVATION_COLUMNS = ("observed_us", "decoder_version")
 RECORD_COLUMNS = (*_CONVERTED_COLUMNS, *_OBSERVATION_COLUMNS, *_COPIED_FIELDS)

@@ -46,7 +46,7 @@ _CHECKPOINT_PAGES = 1000
 _BULK_LOAD_CHECKPOINT_PAGES = 4000
 _MAX_LOCK_INFO_BYTES = 4096
 UNLIMITED_INDEX_KEY = "unlimited_index_until"
-"""Key in `meta` of the last record whose whole text is in the text index."""
+"""Key in `meta` of the last record that was indexed without a limit on its text."""
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -83,10 +83,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _record_index_limit(connection: sqlite3.Connection) -> None:
-    """Record, once, which records are in the text index with all of their text.
+    """Save, once, the id of the last record that was indexed without a length limit.
 
-    Older versions of leslied indexed texts of any length, so these are the records that
-    exist when a version with a limit opens the store for the first time.
+    Older versions of leslied indexed texts of any length, so this is the last record in
+    the store when a version with a limit opens it for the first time.
     """
     connection.execute(
         "INSERT INTO meta SELECT ?1, (SELECT ifnull(max(id), 0) FROM record) "
@@ -273,14 +273,14 @@ def make_unusable_error(path: Path, error: Exception) -> StoreUnusable:
         hint = "Rebuild it from the archive and the logs: leslied rebuild"
     cause = "a text is damaged" if is_damaged_text else describe_cause(error)
     if isinstance(error, sqlite3.ProgrammingError):
-        # It says how the caller misused the connection, and quotes no text.
+        # This error says how the connection was misused, and quotes no text.
         cause = str(error)
     return StoreUnusable(f"The store at {path} cannot be used: {cause}.", hint)
 
 
 def get_primary_code(error: Exception) -> int:
     """Return SQLite's primary error code, or 0 if the error is not from SQLite."""
-    # It is the low byte of the extended code.
+    # The primary code is the low byte of the extended code.
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 

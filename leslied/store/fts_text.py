@@ -21,7 +21,7 @@ UNINDEXED_FROM = "unindexed_from"
 
 MAX_INDEXED_CHARACTERS = 1024 * 1024
 """Characters of any other text that are indexed. Spaced CJK text takes six bytes for
-each character, and the index takes a lock for as long as it reads them."""
+each character, and a lock is held while the index reads the text."""
 
 CJK_CHARACTERS = (
     "\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"

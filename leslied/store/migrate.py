@@ -59,7 +59,7 @@ def _apply(
 def _check_tables(connection: sqlite3.Connection, path: Path, version: int) -> None:
     """Raise SchemaMismatch if the tables are not those of the store's schema version.
 
-    Versions 1 and 4 have had other tables during development.
+    During development, versions 1 and 4 had other tables.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as expected:  # noqa: TID251
         _apply(expected, 0, version)

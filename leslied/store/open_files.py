@@ -1,7 +1,7 @@
 """Check that the files of an open store are still those that were opened.
 
-SQLite goes on with files that somebody removed, and everything that it writes is gone
-when they are closed.
+SQLite keeps using files that were removed, and everything that it writes to them is
+lost when they are closed.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _add_decoder_versions(connection: sqlite3.Connection) -> None:
 
 
 def _add_projects(connection: sqlite3.Connection) -> None:
-    """Add projects: working directories, repositories; and threads that change folder.
+    """Add tables of working directories, repositories, and folders that threads left.
 
     The columns of the first two tables are the fields in `model/project.py`.
     """
@@ -223,9 +223,11 @@ def _add_projects(connection: sqlite3.Connection) -> None:
 
 
 def _add_forks(connection: sqlite3.Connection) -> None:
-    """Add the forks of a session, and an index of what its user messages follow."""
+    """Add a column for the forks of a session, and an index of user messages by parent.
+
+    The forks are found when the logs are decoded again.
+    """
     connection.execute("ALTER TABLE session ADD COLUMN forks TEXT NOT NULL DEFAULT ''")
-    # Decoding the logs again finds them.
     connection.execute("UPDATE session SET forks = 'unknown' WHERE source = 'main'")
     connection.execute(
         "CREATE INDEX record_parent ON record (parent_id) "

@@ -38,7 +38,8 @@ UNIT_ENDS = (
     "WHERE session = :stream AND unit = number.unit) FROM number "
     "WHERE unit IS NOT NULL)"
 )
-"""Table `unit_end` of the units of a stream after `:after`, with their last placements.
+"""WITH clause of the table `unit_end`: the units of a stream after the unit `:after`,
+each with its last placement.
 
 It costs two lookups for each unit, however many entries a unit has.
 """
@@ -54,7 +55,7 @@ def find_stream(db: sqlite3.Connection, key: SessionKey) -> int:
 
 
 def list_streams(db: sqlite3.Connection, keys: Collection[SessionKey]) -> list[int]:
-    """Return the row ids of those of the streams that exist, in any order."""
+    """Return the row ids of the streams that exist, in any order."""
     if len(keys) <= _MAX_LOOKUPS:
         return [row_id for key in keys if (row_id := find_stream(db, key))]
     selected = set(keys)

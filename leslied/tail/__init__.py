@@ -84,8 +84,8 @@ def stamp_unfinished(source: SourceRef, cursor: Cursor) -> Cursor:
     """Return the cursor to save if reading stops before the end of the source.
 
     For an append-only log, the size in its stamp is the position up to which bytes were
-    read. The next read takes the log for one that grew since then, and need not verify
-    all bytes before the cursor.
+    read. The next read treats the log as one that has grown since then, and need not
+    verify all bytes before the cursor.
     """
     if source.shape is not Shape.APPEND_LOG:
         return cursor

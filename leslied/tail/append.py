@@ -36,8 +36,8 @@ def read(
         cursor, bytes_read = verify_cursor(fd, stamp, cursor, limits)
         last_chunk = Chunk(entries=(), cursor=cursor, bytes_read=bytes_read)
         for chunk in _read_lines(fd, source, cursor, stamp.size, limits):
-            # A chunk without content is not yielded, and the next one counts its bytes,
-            # unless they are many: the caller may want to read other logs meanwhile.
+            # A chunk without content is not yielded; the next one counts its bytes. But
+            # after many bytes, yield, so that the caller can read other logs meanwhile.
             has_content = last_chunk.entries or last_chunk.rejected
             if has_content or last_chunk.bytes_read >= limits.line:
                 yield last_chunk
@@ -67,7 +67,7 @@ def verify_cursor(
         if _needs_checksum(stamp, cursor):
             cursor = replace(cursor, scanned=0)
         return cursor, 0
-    # An anchor begins with the number of bytes that it is a hash of.
+    # An anchor begins with the number of bytes that were hashed.
     bytes_read = int.from_bytes(cursor.anchor[:2], "big")
     anchor = _make_anchor(read_at(fd, bytes_read, cursor.offset - bytes_read))
     is_same = stamp.size >= cursor.offset and anchor == cursor.anchor
@@ -92,7 +92,7 @@ def has_same_bytes(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> boo
 def _needs_checksum(stamp: FileStamp, cursor: Cursor) -> bool:
     """Return whether all bytes before the cursor must be verified, not only the anchor.
 
-    They must if the file was touched without growing, shrank or was replaced, and
+    They must if the file was replaced, shrank, or was touched without growing, and
     after a crash between two chunks, which leaves a cursor without a stamp.
     """
     old_stamp = cursor.stamp

@@ -1,7 +1,7 @@
 """Read sessions stored as a journal that is replaced by checkpoints.
 
-The source is a file that names the current generation. That is what the agent calls a
-checkpoint; it has nothing to do with the generation of a cursor. The folder of a
+The source is a file that names the current generation. The agent calls a checkpoint a
+generation; that has nothing to do with the generation of a cursor. The folder of a
 generation has a manifest, which lists the chunks with the session's history up to a
 sequence number, and names the segment of the journal that continues it. Chunks are
 named by a hash of their content. The agent deletes old generations, segments and
@@ -10,7 +10,7 @@ chunks.
 A read continues with the segment that it knows. When there is a new generation, its
 chunks are read only if a part of the journal was missed; a chunk may repeat entries
 that were read before. The version of the format is not checked: entries of a newer
-version are left to the decoder, and a source that cannot be read stops no other.
+version are left to the decoder, and a source that cannot be read does not stop others.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def read(source: SourceRef, cursor: Cursor, limits: ReadLimits) -> Iterator[Chun
 
 
 def _find_generation(reader: _StoreReader) -> str:
-    """Return the name of the current generation, or else of the newest one."""
+    """Return the name of the current generation; by default, that of the newest."""
     data = load_json(reader.source.path, reader.source.root, reader.limits)
     name = _as_object(msgspec.json.decode(data)).get("generation")
     if isinstance(name, str) and name.isalnum() and name.isascii():

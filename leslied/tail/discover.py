@@ -273,7 +273,7 @@ def _is_folder(entry: os.DirEntry[str], root: Path) -> bool:
 
 
 def _is_first_visit(entry: os.DirEntry[str], visited: _Visited) -> bool:
-    """Return whether to search a folder; a link only if no other led to its target."""
+    """Return whether to search a folder; it is searched through one link at most."""
     if not entry.is_symlink():
         return True
     status = entry.stat()

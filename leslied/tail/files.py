@@ -57,8 +57,8 @@ def open_inside(
     """Return a descriptor of a path below the root, even if links change meanwhile.
 
     Links are followed only if they stay below the root, and only with `follow_links`.
-    Raise OSError if it cannot be opened or leads out of the root, and ValueError if
-    its text is not that of a path below the root.
+    Raise OSError if the path cannot be opened or leads out of the root, and ValueError
+    if it does not begin with the root.
     """
     # Faster than `relative_to`, and every read of a source passes here.
     path_text, prefix = str(path), f"{root}/"

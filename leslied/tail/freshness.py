@@ -35,9 +35,9 @@ class Freshness(Struct):
 
     newest_ns: int | None = None
     unread: int = 0
-    """Number of sources that changed since they were read, or never were."""
+    """Number of sources that were never read, or have changed since they were read."""
     oldest_unread_ns: int | None = None
-    """The earliest of the last changes of these sources."""
+    """The earliest modification time of the unread sources."""
     count: int = 0
     missing_roots: list[Path] = field(default_factory=list)
     """Roots that do not exist (yet)."""
@@ -109,8 +109,8 @@ def _scan_all(
     )
     for source in discovery.sources:
         stamp = source.stamp
-        # The default for a source that was never read: None counts as read, and is for
-        # an empty source; -1 counts as unread, because it is no file's mtime.
+        # The time for a source that was never read: -1, which is no file's mtime, makes
+        # it count as unread. None makes an empty source count as read.
         default = -1 if stamp.size else None
         read_ns = read_times.get(os.fsencode(source.path), default)
         freshness.add_change(stamp.mtime_ns, is_read=read_ns in (None, stamp.mtime_ns))

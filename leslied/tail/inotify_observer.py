@@ -1,7 +1,8 @@
 """Linux file events, without repetitions, and which folders cannot be watched.
 
-watchdog ignores that a folder below a watched one cannot be watched, for example
-because the user's limit of inotify watches is reached. Its changes would be missed.
+If a folder below a watched one cannot be watched, for example because the user's limit
+of inotify watches is reached, watchdog ignores that: the folder's changes would be
+missed.
 
 watchdog passes each event through three threads, which compete with ours for the
 interpreter lock. So a file that changes again before anybody has looked at it causes

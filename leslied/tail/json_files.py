@@ -50,7 +50,7 @@ class EntryBuffer:
     def make_chunk(self, position: object, stamp: FileStamp | None = None) -> Chunk:
         """Return the entries since the last chunk, with a cursor after them.
 
-        Its `offset` counts the entries, and its `anchor` is the position.
+        The cursor's `offset` counts the entries, and its `anchor` is the position.
         """
         start, entries = self.cursor.offset, self.entries
         self.cursor = replace(

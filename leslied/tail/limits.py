@@ -22,14 +22,14 @@ class ReadLimits(Struct, frozen=True):
     head: int = 4096
     """Bytes stored of a rejected entry, for inspection."""
     rejections: int = 100
-    """Rejected entries of a chunk that are stored one by one; more are one range."""
+    """Most rejections of a chunk; the last one covers all further rejected entries."""
     anchor: int = 256
     """Bytes before the cursor that must be unchanged at the next read."""
     rescan: int = 64 * 1024
     """Longest incomplete line that is scanned again at every read."""
     unpacked: int = 64 * MIB
-    """Bytes of a decompressed log that are read, whatever its compressed size."""
+    """Bytes that any compressed source may decompress to."""
     unpacked_ratio: int = 200
-    """Bytes that are read of a decompressed log for each compressed byte."""
+    """Bytes that a larger compressed log may decompress to, for each of its bytes."""
     spill: int = 16 * MIB
     """Bytes read of a tool result that is stored in a separate file."""

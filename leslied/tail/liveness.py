@@ -51,7 +51,7 @@ def iter_processes(
     for registry in registries:
         for path in _list_files(registry):
             process = parse(path, _read_registry_file(path))
-            # An agent may rewrite the file in place just now.
+            # The agent may have been rewriting the file in place, so read it again.
             process = process or parse(path, _read_registry_file(path))
             if process is None:
                 continue
@@ -64,7 +64,7 @@ def iter_processes(
 
 
 def are_registries_readable(registries: Iterable[ProcessRegistry]) -> bool:
-    """Return whether the registries are complete: an unlisted process is gone.
+    """Return whether the registries are complete, so that unlisted processes are gone.
 
     They are not if the agent has no registry, or if a registry cannot be read.
     """

@@ -35,7 +35,7 @@ class SalvageResult(NamedTuple):
 def salvage(line: bytes, tries: int = 2_000) -> SalvageResult:
     """Return all complete objects in the line, in order, and the gaps between them.
 
-    Work is bounded also for hostile lines: at most `tries` positions may fail, and all
+    Work is bounded even for hostile lines: at most `tries` positions may fail, and all
     failures together may read a few times the line's length.
     """
     pieces: list[tuple[int, bytes]] = []

@@ -34,8 +34,8 @@ def read_spill(path: Path, root: Path, limits: ReadLimits) -> str:
 def read_side_file(source: SourceRef) -> str:
     """Return the beginning of a source's side file; "" if there is none.
 
-    If its name ends with `#TEXT`, return the part from the first occurrence of this
-    text on instead, or "" without one.
+    If `source.side_file` ends with `#TEXT`, the returned part begins at the first
+    occurrence of TEXT instead; without one, return "".
     """
     folder = source.path.parent
     pattern = source.side_file.replace("{}", source.path.name.partition(".")[0])
@@ -62,7 +62,7 @@ def _find_group_folder(base: Path, group: str, name: str) -> Path:
 def _index_parents(base: Path, group: str, names: tuple[str, ...]) -> dict[str, str]:
     """Return the name of the directory `*` of each `base/*/group/child`, by child.
 
-    To search all directories for each source would take minutes if there are thousands.
+    Searching all directories for each source would take minutes if there are thousands.
     An agent creates `base/*/group/child` before `base/child`, whose source needs it. So
     the cached index is current as long as `base` has the same `names`.
     """

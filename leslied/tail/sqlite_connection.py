@@ -1,9 +1,9 @@
 """Open an agent's SQLite database without writing, and without running its schema.
 
-The database is opened read-only, and so that SQLite creates no file beside it: an
-existing shared-memory file is only read, without one the WAL is indexed in our own
-memory, and without a WAL only the database file is read. Outside of WAL mode, the lock
-of a reader would make the agent's writes fail. None is taken: `read_state` shows
+The database is opened read-only, in a way that makes SQLite create no file beside it.
+An existing shared-memory file is only read. Without one, the WAL is indexed in our own
+memory; without a WAL, only the database file is read. Outside of WAL mode, the lock of
+a reader would make the agent's writes fail. So no lock is taken; `read_state` shows
 whether the agent wrote meanwhile. Queries reach ordinary tables only, so that no view,
 trigger or virtual table runs (`docs/decisions/0041-foreign-schemas-run-nothing.md`).
 The SQL function `decompress_zstd(BLOB)` returns the decompressed bytes, or NULL.
@@ -35,7 +35,7 @@ _NO_WAL = "immutable=1"
 CHANGED_BY_AGENT = "was opened by its agent while it was read"
 _BUSY_SECONDS = 0.1
 _MAX_DECOMPRESSED_BYTES = 4 * 1024 * 1024
-"""Bytes of a decompressed value: an agent compresses no larger one."""
+"""Longest decompressed value; agents compress no longer ones."""
 _HEADER_BYTES = 100
 _VERSIONS = slice(18, 20)
 """Write and read versions in a database's header; 2 means WAL mode."""
@@ -111,7 +111,7 @@ def read_state(path: Path, root: Path) -> bytes | None:
 
     The result changes when the agent opens or writes such a database. It is None for a
     database in WAL mode that a process has open: locks of readers do not concern its
-    writers. For others, taking a lock would create the missing shared-memory file, or
+    writers. In all other cases, a lock would create the missing shared-memory file, or
     keep the agent from writing. Raise SourceError while the agent writes, and if SQLite
     would open something that is not a regular file.
     """

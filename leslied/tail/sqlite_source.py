@@ -1,7 +1,7 @@
 """Read an agent's SQLite database without disturbing the agent.
 
-Each query returns a few rows, so that the agent never has to wait for us to checkpoint
-its WAL.
+Each query returns only a few rows, so that the agent never has to wait for us when it
+checkpoints its WAL.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class FeedPosition(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _FeedRow(NamedTuple):
-    """A row of a feed; `position` is the one after it."""
+    """A row of a feed; `position` is the position after it."""
 
     position: FeedPosition
     data: bytes | None
@@ -77,8 +77,8 @@ def stamp_database(path: Path, stamp: FileStamp) -> FileStamp:
     """Return the stamp of a database and its WAL, which changes first.
 
     A WAL is overwritten from its start, so its size may stay the same, and file times
-    have a resolution of some milliseconds. So the ctime is replaced by a checksum of
-    the header of the shared-memory file, which counts commits, if there is one.
+    have a resolution of some milliseconds. So if there is a shared-memory file, a
+    checksum of its header, which counts commits, replaces the ctime.
     """
     try:
         status = path.with_name(path.name + WAL).stat()

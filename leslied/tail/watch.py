@@ -336,7 +336,7 @@ class Watcher:
 
     def _plan_watches(self) -> dict[Path, _WatchedFolder]:
         """Return the folders to watch: each root, or the nearest existing parent."""
-        # The inode of this folder, which is leslied's own, is not compared: it is 0.
+        # This folder is leslied's own. Its inode is not compared, so 0 stands for it.
         plan = {self._canary.parent: _WatchedFolder(0, is_root=True)}
         for root in self._roots:
             if root.watch is WatchDepth.NONE:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leslied.clock import Clock
 
 STALE_SECONDS = 10.0
-"""Age at which a lock belongs to a dead process; Leslie uses the same."""
+"""A lock that is older belongs to a dead process; Leslie has the same limit."""
 RETRY_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0)
 """Delays between attempts; Leslie uses the same."""
 

@@ -298,7 +298,7 @@ def _is_rename(operation: Mapping[str, Any]) -> bool:
 
 
 def _rename_in_relations(relations: dict[str, Any], old_id: str, new_id: str) -> None:
-    """Give the relations of `old_id` to `new_id`; no thread is related to itself."""
+    """Give the relations of `old_id` to `new_id`; drop those of a thread to itself."""
     for kind, related_ids in relations.pop(old_id, {}).items():
         for related_id in related_ids:
             _add_relation(relations, new_id, kind, related_id)
@@ -349,7 +349,7 @@ def _get_target_id(params: Mapping[str, Any]) -> str:
 
 
 def _list_spawn_references(params: Mapping[str, Any]) -> list[str]:
-    """Return the ids that a new thread references; they may be text with commas."""
+    """Return the ids that a new thread references: from a list, or text with commas."""
     refs = params.get("refs") or params.get("ref") or []
     if isinstance(refs, str):
         refs = refs.split(",")

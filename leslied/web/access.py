@@ -98,7 +98,7 @@ class Access:
     def _mark_used(self, code: str) -> bool:
         """Record that the code was used; return False if it was used before.
 
-        The record is a file, because another process may serve the page meanwhile.
+        The record is a file, so that other processes that serve the page see it, too.
         """
         make_private_dir(self._used_links_dir)
         self._delete_old_marks()

@@ -62,7 +62,7 @@ class TimedConnection(H11Protocol):
         )
 
     def resume_writing(self) -> None:
-        """Go on, because the client has read."""
+        """Continue to write, because the client has read."""
         if self._reading_timer is not None:
             self._reading_timer.cancel()
             self._reading_timer = None

@@ -1,9 +1,9 @@
 """The guard before every path: only the user's own browser gets an answer.
 
-A page of another site, also one whose host name resolves to this machine (DNS
-rebinding), and another user of the machine can reach a server on the loopback
-interface. The guard checks the raw headers, before any routing, and refuses with a page
-that says why and what to do.
+Other users of the machine can reach a server on the loopback interface, and so can
+pages of other sites, among them those whose host name resolves to this machine (DNS
+rebinding). The guard checks the raw headers, before any routing, and refuses with a
+page that says why and what to do.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ def open_socket(port: int) -> Listener:
     Raise PortInUse or UserError if the port cannot be used.
     """
     try:
-        # Only for a socket that names its protocol, asyncio turns off Nagle's
-        # algorithm, which delays most answers by 40 ms.
+        # The protocol is named because only then does asyncio turn off Nagle's
+        # algorithm, which would delay most answers by 40 ms.
         listener = socket.socket(proto=socket.IPPROTO_TCP)
     except OSError as error:
         # A service that was installed without the page has no network at all.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leslied.web.access import Access
 
 _TIMEOUT_SECONDS = 10.0
-"""Time for an answer; the daemon first has to start the server."""
+"""Time for an answer; the daemon may have to start the server first."""
 _PROOF_CHARACTERS = 64
 
 

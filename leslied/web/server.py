@@ -84,7 +84,7 @@ class _Server(uvicorn.Server):
         self._lifetime = lifetime
         self._last_request_count = 0
         self._last_used_at = 0.0
-        """Time of the event loop when there was a new request or an open page."""
+        """Event loop's time when a new request or an open page was last noticed."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -119,8 +119,8 @@ class _Server(uvicorn.Server):
     def _check_parent(self) -> None:
         """End the server if the parent process has ended.
 
-        The parent then does not hold the descriptor open any more, so that its end is
-        read.
+        Nothing holds the other end of the descriptor open then, so that reading from it
+        returns no bytes.
         """
         descriptor = self._lifetime.parent_descriptor
         if descriptor is not None and not os.read(descriptor, 1):

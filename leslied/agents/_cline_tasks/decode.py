@@ -132,7 +132,7 @@ def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Recor
     while number < len(messages):
         value = messages[number]
         message = as_dict(value)
-        line = _describe_message(log_entry, message, number, ids)
+        message_entry = _make_message_entry(log_entry, message, number, ids)
         is_first = number == 0
         number += 1
         if is_call(message):
@@ -140,14 +140,14 @@ def _decode_messages(log_entry: LogEntry, messages: list[Any]) -> Iterator[Recor
             while end < len(messages) and is_result(as_dict(messages[end])):
                 end += 1
             yield from decode_call(
-                line, message, list(map(as_dict, messages[number:end]))
+                message_entry, message, list(map(as_dict, messages[number:end]))
             )
             number = end
         else:
-            yield from _decode_message(line, value, is_first=is_first)
+            yield from _decode_message(message_entry, value, is_first=is_first)
 
 
-def _describe_message(
+def _make_message_entry(
     log_entry: LogEntry, message: dict[str, Any], number: int, ids: set[str]
 ) -> LogEntry:
     """Return the message as an entry; its time is its id."""
@@ -215,7 +215,7 @@ def _decode_prompt(
 
 
 def _decode_question(entry: LogEntry, kind: str, text: str) -> Iterator[Record]:
-    """Decode a question to the user; after a completion, it has only buttons."""
+    """Decode a question to the user; that after a completion has only buttons."""
     if kind == "completion_result":
         return
     fields = parse_json_text(text)

@@ -86,7 +86,7 @@ def _close(block: Block | None) -> None:
 def _find_kind(
     line: str, open_block: Block | None, *, follows_empty_line: bool
 ) -> BlockKind | None:
-    """Return the kind of block that a line starts; None for text inside a block.
+    """Return the kind of a line that is marked as a prompt or a notice, or else None.
 
     Every line of a prompt is marked as a prompt, even if it continues one.
     """

@@ -64,8 +64,8 @@ def decode_history(entry: RawEntry) -> DecodeResult:
 def _make_session_id(entry: RawEntry, run: Run, id_counts: dict[str, int]) -> str:
     """Return an id from the time of the run and the project's name.
 
-    It stays the same when the project is moved. Runs of the same second are numbered;
-    `id_counts` counts them.
+    The id stays the same when the project's folder is moved but not renamed. Runs of
+    the same second are numbered; `id_counts` counts them.
     """
     time = re.sub(r"\D", "", run.started) or "undated"
     folder = printable_name(entry.source.path.parent.name)
@@ -165,7 +165,7 @@ def _decode_edit(entry: LogEntry, path: str, edits: _Edits) -> Iterator[Record]:
 
 
 def _decode_tokens(entry: LogEntry, match: re.Match[str]) -> Iterator[Record]:
-    """Decode the tokens of a request, which are rounded from a thousand on.
+    """Decode the token counts of a request; Aider rounds counts of 1000 and more.
 
     Tokens sent include those that are read from or written to the cache.
     """

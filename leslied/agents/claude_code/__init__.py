@@ -32,7 +32,7 @@ PATTERNS = (
 _PLAN_FILE = re.compile(r".*/\.claude/plans/[^/]+\.md", re.DOTALL)
 """Paths of the files in which the plan mode keeps its plans."""
 _MAX_TIME_MS = 2**43
-"""A time in the year 2248; the store cannot hold much later ones."""
+"""A time in the year 2248; a larger number is corrupt, not a time."""
 _MAX_TICKS_DIGITS = 20
 """Python refuses to convert thousands of digits; no uptime has that many."""
 
@@ -143,7 +143,7 @@ def _find_activity(fields: Mapping[str, Any]) -> Activity | None:
         return Activity(status, since_us)
     if status != "waiting":
         return None
-    # It waits for "permission prompt", also for a plan, or "input needed".
+    # `waitingFor` is "permission prompt", also for a plan, or "input needed".
     is_permission = "permission" in str(fields.get("waitingFor"))
     return Activity("permission" if is_permission else "question", since_us)
 

@@ -25,7 +25,7 @@ class ClaudeAuthorship(NamedTuple):
     attached: str = ""
     """The tags that the client put before a person's text, with their content."""
     tool_name: str = ""
-    """The program whose output the text is, if people should see it."""
+    """The tool whose output the text is, if people should see that output."""
 
 
 _COMMAND_TAG = re.compile(

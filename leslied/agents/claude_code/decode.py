@@ -58,7 +58,7 @@ def decode_line(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     key, state = route_line(entry.source, line, state)
     if line.parentUuid:
         line.parentUuid = find_parent(line, state)
-    # In a log with such links, a prompt without a parent is the first after a rewind.
+    # If lines name their parents, a prompt without one is the first after a rewind.
     if line.parentUuid and "has_links" not in state:
         state = {**state, "has_links": True}
     if line.type == "progress":

@@ -128,7 +128,7 @@ def _decode_system(
 def find_rewind_facts(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
     """Return facts that show whether a user's message is the first after a rewind.
 
-    Return none for a log whose lines do not name the line that they follow.
+    Return an empty dict for a log whose lines do not name their parents.
     """
     if "has_links" not in state:
         return {}

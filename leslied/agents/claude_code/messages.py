@@ -156,7 +156,7 @@ def _common_fields(
 
 
 def _decode_block(block: ContentBlock, base: dict[str, Any], data: bytes) -> Record:
-    """Decode one block of an assistant message; `base` has its other record fields."""
+    """Decode a block of an assistant message; `base` has the record's other fields."""
     kind = block.type or ""
     if kind == "text":
         text = block.text or ""
@@ -215,7 +215,7 @@ def _decode_result(
         metadata["is_between_turns"] = True
     if _USER_COMMENT_MARK in text:
         metadata["user_said"] = text.partition(_USER_COMMENT_MARK)[2].strip()
-    # "report" is the text without what the client added; "" if it added nothing.
+    # "report" is the text without the client's additions, if there are any.
     find_shown_text = find_report if _is_from_subagent(line) else strip_client_notes
     if shown_text := find_shown_text(text):
         metadata["report"] = shown_text

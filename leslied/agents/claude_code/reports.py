@@ -24,8 +24,8 @@ _STATE_NOTE = " (file state is current in your context \u2014 no need to Read it
 def find_report(text: str) -> str:
     """Return a subagent's report without the client's text; "" if it added none.
 
-    Only the client's own lines start in the first column before and after the frame, so
-    a report cannot imitate them.
+    In newer versions, the report is indented: only the client's own lines start in the
+    first column, so a report cannot imitate them.
     """
     if text.startswith(_LAUNCHED):
         return _LAUNCHED

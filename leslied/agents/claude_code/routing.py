@@ -33,7 +33,8 @@ def route_line(
     versions, whose path does not name the session.
     """
     key_fields = state.get("key")
-    # An old subagent's file has a provisional key until a line has a session id.
+    # A subagent's file of an old version has a provisional key until a line has a
+    # session id.
     if not key_fields or (key_fields[1].startswith("agent-") and line.sessionId):
         key_fields = list(_key_from_path(source, line))
         state = {**state, "key": key_fields}
@@ -49,7 +50,8 @@ _make_key = lru_cache(maxsize=64)(SessionKey)
 def _key_from_path(source: SourceRef, line: ClaudeLine) -> SessionKey:
     """Return the session of a file from its path.
 
-    For an old subagent's file, which is not in its session's folder, the line decides.
+    A subagent's file of an old version is not in its session's folder; for such a file,
+    the line decides.
     """
     parts = tuple(map(printable_name, source.parts))
     stem = parts[-1].removesuffix(".jsonl")
@@ -72,7 +74,7 @@ def _route_inline_subagent(
     The line names its subagent, or its parent line identifies it. A line with an
     unknown parent belongs to the latest subagent; one without a parent starts another.
     """
-    # The last line of each subagent, by uuid, with the subagent's id.
+    # The id of each subagent, by the uuid of its last line.
     chains: dict[str, str] = state.get("chains", {})
     subagent_id = chains.get(line.parentUuid or "")
     if line.agentId:
@@ -89,7 +91,7 @@ def _route_inline_subagent(
 
 
 def mark_skipped(line: ClaudeLine, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state in which the parent of a line without a record replaces it.
+    """Return the state after a line without a record.
 
     Later lines may name this line as their parent; `find_parent` then returns this
     line's own parent.

@@ -101,7 +101,7 @@ class Cline(BaseAdapter):
         return None if source.path == main_path else main_path
 
     def resume_command(self, session_id: str) -> str:
-        """Return the command, which works in the session's own directory."""
+        """Return the command to run in the session's own directory."""
         return f"cline --id {shlex.quote(session_id)}"
 
 

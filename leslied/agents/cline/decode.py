@@ -1,10 +1,11 @@
 """Decode the documents of Cline's sessions: messages, manifests and summaries.
 
 Cline writes all messages of a session again whenever one is added. A message keeps its
-id, so its records are stored once, and again if they change. Results of calls may get
-new ids when a session is resumed; they are identified by their call.
+id, so its records are stored once; a changed record is stored as a new version. The
+results of calls may get new ids when a session is resumed, so each is identified by its
+call.
 
-`docs/formats/cline.md` documents them.
+`docs/formats/cline.md` documents the format.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def decode_messages(entry: RawEntry, state: State) -> DecodeResult:
 def decode_manifest(entry: RawEntry, state: State) -> DecodeResult:
     """Decode a session's directory, and the title that a person gave it, if any.
 
-    Before that, its title in the manifest is the start of the prompt.
+    Until a person gives one, the title in the manifest is the start of the prompt; it
+    yields no record.
     """
     del state
     manifest = parse_object(entry.data)
@@ -135,7 +137,7 @@ def decode_compaction(entry: RawEntry, state: State) -> DecodeResult:
 
 
 def _make_key(entry: RawEntry) -> SessionKey:
-    """Return the session that the folder names; other files in it are of subagents."""
+    """Return the session that the folder names, or a subagent that the file names."""
     session_id, name = map(printable_name, entry.source.parts[-2:])
     stem = _SUFFIX.sub("", name)
     source = MAIN if stem == session_id else f"subagent:{stem}"
@@ -312,7 +314,7 @@ def _decode_result(
 
 
 def _format_result(content: object) -> tuple[str, dict[str, Any]]:
-    """Return a result's text and facts; it has one operation or several."""
+    """Return the text and facts of a result, which reports one or more operations."""
     if isinstance(content, str):
         operation = _parse_operation(content)
         return _format_operation(operation) if operation else (content, {})

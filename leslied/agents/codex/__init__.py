@@ -1,4 +1,4 @@
-"""Read Codex's logs: `~/.codex/sessions`, one rollout file per thread or subagent.
+"""Read Codex's logs: `~/.codex/sessions`, one rollout file per thread.
 
 In this package, a thread is what Codex calls a thread: one session or subagent.
 `docs/formats/codex.md` documents the format.

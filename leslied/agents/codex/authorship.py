@@ -33,7 +33,7 @@ _IDE_HEADING, _REQUEST_HEADING = (
     "## My request for Codex:",
 )
 _NOTICE_MARKERS = ("aborted", "notification", "warning", "limit")
-"""A kind of client text that contains one of these is a notice, not context."""
+"""Client text whose kind contains one of these is a notice, not context."""
 _MAX_NOTE_LENGTH = 60
 _MAX_URL_LENGTH = 200
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,80},")

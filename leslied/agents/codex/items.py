@@ -66,7 +66,7 @@ _FAILED_CALL_PREFIXES = (
 _PAYLOAD_HEADER = re.compile(r"\A(?:[\w ]+: [^\n]*\n)*Payload:\n")
 _ACTION_FIELDS = ("query", "queries", "url", "pattern", "command")
 _SEARCH_ARGUMENTS = ("query", "limit")
-"""Arguments of a tool search that are stored; only its arguments are an object."""
+"""The stored arguments of a tool search; no other call has an object as arguments."""
 _MAX_SPAWNS = 8
 """Number of spawning calls in the decode state, which must stay small."""
 
@@ -261,7 +261,7 @@ def _decode_action(
 def _make_hosted_result(
     payload: dict[str, Any], context: LineContext, name: str, call_id: str
 ) -> Record:
-    """Return the result of a tool on the server; the call's item has the result."""
+    """Return the result of a tool that ran on the server, from the item of its call."""
     # The result is an image in base 64, like the end of a data URL.
     result = text_field(payload, "result")
     content = format_url_placeholder("image", f"data:image,{result}") if result else ""
@@ -313,7 +313,8 @@ def _decode_result(
 def _parse_output(payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the output, and metadata of the result.
 
-    The client's header is removed from the output; its exit code is in the metadata.
+    The client's header is removed from the output, except for a line with a nonzero
+    exit code; the code is also in the metadata.
     """
     output = payload.get("output")
     metadata: dict[str, Any] = {}

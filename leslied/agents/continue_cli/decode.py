@@ -1,9 +1,9 @@
 """Decode Continue's sessions: documents that are rewritten as they grow.
 
 Messages have no ids. A prompt is identified by its text and its number among equal
-ones, any other message by the prompt before it and its distance from that. So a message
-that changes is a new version, and messages that a summary replaced are not overwritten
-by messages after the summary.
+prompts, any other message by the prompt before it and its distance from that prompt. So
+a changed message is a new version of itself. Ids after a summary have a prefix, so that
+these messages do not overwrite those that the summary replaced.
 
 `docs/formats/continue-cli.md` documents the format.
 """
@@ -80,8 +80,8 @@ def decode_session(entry: RawEntry, state: State) -> DecodeResult:
     created_at = _find_time(get_side_file(state))
     try:
         records = _decode_header(log_entry, document, cwd, created_at)
-        for number, (native_id, item) in enumerate(_name_items(items)):
-            line = LogEntry(
+        for number, (native_id, item) in enumerate(_iter_items_with_ids(items)):
+            message_entry = LogEntry(
                 key=log_entry.key,
                 native_id=native_id,
                 # The first prompt has the time of the session, which it created. Ids
@@ -90,7 +90,7 @@ def decode_session(entry: RawEntry, state: State) -> DecodeResult:
                 scope=session_id,
                 model=_find_model(as_dict(item)),
             )
-            records += _decode_item(line, item)
+            records += _decode_item(message_entry, item)
     except RecursionError:
         reject_entry("nested too deeply")
     return DecodeResult(
@@ -107,7 +107,7 @@ def _parse_folder(value: object) -> str:
 
 
 def _decode_uri(path: str) -> str:
-    """Return a path without percent escapes, as `urllib` would; it is not imported."""
+    """Decode the percent escapes of a path, as `urllib` would, without importing it."""
     data = _ESCAPE.sub(
         lambda match: bytes([int(match[1], 16)]), path.encode(errors="replace")
     )
@@ -133,26 +133,26 @@ def _decode_header(
     return records
 
 
-def _name_items(items: list[Any]) -> Iterator[tuple[str, Any]]:
+def _iter_items_with_ids(items: list[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the id of each message, and the message.
 
     The messages have no ids: an id is the hash of the last prompt, with a number that
     tells equal prompts apart, and the number of messages since that prompt.
     """
-    anchor, distance = _find_epoch(items), 0
-    epoch = anchor
+    prefix = _make_id_prefix(items)
+    prompt_id, distance = prefix, 0
     counts: Counter[str] = Counter()
     for item in items:
         message = as_dict(as_dict(item).get("message"))
         if message.get("role") == "user":
             digest = _digest(to_json(message.get("content")))
             counts[digest] += 1
-            anchor, distance = f"{epoch}{digest}-{counts[digest]}", 0
-        yield f"{anchor}+{distance}", item
+            prompt_id, distance = f"{prefix}{digest}-{counts[digest]}", 0
+        yield f"{prompt_id}+{distance}", item
         distance += 1
 
 
-def _find_epoch(items: list[Any]) -> str:
+def _make_id_prefix(items: list[Any]) -> str:
     """Return a prefix for all ids if a summary replaced earlier messages, or ""."""
     first = as_dict(items[0]) if items else {}
     summary = as_text(first.get("conversationSummary"))

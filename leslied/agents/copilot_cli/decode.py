@@ -83,7 +83,7 @@ _SIMPLE_EVENTS: Mapping[str, tuple[EventKind, str]] = {
     "subagent.deselected": ("context", ""),
     "subagent.selected": ("context", "agentName"),
 }
-"""For types of lines that become one event: its kind, and the field with its text."""
+"""Kind and text field of the event, for types of lines that become one event."""
 _SUBAGENT_TYPES = ("subagent.started", "subagent.completed", "subagent.failed")
 _DECODERS: Mapping[str, Callable[[CopilotLine, State], RecordsAndState]] = {
     "abort": events.decode_abort,

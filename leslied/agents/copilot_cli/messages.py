@@ -234,8 +234,8 @@ def _mark_failure(line: CopilotLine, text: str) -> tuple[str, dict[str, Any]]:
 def _find_report(line: CopilotLine, text: str) -> str:
     """Return a short form of a result about a subagent; "" for any other result.
 
-    For a subagent in the background, it is the client's sentence about it; otherwise,
-    it is the subagent's answers.
+    For a subagent in the background, this is the client's sentence about the subagent;
+    for a result of `read_agent`, it is the subagent's answers.
     """
     telemetry = line.data.get("toolTelemetry")
     properties = telemetry.get("properties") if isinstance(telemetry, dict) else None

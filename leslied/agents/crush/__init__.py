@@ -60,7 +60,7 @@ class Crush(BaseAdapter):
         return decode.decode_entry(entry, state)
 
     def resume_command(self, session_id: str) -> str:
-        """Return the command that resumes a session, in the session's directory."""
+        """Return the command to run in the session's own directory."""
         return f"crush --session {shlex.quote(session_id)}"
 
 

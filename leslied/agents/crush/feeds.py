@@ -1,8 +1,9 @@
 """Define the queries that read Crush's database.
 
 An entry is a message with the current state of its session. Crush updates the parts of
-a message in place while the model answers, and counts times in seconds. So the newest
-messages are read again when the last of them has a new time, or is longer.
+a message in place while the model answers, and its times are whole seconds. So the
+messages that changed last are read again when the time of the last change is new, or
+when the messages with that time have become longer.
 """
 
 from __future__ import annotations

@@ -79,10 +79,7 @@ def find_steering(text: str) -> str:
 
 
 def find_folder(text: str) -> str:
-    """Return the first directory of a `<session_context>`; "" for other texts.
-
-    It is the session's directory.
-    """
+    """Return the session's directory, the first in a `<session_context>`, or ""."""
     match = _FOLDER.search(text) if text.startswith("<session_context>") else None
     return match[1] if match else ""
 

@@ -160,8 +160,8 @@ def _decode_header(
 ) -> tuple[list[Record], dict[str, Any]]:
     """Decode the session's id and directory from a header and the marker file.
 
-    Return a record only for a header or the first line, and the new state. The record
-    has no time: every resume writes another header, often in another file.
+    Return the records and the new state. Only a header or the first line has a record.
+    It has no time: every resume writes another header, often in another file.
     """
     # The state of the first line contains the text of the marker file as `beside`.
     marker_text = as_text(state.get("beside")).strip()

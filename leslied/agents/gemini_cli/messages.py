@@ -201,7 +201,7 @@ def _decode_responses(
     responses: list[tuple[dict[str, Any], list[dict[str, Any]]]],
     parts: list[dict[str, Any]],
 ) -> list[Record]:
-    """Decode a message's tool results, which repeat the calls' own, and a prompt."""
+    """Decode tool results, which repeat those in the calls, and a queued prompt."""
     repeat_context = context._replace(is_repeat=True)
     records = [
         _make_result(
@@ -229,7 +229,7 @@ def _decode_gemini(
 ) -> list[Record]:
     """Decode thoughts, text and calls in this order.
 
-    The record of the thoughts has the usage, or else that of the text.
+    The record of the thoughts or, without thoughts, that of the text has the usage.
     """
     call_records = _decode_calls(message, context, parts)
     text_parts = [p for p in parts if not is_thought(p) and "functionCall" not in p]
@@ -249,8 +249,8 @@ def _decode_gemini(
         records.append(make("assistant_message", "assistant", text, metadata=metadata))
     usage = parse_usage(message.get("tokens"))
     if usage and not records:
-        # The usage has its own record, because the first version of the message has no
-        # call yet that could have the usage.
+        # The usage needs a record of its own: that of a call could not have it, because
+        # the first version of the message has no call yet.
         records.append(make("token_usage", "assistant", block=_TOKENS_BLOCK))
     if records:
         records[0] = replace(records[0], usage=usage)

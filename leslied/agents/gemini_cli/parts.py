@@ -12,8 +12,8 @@ _MAX_TOKENS = 2**53
 """A larger number is corrupt, not a count."""
 _MIN_TEXT_BYTES_PER_TOKEN = 3
 _MAX_UNEXPLAINED_TOKENS = 8
-"""If an answer has more output tokens than its text needs, and over this many more, it
-also has a call. Both numbers are estimates from a few published sessions.
+"""An answer whose output tokens exceed those that its text needs by more than this also
+has a call. This number and the one above are estimates from a few published sessions.
 """
 _KNOWN_KINDS = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 _UNTRUSTED_ENVELOPE = re.compile(

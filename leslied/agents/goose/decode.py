@@ -51,7 +51,7 @@ def decode_entry(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
     log_entry = _make_session_entry(entry.source.agent, value, session)
     records = [*_decode_session(log_entry, value, session)]
     if value["kind"] == "message":
-        records += _decode_message(_describe_message(log_entry, value), value)
+        records += _decode_message(_make_message_entry(log_entry, value), value)
     noise = "" if records else f"{value['kind']} without content"
     cwd = as_text(session.get("directory"))
     return DecodeResult(records=tuple(records), state=state, noise=noise, cwd=cwd)
@@ -79,7 +79,7 @@ def _make_session_entry(
     )
 
 
-def _describe_message(log_entry: LogEntry, value: dict[str, Any]) -> LogEntry:
+def _make_message_entry(log_entry: LogEntry, value: dict[str, Any]) -> LogEntry:
     number = as_count(value.get("number"))
     native_id = as_text(value.get("id")) or f"row {as_count(value.get('row'))}"
     return LogEntry(
@@ -131,7 +131,7 @@ def _decode_message(message: LogEntry, value: dict[str, Any]) -> Iterator[Record
     content, visibility = value.get("content"), as_dict(value.get("metadata"))
     is_shown = visibility.get("userVisible") is not False
     if not is_shown and visibility.get("agentVisible") is False:
-        # The original of a message that a compaction has repeated under a new id.
+        # This is the original of a message that a compaction repeated under a new id.
         return
     if not isinstance(content, list) or value.get("role") not in ("user", "assistant"):
         yield message.make_unknown(content, role=as_text(value.get("role")))
@@ -183,7 +183,7 @@ def _decode_parts(
         match types[block]:
             case "text" | "image":
                 if is_answer and _part_text(part).strip():
-                    # If a message with a call follows, it continues the turn.
+                    # If a message with a call follows, the turn continues after all.
                     reason = "" if has_calls else "end_turn"
                     yield message.make_answer(
                         _part_text(part), block=block, stop_reason=reason

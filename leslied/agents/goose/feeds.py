@@ -2,9 +2,9 @@
 
 An entry is a message with the current state of its session, or a session alone. Goose
 only adds messages, or writes all messages of a session again under the same ids. The
-session of a subagent does not name its parent. The result of the call that started it
-names the subagent; below, this result is called its link. So the messages of a subagent
-are read when its link is there.
+session of a subagent does not name its parent. Instead, the result of the call that
+started the subagent names the subagent. Below, this result is called the subagent's
+link. The messages of a subagent are read as soon as its link exists.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _MAX_CALLS = 32
 _ROWS_BEFORE_SUBAGENT = 100
 """A link may precede its subagent's first message by this many rows."""
 _ROWS_AFTER_SUBAGENT = 2000
-"""A link that does not come within so many rows after the last message never comes."""
+"""Number of rows after a subagent's last message that are searched for its link."""
 _UNLINKED_AFTER_SECONDS = 86_400
-"""Age of a subagent without a link when it is read as a session of its own."""
+"""Age at which a subagent without a link is read as a session of its own."""
 _IS_SUBAGENT = "{session}.session_type = 'sub_agent'"
 _LINK_KEY = '"subagent_session_id"'
 _CHILD_PATH = "'$[' || i || '].toolResult.value._meta.subagent_session_id'"
@@ -117,7 +117,7 @@ _LATER_MESSAGES_SQL = f"""
     FROM change r JOIN messages l ON l.id = {_first_link_sql("r.session_id", "r.id")}
     WHERE r.is_subagent AND json_valid(l.content_json)
 """
-"""SQL for the messages of a subagent that works in the background, after its link."""
+"""SQL for the messages that a subagent in the background writes after its link."""
 
 _SUBAGENT_FEED = Feed(
     name="subagents",

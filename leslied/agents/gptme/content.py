@@ -77,7 +77,7 @@ class Part(NamedTuple):
 def iter_parts(text: str) -> Iterator[Part]:
     """Yield the parts of an answer in order.
 
-    Everything after a part without an end is plain text.
+    A part without an end is plain text, like everything after it.
     """
     begin = position = 0
     while match := _START.search(text, position):
@@ -100,8 +100,8 @@ def _make_text(text: str) -> Iterator[Part]:
 def _parse_part(text: str, match: re.Match[str]) -> tuple[Part | None, int] | None:
     """Return the part that starts at the match, and the position of its end.
 
-    Return None if it has no end. The part alone is None if it is plain text, such as a
-    block that calls no tool.
+    Return None if it has no end. Return None in place of the part if it is plain text,
+    such as a block that calls no tool.
     """
     if tag := match["think"]:
         return _parse_thought(text, match.end(), f"</{tag}>")
@@ -126,9 +126,9 @@ def _parse_thought(text: str, start: int, end_tag: str) -> tuple[Part, int] | No
 
 
 def _parse_block(text: str, match: re.Match[str]) -> tuple[Part | None, int] | None:
-    """Return the call of a Markdown block, if it is one, and the block's end.
+    """Return the call of a Markdown block, None if it calls no tool, and its end.
 
-    The block may contain further blocks. Return None if it has no end.
+    The block may contain further blocks. Return only None if the block has no end.
     """
     depth, start = 1, match.end() + 1
     for line in _FENCE_LINE.finditer(text, min(start, len(text))):

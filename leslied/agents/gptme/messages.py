@@ -294,7 +294,7 @@ def _decode_system(
 
 
 def _find_call(text: str, value: dict[str, Any], state: State) -> tuple[str, str]:
-    """Return tool and id of the call that a message answers; empty if it is no result.
+    """Return tool and id of the call that a message answers; empty if there is none.
 
     Without an id, a message answers the first open call, unless the client hides the
     message or wrote it as an XML element, as it writes its notices.

@@ -15,7 +15,7 @@ from leslied.model.source import Feed
 def _is_subagent_sql(session: str) -> str:
     """Return SQL for whether a session was delegated.
 
-    Other sessions with a parent continue it.
+    Any other session that has a parent continues its parent.
     """
     return (
         f"({session}.parent_session_id <> '' AND ({session}.source = 'subagent' "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
     """The state of Pi's events (see `_pi_events.py`), and `session`: the id of the
-    session whose events it is about."""
+    session to which this state belongs."""
 
 _MAX_ID_LENGTH = 100
 """Longer ids are truncated in the decode state."""

@@ -24,7 +24,7 @@ _ROOT_SQL = f"""
 """
 """SQL for the session id of the topmost ancestor of the node `{node}`.
 
-It is the id of the node itself if no other session spawned it.
+For a node that no other session spawned, this is its own session id.
 """
 _FOLDER_SQL = """
     (SELECT CASE WHEN json_valid(h.event_json)
@@ -33,10 +33,10 @@ _FOLDER_SQL = """
 """
 """SQL for the directory in a session's first event."""
 _TITLE_SQL = "coalesce(nullif({node}.label, ''), nullif({node}.display_name, ''))"
-# In a database without the column `event_zstd`, this name is that of a column of
+# In a database without the column `event_zstd`, the name refers to the column of
 # `no_column`, which is always NULL.
 _PACKED_SQL = "(SELECT event_zstd FROM transcript_events z WHERE z.rowid = e.rowid)"
-# Decompressed here, so that secrets in an event are masked before it is decoded.
+# SQL decompresses events, so that their secrets are masked before they are decoded.
 _TEXT_SQL = f"coalesce(e.event_json, CAST(decompress_zstd({_PACKED_SQL}) AS TEXT))"
 _EVENT_SQL = f"""
     (SELECT json(CASE WHEN json_valid(text) THEN text ELSE json_quote(text) END)

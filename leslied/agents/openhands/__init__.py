@@ -58,7 +58,7 @@ class OpenHands(BaseAdapter):
         return decode.decode_entry(entry, state)
 
     def resume_command(self, session_id: str) -> str:
-        """Return the command, which works in the session's own directory."""
+        """Return the command to run in the session's own directory."""
         return f"openhands --resume {shlex.quote(session_id)}"
 
 

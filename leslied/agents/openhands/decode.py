@@ -73,7 +73,7 @@ def decode_entry(entry: RawEntry, state: State) -> DecodeResult:
         reject_entry("neither an event nor a state")
     conversation, body = as_dict(value.get("state")), as_dict(value.get("event"))
     state = _update_state(state, conversation, body)
-    event = _describe_event(entry, value, state)
+    event = _parse_event(entry, value, state)
     records, state = _decode_opened(event, conversation, state)
     noise = "" if "event" in value else "state"
     if "event" in value:
@@ -108,7 +108,7 @@ def _update_state(
     return {**state, **{name: fact for name, fact in facts.items() if fact}}
 
 
-def _describe_event(entry: RawEntry, value: dict[str, Any], state: State) -> _Event:
+def _parse_event(entry: RawEntry, value: dict[str, Any], state: State) -> _Event:
     names = [as_text(name) for name in as_list(value.get("path"))]
     path = tuple(printable_name(name) for name in names if name)
     session_id = printable_name(entry.source.parts[0])
@@ -207,11 +207,11 @@ def _hash_prompt(path: tuple[str, ...], prompt: str) -> str:
 def _decode_usages(
     event: _Event, conversation: dict[str, Any], body: dict[str, Any], state: State
 ) -> tuple[list[Record], State]:
-    """Decode the tokens of requests up to the one that the event is a response to.
+    """Decode the tokens of new requests, up to the one that returned the event.
 
-    The state of the session lists all requests; without an event, decode all that were
-    not decoded before. The decode state has the number of requests that were decoded,
-    for each kind of use.
+    The state of the session lists all requests. Without an event, decode all that were
+    not decoded before. For each kind of use, the decode state has the number of decoded
+    requests.
     """
     stats = as_dict(as_dict(conversation.get("stats")).get("usage_to_metrics"))
     counters = as_dict(state.get("counters"))

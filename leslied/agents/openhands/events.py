@@ -156,7 +156,7 @@ def _decode_failure(event: LogEntry, body: Body) -> Record:
 
 
 def _decode_foreign_call(event: LogEntry, body: Body) -> Record:
-    """Decode a call of an agent that OpenHands runs; each change is an event."""
+    """Decode a call of an agent that OpenHands runs; each change of it is an event."""
     call_id, title = as_text(body.get("tool_call_id")), as_text(body.get("title"))
     if body.get("status") not in ("completed", "failed"):
         return event.make_call(title, call_id, body.get("raw_input"))

@@ -66,7 +66,7 @@ _SYSTEM_EVENTS: dict[str, EventKind] = {
     "session_notes": "notice",
     "turn_result": "turn_ended",
 }
-"""For subtypes of system lines that become one event: its kind."""
+"""Kind of the event, for subtypes of system lines that become one event."""
 _USER_SUBTYPES = ("", "mid_turn_user_message", "realtime_message")
 """Subtypes of user lines that a person wrote; programs write all others."""
 _RETRIED_STATUSES = (408, 429)
@@ -93,7 +93,7 @@ def decode_line(entry: RawEntry, state: State) -> DecodeResult:
         reject_entry("a fragment that is not an entry")
     line = QwenLine(
         value=value,
-        key=_route_line(entry),
+        key=_make_key(entry),
         native_id=as_text(value.get("uuid")),
         created_at=parse_time(value.get("timestamp")),
     )
@@ -132,7 +132,7 @@ def decode_meta(entry: RawEntry, state: State) -> DecodeResult:
     session_id, file_name = path_parts[-2:]
     agent_id = file_name.removeprefix("agent-").removesuffix(".meta.json")
     agent_type, status = as_text(meta.get("agentType")), as_text(meta.get("status"))
-    # In older files, the call is only part of the agent's id, after the agent's type.
+    # In older files, the id of the call is only in that of the agent, after its type.
     call_id = as_text(meta.get("agentId")).removeprefix(f"{agent_type}-")
     facts: dict[str, Any] = {
         "tool_call_id": as_text(meta.get("toolUseId")) or call_id,
@@ -169,7 +169,7 @@ def _decode_by_type(line: QwenLine, kind: str, subtype: str) -> tuple[Record, ..
             return ()
 
 
-def _route_line(entry: RawEntry) -> SessionKey:
+def _make_key(entry: RawEntry) -> SessionKey:
     """Return the session of a line, from the path; the id in the line is ignored."""
     folder, file_name = ("", *map(printable_name, entry.source.parts))[-2:]
     stem = file_name.removesuffix(".jsonl")

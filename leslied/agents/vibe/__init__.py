@@ -68,7 +68,7 @@ class Vibe(BaseAdapter):
         return decode.decode_entry(entry, state)
 
     def resume_command(self, session_id: str) -> str:
-        """Return the command, which works in the session's own directory."""
+        """Return the command to run in the session's own directory."""
         return f"vibe --resume {shlex.quote(session_id)}"
 
 

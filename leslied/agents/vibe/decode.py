@@ -187,7 +187,7 @@ class _Decoder:
         yield from self._decode_turn(as_dict(snapshot.get("latestTurn")))
 
     def _decode_item(self, item: dict[str, Any]) -> Iterator[Record]:
-        """Decode an entry of the history, after the end of the turn before it.
+        """Decode a history entry; before a new turn, decode the end of the last turn.
 
         A checkpoint says only how the last turn ended. An earlier turn has ended if the
         last of its entries is an answer.

@@ -16,7 +16,7 @@ def restore_chat(data: bytes) -> Any:
     """Return the chat after all changes, or raise DecodeError.
 
     A change that does not fit is skipped. So is a line that cannot be parsed, unless it
-    is the first; usually it is the last one, which is not complete yet.
+    is the first line. Usually, such a line is the last one and not complete yet.
     """
     chat: Any = None
     for line in data.split(b"\n"):

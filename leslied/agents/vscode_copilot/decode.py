@@ -61,10 +61,10 @@ def decode_chat(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         if not native_id or native_id in ids:
             native_id = f"{native_id} nth {number}"
         ids.add(native_id)
-        line = _describe_request(log_entry, request, native_id)
+        request_entry = _make_request_entry(log_entry, request, native_id)
         if not isinstance(value, dict):
-            records.append(line.make_unknown(value))
-        records += _decode_request(line, request)
+            records.append(request_entry.make_unknown(value))
+        records += _decode_request(request_entry, request)
     return DecodeResult(records=tuple(records), state=drop_side_file(state), cwd=folder)
 
 
@@ -82,7 +82,8 @@ def _join_lines(entry: RawEntry) -> bytes:
 def _parse_workspace(text: str) -> str:
     """Return a workspace's folder.
 
-    If it has several, a file lists them; return the folder of that file.
+    If the workspace has several folders, a file lists them; return the folder of that
+    file.
     """
     try:
         workspace = parse_object(text.encode(errors="replace"))
@@ -103,7 +104,7 @@ def _decode_header(
         yield replace(event, native_id=f"title:{title}")
 
 
-def _describe_request(
+def _make_request_entry(
     log_entry: LogEntry, request: dict[str, Any], native_id: str
 ) -> LogEntry:
     metadata = as_dict(as_dict(request.get("result")).get("metadata"))

@@ -49,7 +49,7 @@ class ResponseDecoder:
         self._counts: dict[str, int] = {}
 
     def decode(self, parts: list[Any]) -> Iterator[Record]:
-        """Decode all parts; texts and references that follow each other are one."""
+        """Decode all parts; adjacent texts and references become one answer."""
         texts: list[str] = []
         for part in parts:
             if (text := _format_text(part)) is not None:

@@ -159,7 +159,7 @@ def _transcript_row(
 
 
 def _format_call(file: dict[str, Any]) -> str:
-    """Format the tool call that changed the file last, and how many more calls did.
+    """Format the tool call that changed the file last, and the number of other calls.
 
     Return `-` if the call is unknown.
     """

@@ -70,10 +70,10 @@ def path(ctx: click.Context, *, as_json: bool) -> None:
 
 def _toml_lines(config: EffectiveConfig) -> Iterator[str]:
     yield f"# {config.path}" + ("" if config.exists else " (does not exist)")
-    yield from _list_tables("", config.settings)
+    yield from _table_lines("", config.settings)
 
 
-def _list_tables(name: str, table: Mapping[str, Any]) -> Iterator[str]:
+def _table_lines(name: str, table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table and of the tables in it, each below its header."""
     values = {k: v for k, v in table.items() if not isinstance(v, dict)}
     if name and (values or not table):
@@ -83,7 +83,7 @@ def _list_tables(name: str, table: Mapping[str, Any]) -> Iterator[str]:
         yield f"{key} = {_format_value(value)}"
     for key, value in table.items():
         if isinstance(value, dict) and value:
-            yield from _list_tables(f"{name}.{key}".lstrip("."), value)
+            yield from _table_lines(f"{name}.{key}".lstrip("."), value)
 
 
 def _format_value(value: Any) -> str:

@@ -250,7 +250,7 @@ class _ExportRequest:
 
 
 def _is_inside(target: Path, root: Root) -> bool:
-    """Return whether the target is in the root; in a project, whether it is a log."""
+    """Return whether the target is in the root or, for a project, is a log in it."""
     folder = root.path.resolve()
     if root.is_project:
         return any(target == folder / pattern.glob for pattern in root.patterns)
@@ -270,7 +270,7 @@ def _check_target(target: Path, path_argument: str) -> None:
 
 
 def _list_primary_artifacts(artifacts: Sequence[Artifact]) -> list[Artifact]:
-    """Return the files of an export that do not only repeat other files."""
+    """Return the files of an export, without those that only repeat other files."""
     return [artifact for artifact in artifacts if not artifact.is_derived]
 
 

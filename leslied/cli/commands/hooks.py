@@ -158,7 +158,7 @@ def _get_settings_file(app: App, scope: Scope) -> Path:
 
 
 def _read_status(app: App) -> HooksStatus:
-    """Return the state of all settings files; outside a project, of the user's."""
+    """Return the state of all settings files; outside a project, only the user's."""
     states: dict[Path, HooksState] = {}
     for scope in get_args(Scope):
         with suppress(UserError):

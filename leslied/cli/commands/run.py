@@ -112,7 +112,7 @@ def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
 
 
 def _apply_settings(app: App, page: PageStarter, build_flow: Callable[[], _T]) -> _T:
-    """Build a flow with the current settings, and pass on those of the page."""
+    """Build a flow with the current settings, and apply the page's settings."""
     flow = build_flow()
     settings = app.load_settings().web
     page.apply(settings.port if settings.enabled else None)

@@ -38,7 +38,7 @@ _MIN_COLUMN_WIDTH = 12
 """Columns narrower than this are not readable; rows are shown as cards instead."""
 _MAX_CELL_CHARS = 1000
 _MAX_RESULT_CHARS = 32 * 1024 * 1024
-"""Size of a table or of JSON, which are printed as a whole."""
+"""Largest result that is printed as a table or as JSON: both need it in memory."""
 
 
 def _check_seconds(_: click.Context, __: click.Parameter, value: float) -> float:

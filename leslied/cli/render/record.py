@@ -41,10 +41,11 @@ _EVENT_MARKS = {
 class RecordRenderer:
     """Renderer of the records of a session, in order.
 
-    The result of an edit is left out if the edit was shown as a diff.
-
     Plain output is neither rendered nor wrapped. On a terminal, answers are rendered as
     Markdown, edits as diffs, and wrapped lines keep their indent.
+
+    After a diff, the result of the edit is left out, unless the edit failed or results
+    are shown whole.
     """
 
     def __init__(self, options: RenderOptions) -> None:

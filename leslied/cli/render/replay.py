@@ -25,7 +25,7 @@ _INDENT = "    "
 def make_replay_events(
     units: Sequence[Unit], *, is_full: bool
 ) -> Iterator[ReplayEvent]:
-    """Yield an event for each visible entry, after one for the headers before it."""
+    """Yield an event for each visible entry, after one for its header if it has one."""
 
     def is_visible(record: Record) -> bool:
         return any(render_record(record, "", is_full=is_full))
@@ -86,7 +86,7 @@ def _format_unit_header(entry: TimedEntry) -> str:
 
 
 def _format_call(call: Record) -> str:
-    """Format a call that was shown before on one line, with `○` instead of `●`."""
+    """Format, on one line, a call that was shown before; `○` takes the place of `●`."""
     line = next(render_record(call, "", is_full=False))
     return click.unstyle(line).replace("●", "○", 1)
 

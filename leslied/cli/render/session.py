@@ -90,7 +90,7 @@ def render_units(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]
 
 
 def render_answers(units: Iterable[Unit], options: RenderOptions) -> Iterator[str]:
-    """Yield the answers, separated by empty lines; the units contain nothing else."""
+    """Yield the answers of units with nothing else, and empty lines between them."""
     renderer = RecordRenderer(options)
     has_answer = False
     for unit in units:

@@ -23,7 +23,7 @@ _MIN_SPEED, _MAX_SPEED = 1 / 8, 1024.0
 
 @dataclass(frozen=True, slots=True)
 class ReplayEvent:
-    """A text, its pacing, and the pause before it in seconds of the session."""
+    """A text, its pacing, and the seconds that the session paused before it."""
 
     pause: float
     text: str

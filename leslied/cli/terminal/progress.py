@@ -54,7 +54,7 @@ class ProgressBar:
         self._next_draw_at = self._started_at + _DELAY_SECONDS
 
     def update(self, done: int, total: int) -> None:
-        """Set the progress; redraw at most ten times a second, not if total is 0."""
+        """Set the progress; redraw at most ten times a second, never if total is 0."""
         if (
             self._is_enabled
             and total

@@ -1,7 +1,7 @@
 """The sources that ingest has not read to their end, and in which order it reads them.
 
-Live sources have little that is new. They are read at once, in common batches, however
-much of other sources is still to be read.
+Sources with few new bytes, such as logs of sessions that are going on, do not wait for
+the others: they are read at once, in common batches.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MIN_RISKY_BYTES = 1024 * 1024
-"""Bytes that may take too much memory when they are decoded. With fewer, it is a
-coincidence if leslied is killed while it reads them."""
+"""Bytes that may take too much memory when they are decoded. If leslied is killed while
+it reads fewer, that is a coincidence."""
 _MAX_GROUP_SOURCES = 100
 """Sources with little to read that are read together."""
 
 
 class Backlog(Struct):
-    """The paths of sources of which the next run reads more, in their order.
+    """The paths of the sources that the next run continues to read, in order.
 
     A source that was read goes to the end, so that none keeps the others waiting.
     """
@@ -42,7 +42,7 @@ class Backlog(Struct):
         self.paths.update(dict.fromkeys(paths))
 
     def take(self, positions: Iterable[SourcePosition]) -> None:
-        """Remove the sources, which are read now."""
+        """Remove these sources, because they are read now."""
         for source, _ in positions:
             self.paths.pop(source.path, None)
 
@@ -50,30 +50,31 @@ class Backlog(Struct):
         self,
         paths: Iterable[Path],
         load: Callable[[Path], SourcePosition | None],
-        is_live: Callable[[SourceRef, Cursor], bool],
+        is_small: Callable[[SourceRef, Cursor], bool],
     ) -> Iterator[list[SourcePosition]]:
-        """Yield groups of sources to read together: live ones, or one that is not live.
+        """Yield groups of sources to read together: small ones, or a single other one.
 
-        Remove paths for which `load` returns None, because they cannot be read now.
+        `is_small` says which sources have few new bytes. Remove paths for which `load`
+        returns None, because they cannot be read now.
         """
-        live: list[SourcePosition] = []
+        small: list[SourcePosition] = []
         for path in paths:
             position = load(path)
             if position is None:
                 del self.paths[path]
-            elif is_live(*position):
-                live.append(position)
-                if len(live) == _MAX_GROUP_SOURCES:
-                    yield live
-                    live = []
+            elif is_small(*position):
+                small.append(position)
+                if len(small) == _MAX_GROUP_SOURCES:
+                    yield small
+                    small = []
             else:
                 yield [position]
-        if live:
-            yield live
+        if small:
+            yield small
 
 
 def count_new_bytes(source: SourceRef, cursor: Cursor) -> int:
-    """Return about how many bytes of a source are new; 0 if only a read shows it."""
+    """Return about how many bytes are new; 0 if only reading the source shows it."""
     match source.shape:
         case Shape.APPEND_LOG:
             return source.stamp.size - cursor.offset

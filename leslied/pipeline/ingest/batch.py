@@ -20,7 +20,7 @@ BATCH_WEIGHT = 12_000
 """Rows plus kilobytes written in one transaction, across sources."""
 DAEMON_BATCH_WEIGHT = 4_000
 """The same for the daemon, which must stay small: a process rarely returns memory to
-the system. With a quarter of it, lines of many busy sessions needed twice as many
+the system. With a limit of 1,000, the lines of many busy sessions needed twice as many
 transactions."""
 
 
@@ -32,8 +32,8 @@ class Slice(NamedTuple):
     max_sources: int = 2_000
     """Sources that one run reads, those that changed last; the next run continues."""
     max_small_bytes: int = 0
-    """Most new bytes of a source that is read first, in one batch with others like it.
-    The rest follows one by one until the budget yields; 0 to read all sources first."""
+    """Sources with at most this many new bytes are read first, in common batches. The
+    others follow one by one until the budget yields. With 0, all are read first."""
 
     def is_used_up(self, bytes_read: int, entries: int) -> bool:
         """Return whether a source must wait for the next run after this much of it."""

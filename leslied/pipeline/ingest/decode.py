@@ -86,7 +86,7 @@ class Decoder:
         """Replace all content with positions and lengths: the project is excluded."""
         self.noise += [Noise(e.offset, e.length, EXCLUDED) for e in self.entries]
         self.entries = []
-        self._forget_rejected_text()
+        self._drop_rejected_text()
         self.state = {"cwd": self.state.get("cwd", "")}
 
     def drop_excluded(self, is_excluded: Callable[[str], bool]) -> None:
@@ -96,7 +96,7 @@ class Decoder:
         all sessions. It is rejected, so that `status` counts it.
         """
         # A rejected entry has no known folder, so it may belong to an excluded one.
-        self._forget_rejected_text()
+        self._drop_rejected_text()
         entries, self.entries = self.entries, []
         for entry, cwd in zip(entries, self._entry_folders, strict=True):
             if not cwd:
@@ -108,7 +108,7 @@ class Decoder:
             else:
                 self.entries.append(entry)
 
-    def _forget_rejected_text(self) -> None:
+    def _drop_rejected_text(self) -> None:
         """Delete the text of rejected entries, and quotations of it in their reasons.
 
         A reason quotes text only after a colon.

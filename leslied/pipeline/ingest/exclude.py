@@ -1,4 +1,4 @@
-"""Which folders are excluded: those of `projects.exclude`; all if an agent is off."""
+"""The folders excluded by `projects.exclude`; all folders if an agent is disabled."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _iter_packed(batches: Iterable[Batch]) -> Iterator[_Packed]:
 
 
 def _take_long_texts(batch: Batch) -> list[LongText]:
-    """Replace long texts in the batch by ""; return them, by number of the record."""
+    """Replace long texts in the batch by ""; return them with record numbers."""
     long_texts: list[LongText] = []
 
     def take(record: Record, number: int) -> Record:
@@ -167,7 +167,7 @@ def _add_items(
 
 
 def _prepare_records(batch: Batch) -> None:
-    """Add to the entries what a commit derives from records, so that it need not."""
+    """Add to the entries what a commit would otherwise have to derive from records."""
     batch.chunks = [
         replace(
             chunk,

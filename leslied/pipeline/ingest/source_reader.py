@@ -59,7 +59,7 @@ class SourceReader:
     find_source: Callable[[Path], SourceRef | None] = lambda _: None
     """Returns the source at a path, or None."""
     on_read: Callable[[SourceRef, Cursor], None] = lambda *_: None
-    """Called before each read of a source, with the cursor of the first read."""
+    """Called before each read of a source, with the cursor where reading began."""
     _batch: Batch = field(default_factory=Batch)
     """The batch that is not complete yet."""
     _states: dict[bytes, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class SourceReader:
         for entry in chunk.entries:
             decoder.add(entry)
             if entry.length > _MAX_HELD_BYTES:
-                # The readers' frames refer to the entry until the next one is read.
+                # The suspended generators that read the chunk still refer to the entry.
                 structs.force_setattr(entry, "data", b"")
         decoder.add_rejected(chunk.rejected)
         self._drop_excluded(source, decoder, folder)
@@ -122,7 +122,7 @@ class SourceReader:
         """
         state = parse_state(cursor.state)
         is_held = state.pop(_HELD_AT, None) is not None
-        # Held back before its first read, a source has no other state than this mark.
+        # A source that was held back before its first read has no other state.
         was_read = bool(state) or (bool(cursor.state) and not is_held)
         if was_read and source.shape is not Shape.DOCUMENT:
             return state

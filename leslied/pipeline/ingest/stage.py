@@ -68,10 +68,10 @@ class Ingest(Stage):
     """How much of one source a run reads; None to read all of it."""
     failures: Failures = field(default_factory=Failures)
     on_progress: ProgressCallback = ignore_progress
-    """Called with the bytes read after every commit; the total is known only in an
-    agent's first scan."""
+    """Called after every commit with the bytes read so far; the total is known only in
+    an agent's first scan."""
     _backlog: Backlog = field(default_factory=Backlog)
-    """Sources of which the next run reads more."""
+    """Sources that the next run continues to read."""
 
     @classmethod
     def make(
@@ -332,7 +332,7 @@ class Ingest(Stage):
         positions: Iterable[SourcePosition],
         first_sources: Sequence[SourceRef] = (),
     ) -> Iterator[Batch]:
-        """Read each source after its cursor, in a second process if that is worth it.
+        """Read each source from its cursor on, in a second process if that is worth it.
 
         `first_sources` are all of the agent's sources in its first scan; else empty.
         """
@@ -378,7 +378,7 @@ class Ingest(Stage):
             )
 
     def _mark_gone(self, discovery: tail.Discovery) -> None:
-        """Mark the sources as gone that a search of their folder did not find.
+        """Mark as gone the sources that a search of their folder did not find.
 
         A whole root that is missing may be on a disk that is not mounted now.
         """

@@ -49,7 +49,7 @@ class RepairResult(NamedTuple):
     restored: int
     """Number of damaged parts that were replaced."""
     remaining: list[str]
-    """Damage that nothing can replace; those bytes stay in the file as they are."""
+    """Damage that cannot be repaired; those bytes stay in the file as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +68,8 @@ class ArchivedOriginal:
         """Yield bytes of the log, as the archive has them.
 
         With `is_erased`, forgotten lines are replaced by spaces, and secrets are
-        masked. Raise SourceError if the log is gone. Without `is_erased`, the archive
-        file is older than what was forgotten: then also raise it for a forgotten line.
+        masked. Without it, no lines were erased from the archive file. Raise
+        SourceError if the log is gone, or for a forgotten line that was not erased.
         """
         if self.log is None:
             raise SourceError("the log is gone")
@@ -138,8 +138,8 @@ def _write_copy(
 ) -> ArchiveRepair:
     """Write the new file.
 
-    Leave out regions without a valid header if `add_missing` returns that the file has
-    their content without them. Otherwise write the file again with the regions.
+    Leave out regions without a valid header if `add_missing` returns that nothing is
+    lost without them. Otherwise write the file again with the regions.
     """
     if add_missing:
         repair, has_all_content = _write_once(

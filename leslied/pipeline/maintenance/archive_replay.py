@@ -129,7 +129,7 @@ class ArchiveReplay:
     ) -> None:
         """Write blank lines for the bytes before a frame, so that it keeps its offset.
 
-        Frames of a log end with a line, and decoders skip blank lines.
+        Frames of a log end at the end of a line, and decoders skip blank lines.
         """
         start = file.tell()
         self.errors.append(
@@ -140,9 +140,10 @@ class ArchiveReplay:
             file.write(b" " * (length - 1) + b"\n")
 
     def _restore_erased_lines(self, log: Path) -> None:
-        """Copy the log to the scratch file, if these differ only in erased lines.
+        """Copy the log to the scratch file, if the two differ only in erased lines.
 
-        Decoders depend on earlier lines. Tombstones prevent erased ones from returning.
+        How a line is decoded may depend on erased lines before it. Tombstones keep the
+        erased lines themselves from being stored again.
         """
         size = self._scratch_file.stat().st_size
         with suppress(SourceError), open_regular(log) as log_fd:

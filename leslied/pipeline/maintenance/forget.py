@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 8 * 1024 * 1024
 _OVERLAP_BYTES = 64 * 1024
-"""Bytes of a chunk that are searched again with the next: the text may be in both."""
+"""Bytes of a chunk that are searched again with the next: the text may span both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Forget:
     """Writes missing and changed outputs; returns errors."""
 
     def run(self, request: ForgetRequest) -> ForgetAnswer:
-        """Forget what is requested; complete an earlier, interrupted deletion.
+        """Complete an earlier, interrupted deletion; then forget what is requested.
 
         Raise UserError if the id names no session and nothing was completed.
         """
@@ -112,10 +112,10 @@ class _Deletion:
         return ThreadFiles(central=self.paths.central_dir, clock=self.clock)
 
     def remove(self) -> int:
-        """Delete everything but what is left in free space of the store's file.
+        """Delete everything except remains in the free space of the store's file.
 
-        Return the number of deleted records. The caller then has outputs written
-        again, and calls `finish`.
+        Return the number of deleted records. The caller then writes outputs again and
+        calls `finish`.
         """
         self._add_tombstones()
         failpoint("forget.tombstones")

@@ -160,7 +160,7 @@ def _add_titles(plan: ForgetPlan, reader: ForgetReader) -> ForgetPlan:
 
 
 def _list_remainders(plan: ForgetPlan, imports: Path) -> Iterator[Remainder]:
-    """Yield files and repositories that keep forgotten entries; leslied leaves them."""
+    """Yield logs and Git repositories that keep entries, as leslied changes neither."""
     for log in plan.raw.logs:
         # Copies of imported files are leslied's own, and are rewritten or deleted.
         if not Path(log).is_relative_to(imports):

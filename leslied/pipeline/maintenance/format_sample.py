@@ -75,7 +75,7 @@ def _make_source(path: Path) -> SourceRef:
 
 @dataclass(slots=True, eq=False, repr=False)
 class LogSampler:
-    """Choice of the entries of one log that are sampled."""
+    """Chooses the entries of one log that are sampled."""
 
     adapter: AgentAdapter | None
     source: SourceRef
@@ -83,7 +83,7 @@ class LogSampler:
     skeleton: Skeleton
     """Shared by all logs of a sample, so that equal ids stay equal."""
     only_unknown: bool = False
-    """Whether entries that are decoded are left out."""
+    """Whether only entries of unknown kinds and rejected ones are sampled."""
     _lines: list[str] = field(default_factory=list)
     _kinds: set[str] = field(default_factory=set)
     _unknown_kinds: dict[str, None] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class LogSampler:
                 self._add(entry, is_new=is_new)
 
     def _iter_entries(self) -> Iterator[tuple[RawEntry, Decoder | None]]:
-        """Yield each entry with a decoder that has just decoded it."""
+        """Yield each entry with the decoder that decoded it, if there is an adapter."""
         state = {}
         if self.source.side_file:
             state["beside"] = tail.read_side_file(self.source)
@@ -164,13 +164,13 @@ class LogSampler:
 
         With `is_new`, it has an unknown kind or a rejection that no entry before had.
         """
-        line, kinds = self._replace(entry.data)
+        line, kinds = self._extract_structure(entry.data)
         has_new_kind = not kinds <= self._kinds and not self.only_unknown
         if (is_new or has_new_kind) and len(line) <= _MAX_LINE_CHARACTERS:
             self._lines.append(line)
             self._kinds |= kinds
 
-    def _replace(self, data: bytes) -> tuple[str, set[str]]:
+    def _extract_structure(self, data: bytes) -> tuple[str, set[str]]:
         """Return the structure of an entry as a line, and its kinds."""
         try:
             value = json.loads(data.decode(errors="replace"), strict=False)

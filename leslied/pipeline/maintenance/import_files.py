@@ -45,7 +45,7 @@ class CopyReport:
     """Counts and paths of imported files, and files that could not be imported."""
 
     sources: Counter[str] = field(default_factory=Counter)
-    """Number of files that were kept, by agent."""
+    """Number of imported parts by agent; a file may have several."""
     changed_paths: list[Path] = field(default_factory=list)
     """Copies that are new or changed."""
     problems: list[str] = field(default_factory=list)

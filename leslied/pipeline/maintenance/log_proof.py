@@ -50,7 +50,7 @@ _MAX_EXAMPLES = 20
 _STABLE_SHAPES = (Shape.APPEND_LOG, Shape.COMPRESSED_LOG, Shape.DOCUMENT)
 """Shapes in which an entry is at the same offset in each read."""
 _PRECEDENCE: tuple[Verdict, ...] = ("missing", "record", "deleted", "noise", "rejected")
-"""Verdicts on the parts of an entry, from the one that decides about the whole."""
+"""Verdicts on parts of an entry; the first that a part has is that on the whole."""
 _NOT_READ = "not read yet"
 _CHANGED = "the log was changed after it was read"
 
@@ -84,7 +84,7 @@ class LogProof:
     _bytes_total: int = 0
 
     def run(self) -> ProofReport:
-        """Compare the logs of all agents; raise no error of a single log."""
+        """Compare the logs of all agents; report errors in a log instead of raising."""
         discoveries = [
             (adapter, tail.discover(adapter.name, roots))
             for adapter, roots in self.agents

@@ -171,7 +171,8 @@ class Pruner:
     def remove(self, batch: Sequence[PruneCandidate]) -> None:
         """Delete these sessions from the store in one transaction."""
         keys = [candidate.session.key[:2] for candidate in batch]
-        # First, so that the next run continues what a crash interrupted.
+        # Files come first: after a crash, the store still has the sessions, and the
+        # next run deletes the rest.
         for candidate in batch:
             self._remove_files(candidate.session)
         self.remove_annotations(keys)

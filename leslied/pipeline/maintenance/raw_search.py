@@ -107,7 +107,7 @@ class RawSearch:
     def _search_archive(
         self, path: Path, source: ReadSource | None, matches: RawMatches
     ) -> None:
-        """Add the lines with the text from an archive file, which `source` may have."""
+        """Add the lines of an archive file that have the text; `source` may be None."""
         ranges: set[tuple[int, int]] = set()
         has_match = False
         for frame, line in archive.find_lines(path, self.text.is_in):

@@ -1,6 +1,7 @@
 """Rebuild the store: decode everything again from the archive and the logs.
 
-The new store is built beside the old one and replaces it only when nothing is lost.
+The new store is built beside the old one. It replaces the old one only if no entry is
+lost, or if the user accepts the loss.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class RebuildReport:
     """Ids of sessions that only the old store has."""
     lost_entries: int = 0
     archive_damage: list[str] = field(default_factory=list)
-    """Damage in the archive that nothing can replace."""
+    """Damage in the archive that cannot be repaired."""
     ingest: IngestReport = field(default_factory=IngestReport)
     warnings: list[str] = field(default_factory=list)
 
@@ -343,8 +344,9 @@ def _compare_stores(
 ) -> None:
     """Count the same, changed, new and lost sessions and entries in the report.
 
-    A session with a subagent that changed has changed, too. With forgotten lines, do
-    not compare the events that describe a session, which other lines may have now.
+    A session with a subagent that changed has changed, too. If entries of a session
+    were forgotten, events that only describe it do not count as lost, because other
+    lines may yield these events now.
     """
     before, after = _group_digests(old), _group_digests(new)
     report.new_sessions = len(after.keys() - before.keys())

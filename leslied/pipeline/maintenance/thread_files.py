@@ -74,7 +74,7 @@ class ThreadFiles:
             sinks.remove_thread(base, thread_id)
 
     def remove_transcripts(self, thread: SessionThreadFolder) -> None:
-        """Delete the transcripts and exports of a thread, to be written again."""
+        """Delete a thread's transcripts and exports, so that they are written again."""
         base, thread_id = Path(os.fsdecode(thread.folder)), thread.thread_id
         for folder in (
             transcripts_folder(thread_id),

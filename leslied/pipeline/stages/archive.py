@@ -153,8 +153,8 @@ class Archiver(Stage):
     def _mark_changed_files_due(self) -> None:
         """Mark sources whose archive file was changed, to archive or verify them again.
 
-        A file that lost bytes is completed from its log. Without the log, its expected
-        size shows the archive check that bytes are missing.
+        A file that lost bytes is completed from its log. If the log is gone, the
+        archive check compares the file with its recorded size.
         """
         with self.store.archive() as ledger:
             for file in list(ledger.iter_files()):
@@ -281,7 +281,7 @@ class Archiver(Stage):
     def add_missing(
         self, due: DueSource, writer: ArchiveWriter
     ) -> ArchiveCursor | None:
-        """Append to a copy of the source's archive file the bytes that it lacks.
+        """Append the missing bytes to a copy of the source's archive file.
 
         Return None if the log is gone, has changed, or must not be archived any more.
         """

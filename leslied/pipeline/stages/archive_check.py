@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 VERIFY_AFTER = timedelta(days=7)
 _SCOPE = "archive file"
-"""Scope of failures: files with damage that nothing can replace."""
+"""Scope of failures: files with damage that cannot be repaired."""
 
 
 class ArchiveCheckReport(Report, kw_only=True):
@@ -170,7 +170,7 @@ class ArchiveCheck(Stage):
             ledger.mark_verified(current.source, current.reader.mtime_ns, now_us)
 
     def _repair(self, source: int, file: str, report: ArchiveCheckReport) -> None:
-        """Repair a damaged file; record damage that nothing can replace."""
+        """Repair a damaged file; record damage that cannot be repaired."""
         due = self._load_source(source)
         if due is None or due.archive_cursor is None:
             return
@@ -254,11 +254,11 @@ class _FileRepair(Struct, eq=False):
         )
 
     def _add_missing(self, repair: ArchiveRepair) -> bool:
-        """Append bytes that the new file lacks.
+        """Append the bytes that the new file lacks.
 
-        Return whether the file has everything that the damaged regions at its end
-        contained, which were left out. It does if these can only have contained bytes
-        of the generation that was archived last, and all bytes of that are in the file.
+        Return whether nothing is lost by leaving out the damaged regions at the end of
+        the old file. That is so if they can have held only bytes of the generation that
+        was archived last, and the new file has all bytes of that generation.
         """
         # The offset -1 stands for an archive file of which any part may be missing.
         old_cursor = structs.replace(self.old, offset=-1, newest=0)

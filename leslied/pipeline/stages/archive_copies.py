@@ -90,7 +90,7 @@ def run_copies(
     copies: Sequence[SourceCopy], limits: tail.ReadLimits, mask: Mask | None
 ) -> Iterator[tuple[SourceCopy, CopyOutcome]]:
     """Copy all sources, in any order; yield each with its outcome."""
-    # Each process copies half of the values: give both about as many bytes.
+    # Each process copies one half of the list; make both halves about equally large.
     by_size = sorted(copies, key=lambda copy: copy.new_bytes)
     ordered = [*by_size[::2], *by_size[1::2]]
     try_copy = partial(_try_copy, limits=limits, mask=mask)

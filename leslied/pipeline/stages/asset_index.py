@@ -183,7 +183,7 @@ class AssetIndex(Stage):
         session: SessionSummary,
         report: AssetIndexReport,
     ) -> bool:
-        """Call `work(session, report)` unless it is paused; return if it succeeded."""
+        """Call `work(session, report)` unless paused; return whether it succeeded."""
         name, bound_work = session.key.session_id, partial(work, session, report)
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
@@ -280,7 +280,7 @@ class AssetIndex(Stage):
     ) -> bool:
         """Write a project's two index files; return False after an unexpected error.
 
-        If they cannot be written, the next scan finds these threads due again.
+        If they cannot be written, the next scan marks the threads `keys` as due again.
         """
 
         def work() -> None:
@@ -288,12 +288,12 @@ class AssetIndex(Stage):
                 self._write_index(folder, report)
             except SinkError as error:
                 report.errors[folder] = error.message
-                self._forget_stamps(keys)
+                self._delete_stamps(keys)
 
         return self.failures.attempt("asset index", folder, work, report.errors)
 
-    def _forget_stamps(self, keys: list[SessionKey]) -> None:
-        """Delete the stamps of threads, so that the next scan finds these changed."""
+    def _delete_stamps(self, keys: list[SessionKey]) -> None:
+        """Delete the threads' stamps, so that the next scan finds the threads due."""
         with self.store.assets() as ledger:
             for key in keys:
                 thread = ledger.load_thread(key)

@@ -53,7 +53,7 @@ class MovedThreads(Stage):
         )
 
     def run(self, budget: Budget = FULL_BUDGET) -> Report:  # noqa: ARG002
-        """Delete leslied's files about threads from the folders that these left."""
+        """Delete leslied's files about threads from folders that the threads left."""
         report = Report()
         with self.store.relations() as ledger:
             old_folders = ledger.list_old_folders()

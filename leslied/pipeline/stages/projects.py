@@ -1,7 +1,7 @@
 """The projects stage: find the project of each working directory.
 
-New working directories are looked up at once, known ones again in turn. The first
-commit of a repository, by which a moved one is recognised, takes longer to find: the
+New working directories are looked up at once, known ones again in turn. A repository
+that was moved is recognised by its first commit, which takes longer to find: the
 history is followed only while no log changes, and only some commits in each run.
 """
 
@@ -104,10 +104,10 @@ class ProjectStage(Stage):
             ),
         )
 
-    def adopt(self, replaced: ProjectStage) -> None:
+    def adopt(self, previous: ProjectStage) -> None:
         """Take over the memory of the stage object that this one replaces."""
         for name in _Memory.__struct_fields__:
-            setattr(self.memory, name, getattr(replaced.memory, name))
+            setattr(self.memory, name, getattr(previous.memory, name))
 
     def run(self, budget: Budget = FULL_BUDGET) -> ProjectsReport:
         """Find the projects of new working directories; a scan also checks others."""
@@ -134,10 +134,10 @@ class ProjectStage(Stage):
         with self.store.projects() as ledger:
             old_folders = {each.path: each for each in ledger.list_folders()}
             old_repositories = {each.path: each for each in ledger.list_repositories()}
-        checked = self._choose_folders_to_check(list(old_folders)) if is_scan else []
+        old_paths = self._choose_folders_to_check(list(old_folders)) if is_scan else []
         current_folders = {
             path: self._look_up(path, old_folders.get(path))
-            for path in (*new_paths, *checked)
+            for path in (*new_paths, *old_paths)
         }
         repositories = old_repositories | {
             path: _identify(path, old_repositories.get(path))
@@ -178,19 +178,20 @@ class ProjectStage(Stage):
     def _look_up(self, path: str, previous: ProjectFolder | None) -> ProjectFolder:
         """Return a working directory with the repository in which it is now.
 
-        A directory keeps its repository when the working tree is removed. The home
-        folder is not a project, even if it is a repository.
+        A directory keeps its repository when the working tree is removed, or when it is
+        in no repository any more. The home folder is not a project, even if it is a
+        repository.
         """
-        found = git.find_repository(path)
-        if found and found.worktree in (self.home, Path("/")):
-            found = None
+        repository = git.find_repository(path)
+        if repository and repository.worktree in (self.home, Path("/")):
+            repository = None
         if previous and previous.worktree:
             is_removed = not os.path.lexists(previous.worktree)
-            if is_removed or found is None:
+            if is_removed or repository is None:
                 return previous
-        if found is None:
+        if repository is None:
             return ProjectFolder(path, "", path)
-        return ProjectFolder(path, str(found.worktree), str(found.main))
+        return ProjectFolder(path, str(repository.worktree), str(repository.main))
 
     def _queue(self, repositories: Iterable[Repository]) -> None:
         """Queue the repositories whose first commit is still to be found."""
@@ -222,7 +223,7 @@ class ProjectStage(Stage):
             return ProjectLinks()
 
     def _find_root_commits(self) -> bool:
-        """Follow the histories of queued repositories, and save how far.
+        """Follow the histories of queued repositories; save the commits reached.
 
         Return whether the first commit of one was found.
         """
@@ -264,9 +265,9 @@ def _identify(path: str, previous: Repository | None) -> Repository:
 
 
 def _walk(repository: Repository, limit: int) -> Repository | None:
-    """Follow its history for `limit` commits; return it with the commit reached.
+    """Follow a repository's history for `limit` commits; return the repository updated.
 
-    Return None if the repository has no commit.
+    Return None if it has no commit.
     """
     git_dir = git.find_git_dir(Path(repository.path))
     start = repository.walk_commit or (git.read_head(git_dir) if git_dir else "")

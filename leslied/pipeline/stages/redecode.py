@@ -44,7 +44,7 @@ _MUTABLE_SHAPES = (
     Shape.EVENT_TREE,
     Shape.CHECKPOINT_STORE,
 )
-"""Shapes in which an agent deletes entries: missing ones stay in the store."""
+"""Shapes in which agents delete entries; the store keeps the deleted ones."""
 
 
 class RedecodeReport(Report, kw_only=True):
@@ -108,7 +108,7 @@ class RedecodeStage(Stage):
         self._positions = previous._positions
 
     def run(self, budget: Budget = FULL_BUDGET) -> RedecodeReport:
-        """Decode sources again that an older decoder read, until the budget is used up.
+        """Decode again the sources that an older decoder read, within the budget.
 
         Nothing is due unless a decoder's version rose; finding that out costs one
         query for each agent.
@@ -263,9 +263,9 @@ class _Job(Struct, eq=False):
         return msgspec.json.encode(merged).decode()
 
     def _decode_archive(self) -> None:
-        """Decode the archived bytes; without any, nothing can be decoded again."""
+        """Decode the archived bytes; without any, mark the source as impossible."""
         archive_cursor = self.due.archive_cursor
-        # The size is negative if the file is missing, unexpected or to be deleted.
+        # The size is negative if the file is missing, has changed, or must be deleted.
         if archive_cursor is None or not archive_cursor.file or archive_cursor.size < 0:
             self._mark_impossible()
             return

@@ -1,7 +1,8 @@
 """The relations stage: list each thread that has files in the relations file.
 
-Work is proportional to the change: a thread is checked when one of its files was
-written and until its session has stopped. A file that is up to date is not written.
+Work is proportional to the change: after one of a thread's files was written, the
+thread is checked in each run until its session has stopped. A relations file that is up
+to date is not written.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ class StopReport(Report, kw_only=True):
 class StopDetection(Stage):
     """The stop detection stage, for agents that register their processes.
 
-    It stores which sessions are live, stopped or wait for the user.
-    `sessions.compute_status` tells their status to everybody else.
+    It stores which sessions are live, are stopped, or wait for the user. Other modules
+    get the status of a session from `sessions.compute_status`.
     """
 
     store: Store
@@ -57,8 +57,8 @@ class StopDetection(Stage):
     is_final: bool = False
     """Whether every session counts as stopped."""
     live_sessions: set[tuple[str, str]] = field(default_factory=set)
-    """Agent and id of every session that had a live process at the last run, in the
-    store or not yet."""
+    """Agent and id of every session that had a live process at the last run, even if
+    the store does not have the session yet."""
     ended_sessions: dict[tuple[str, str], None] = field(default_factory=dict)
     """Sessions whose process is gone, the latest last. They are marked as stopped at
     each run, because the last entries may be read only after the process is gone."""
@@ -82,7 +82,7 @@ class StopDetection(Stage):
 
     @property
     def watched_roots(self) -> Sequence[Root]:
-        """Return the registries that say what processes do, to learn of it at once."""
+        """Return the registries that say what processes do, to see changes at once."""
         return [
             Root(path=registry.path, patterns=(), watch=WatchDepth.FLAT)
             for adapter, registries in self.registries
@@ -145,8 +145,8 @@ class StopDetection(Stage):
         return {
             key: activity
             if activity.state in ("busy", "idle")
-            # A process that waits now still waits, although other calls may have
-            # written results since it began to.
+            # The process still waits now, although entries, such as results of other
+            # calls, may be newer than the time at which it began to wait.
             else activity._replace(since_us=now_us)
             for key, process in processes.items()
             if (activity := process.activity)

@@ -215,7 +215,7 @@ class ThreadAssets:
         )
 
     def _sort_transcripts(self, files: Sequence[ScannedFile]) -> list[ScannedFile]:
-        """Sort transcripts by the start of their units; names have only the minute.
+        """Sort transcripts by the start of their units; file names have no seconds.
 
         A file that leslied did not write is sorted by its last write.
         """

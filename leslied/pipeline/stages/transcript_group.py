@@ -1,8 +1,8 @@
 """Transcripts of several units, also of several sessions, that are written together.
 
-Their names are reserved in one transaction, their files are synced together, and then
-recorded in another transaction. That is much faster than unit by unit. While a second
-process renders a full group, the units of the next one are loaded.
+Their names are reserved in one transaction, and their files are synced together and
+then recorded in another transaction. That is much faster than unit by unit. While a
+second process renders a full group, the units of the next one are loaded.
 """
 
 from __future__ import annotations

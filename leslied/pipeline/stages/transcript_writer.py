@@ -66,7 +66,7 @@ class SettleReport(Report, kw_only=True):
 
 
 class OutputFolders(Struct):
-    """The folders with `.leslie` that are written to, held open until the end."""
+    """The folders whose `.leslie` is written to, held open until `stack` is closed."""
 
     central: Path
     """The central tree; its folders are created."""
@@ -224,7 +224,7 @@ class TranscriptWriter(Struct, kw_only=True):
             number += 1
 
     def _find_zone(self, unit: Unit) -> tzinfo:
-        """Return the configured time zone, or the machine's when the unit began."""
+        """Return the configured zone, or the machine's offset when the unit began."""
         if self.zone:
             return self.zone
         local = unit.dated_at.astimezone()

@@ -156,7 +156,7 @@ class TranscriptStage(Stage):
         return list(dict.fromkeys([*postponed, *keys]))
 
     def _make_group(self, report: SettleReport, budget: Budget) -> TranscriptGroup:
-        """Return an empty group that handles sessions which cannot be written."""
+        """Return an empty group that retries or records sessions it cannot write."""
 
         def handle_error(key: SessionKey, error: Exception) -> None:
             if isinstance(error, SinkError) and not _is_disk_full(error):
@@ -202,9 +202,9 @@ class TranscriptStage(Stage):
         report: SettleReport,
         budget: Budget,
     ) -> None:
-        """Add to the group those due units that are finished, at least one of them.
+        """Add to the group finished due units, at least one, until the budget yields.
 
-        If no other units are due, the session is settled when the group is written.
+        If these are all due units, writing the group marks the session as settled.
         """
         main = self.reader.find_session(key)
         if main is None:
@@ -329,7 +329,7 @@ class TranscriptStage(Stage):
     def _move_thread(
         self, main: SessionSummary, ledger: TranscriptLedger, report: SettleReport
     ) -> None:
-        """Move a thread to its project, if it may be written to, in two cases.
+        """Move a thread to its project, if leslied may write there, in two cases.
 
         The session began before the store was created, so that its files are in the
         central tree, and goes on now; or the folder with its files is gone, because a

@@ -67,7 +67,7 @@ class UnitEntries:
         return tuple(entries)
 
     def _omit_texts(self, placed: PlacedRecord) -> PlacedRecord:
-        """Return the entry without its long texts, if those before it are long enough.
+        """Return the entry, without its long texts once MAX_CHARACTERS are exceeded.
 
         The first user message keeps its text.
         """

@@ -44,7 +44,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
     newest_source_at: datetime | None
     newest_ingested_at: datetime | None
     unread: int
-    """Number of log files that changed since they were read, or never were."""
+    """Number of log files that changed since they were read, or were never read."""
     oldest_unread_at: datetime | None
     """The oldest modification time of these files."""
     rejected: int

@@ -31,8 +31,9 @@ _MAX_SCAN_AGE = timedelta(minutes=2)
 _MTIME_TOLERANCE = timedelta(seconds=2)
 """A file's mtime may be this much earlier than the moment of its change."""
 ReadState = Literal["up-to-date", "reading", "behind"]
-"""Whether an agent's logs were read: completely; up to the daemon's last scan, so that
-only newer changes are unread; or not even that far."""
+"""How far an agent's logs were read. `up-to-date`: completely. `reading`: up to the
+daemon's last scan, or it has not finished its first one. `behind`: not even that far.
+"""
 
 
 class DaemonState(Struct, frozen=True, kw_only=True):

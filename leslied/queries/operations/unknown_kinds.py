@@ -16,7 +16,7 @@ _MAX_RECORDS = 5000
 
 
 def list_unknown_kinds(context: QueryContext) -> list[UnknownKind]:
-    """Return the unknown kinds of each agent and version, the most frequent first."""
+    """Return the unknown kinds by agent, the most frequent of each agent first."""
     records = context.reader.unknown.list_newest(_MAX_RECORDS)
     counts = Counter(
         (

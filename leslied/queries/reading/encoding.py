@@ -39,7 +39,7 @@ _IMAGE = re.compile(r"\[image image/(?:png|jpeg|gif|webp)\b[^\]\n]*\]")
 
 
 class MessageEncoder:
-    """Encoder of the messages of one page; the entries are redacted."""
+    """Encoder of the messages of one page, whose entries must be redacted already."""
 
     def __init__(
         self, now: datetime, cwd: str, secret_ids: frozenset[str] = frozenset()

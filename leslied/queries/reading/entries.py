@@ -22,7 +22,7 @@ _MAX_REDACTED_CHARACTERS = 20_000
 _MAX_LINE_TEXT_CHARACTERS = 16_000
 """Longer texts in a line are not shown.
 
-This is less than the length that is redacted, so a secret across the cut is not shown.
+This is less than the length that is redacted, so a secret that was cut is not shown.
 """
 
 
@@ -32,7 +32,7 @@ class LoadedEntry:
 
     placed: PlacedRecord
     line: Any
-    """Parsed line; None if the log and its archive are gone."""
+    """The parsed line, with long texts cut; None if it cannot be read."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -71,7 +71,7 @@ def _cut_texts(value: Any) -> Any:
 
 
 def _shorten_texts(value: Any) -> Any:
-    """Return a JSON value in which texts that are too long to show are only begun."""
+    """Return a JSON value with only the beginning of texts too long to show."""
     return _map_texts(
         value,
         lambda text: (

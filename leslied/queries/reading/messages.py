@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from leslied.queries.session_list import ListedSession
 
 _MAX_TEXT_CHARACTERS = 200_000
-"""Texts are cut here before they are redacted, which takes a while.
+"""Texts are cut to this length before they are redacted, because redaction is slow.
 
-Far less is shown, so a secret across the cut is not shown, either.
+Far less is shown, so a secret that was cut is not shown, either.
 """
 _MAX_INDEXES = 64
 _START_ENTRIES = 1_000
@@ -203,8 +203,8 @@ def _load_start_index(
 ) -> PageIndex:
     """Return the index of at least the first page of a unit with `count` entries.
 
-    Of a long unit, only the first entries are read. Results that come much later are
-    missing then; the reader loads the page again when it knows the whole unit.
+    Of a long unit, only the first entries are read. The page then lacks tool results
+    that come much later; the reader loads it again when it knows the whole unit.
     """
     limit = _START_ENTRIES
     while limit < count:

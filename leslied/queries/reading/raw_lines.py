@@ -57,8 +57,9 @@ def _read_archive(path: Path, placed: PlacedRecord) -> Any:
 
 def _parse(data: bytes, placed: PlacedRecord) -> Any:
     """Return the parsed line; None if it is not JSON, or the line of another entry."""
-    # The file may have been replaced since it was read; the entry's line contains its
-    # native id, without the `#` and number by which adapters tell equal ids apart.
+    # The file may have been replaced since the entry was read from it. The entry's line
+    # contains its native id, without the `#` and number that adapters append to tell
+    # equal ids apart.
     if placed.record.native_id.partition("#")[0].encode() not in data:
         return None
     try:

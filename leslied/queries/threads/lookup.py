@@ -34,7 +34,7 @@ __all__ = [
 
 
 class ProjectThreads(NamedTuple):
-    """The threads of a project: roots with their forks, or all threads."""
+    """The threads of a project, as trees or as a flat list."""
 
     base: Path
     """The folder that holds the project's `.leslie`."""

@@ -28,7 +28,7 @@ MAX_ASSET_BYTES = 512 * 1024
 """The rest of a larger asset is not shown."""
 _COLLECTED_TYPES = ("plan", "progress")
 _MAX_CALLS = 5
-"""Number of calls that are named for a file, the last ones."""
+"""Only this many of the calls that wrote a file are named: the last ones."""
 _CHECKBOX = re.compile(
     r"^[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+\[([ xX])\][ \t]", re.MULTILINE
 )
@@ -38,7 +38,7 @@ class ThreadAssetIndex(NamedTuple):
     """A thread with its assets, and the calls that wrote them."""
 
     thread: dict[str, Any]
-    """The index as its file has it, with fewer calls."""
+    """The thread's index as in its file, but with fewer calls, and their entry ids."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from leslied.model.times import EPOCH
 
 _STEP_SECONDS = 7 * 86400
-"""Seconds between two tests; an offset that lasts less may be missed."""
+"""Seconds between two lookups; an offset that lasts less may be missed."""
 _MAX_SECOND = 253_402_214_400
-"""9999-12-31 in UTC, the last midnight that a datetime has in every zone."""
+"""9999-12-31 in UTC: the last midnight that a datetime can represent in every zone."""
 
 
 def find_offsets(
@@ -67,5 +67,5 @@ def _get_offset(second: int, zone: tzinfo | None) -> int:
 
 
 def _clamp(second: int) -> int:
-    """Limit a time in seconds since 1970 to what a datetime has in every zone."""
+    """Limit a time in seconds since 1970 to the range from 0 to `_MAX_SECOND`."""
     return min(max(second, 0), _MAX_SECOND)

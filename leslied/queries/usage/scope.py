@@ -51,7 +51,7 @@ class UsageScope(Struct, frozen=True, kw_only=True):
         """Return the keys of the project's sessions; None to count all sessions."""
         if not self.has_project:
             return None
-        # A session may use several models: messages have one, sessions do not.
+        # The model selects messages, not sessions: a session may use several models.
         filters = tuple(each for each in self.filters if each.key != "model")
         return frozenset(context.reader.select_sessions(Selection(filters=filters)))
 

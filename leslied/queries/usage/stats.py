@@ -37,7 +37,7 @@ class StatsQuestion(UsageScope, frozen=True, kw_only=True):
 
     by: Grouping
     limit: int | None = None
-    """Maximum number of rows: of the latest times, or with the largest sums."""
+    """Maximum number of rows: the latest ones, or those with the largest sums."""
     order: SumOrder = "cost"
     """What rows are sorted by, unless they are in order of time."""
 

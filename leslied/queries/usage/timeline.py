@@ -34,7 +34,7 @@ class TimelineSeries(Struct, frozen=True, kw_only=True):
     """Usage of one group in each period."""
 
     key: str | None
-    """Name of the group; None for messages without one, and for the other groups."""
+    """Name of the group; None for messages without one, and if `is_rest`."""
     is_rest: bool
     """Whether this sums all groups that have no series of their own."""
     cost_usd: tuple[float, ...]
@@ -188,7 +188,7 @@ def _get_period(period: Period, day: int) -> int:
 
 
 def _format_period(period: Period, number: int) -> str:
-    """Return the date of a period; `number` is that of `_get_period`."""
+    """Return the date of a period; `number` is counted as by `_get_period`."""
     if period == "month":
         return f"{number // 12:04d}-{number % 12 + 1:02d}"
     return format_day(7 * number - 3 if period == "week" else number) or ""

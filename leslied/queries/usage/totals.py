@@ -95,8 +95,8 @@ def get_session(stream: SessionKey) -> SessionName:
 class UsageStats:
     """Usage statistics of the store, at the prices of a table.
 
-    A stream is a session or a subagent. Prices are read once and cached. Days are those
-    of the time zone `zone`; None stands for the local zone.
+    A stream is a session without its subagents, or one subagent. The tariffs of models
+    are looked up once. Days are those of `zone`; None stands for the local zone.
     """
 
     def __init__(
@@ -185,8 +185,8 @@ class UsageStats:
     ) -> dict[SessionKey, Cost]:
         """Return the cost of each stream's own messages.
 
-        The result may contain other streams. Their costs may be incomplete: a message
-        that several streams share counts for one, which may not be among `streams`.
+        A message that several streams share counts for only one of them. If that one is
+        not among `streams`, the result has it, too, but its cost may be incomplete.
         """
         costs: dict[SessionKey, Cost] = defaultdict(Cost)
         # An empty tuple selects all streams, which is faster than a long list.
@@ -272,7 +272,7 @@ class UsageStats:
         )
 
     def _get_group_key(self, by: Grouping, bucket: UsageBucket) -> GroupKey:
-        """Return the key of a bucket's group; the store does not know projects."""
+        """Return the key of a bucket's group; the store cannot group by project."""
         if by == "session" and bucket.session:
             return get_session(bucket.session)
         if by == "project" and bucket.session:

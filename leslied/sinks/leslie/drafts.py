@@ -1,7 +1,7 @@
 """The blocks of a unit before they are made.
 
 Most blocks of a long unit are omitted. So each is a draft first, which knows its kind
-and its text; redacting and shortening the text waits until the block is shown.
+and its text. The text is redacted and shortened only if the block is shown.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ class Draft:
 
 
 def make_drafts(unit: Unit, options: TranscriptOptions) -> Iterator[Draft]:
-    """Yield the unit's blocks; a subagent follows its call, or else comes last."""
+    """Yield drafts of the unit's blocks.
+
+    The draft of a subagent follows that of its call; without a call, it comes last.
+    """
     children_by_call: dict[str, list[Unit]] = {}
     for child in unit.subagents:
         children_by_call.setdefault(child.summary.spawn_call_id, []).append(child)

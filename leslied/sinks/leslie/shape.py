@@ -1,4 +1,4 @@
-"""Conversion of a unit to a document, which is cut to the limits."""
+"""Conversion of a unit to a document that is within its limits."""
 
 from __future__ import annotations
 

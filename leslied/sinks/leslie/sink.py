@@ -58,8 +58,8 @@ class _ThreadRenderer:
     def render(self) -> Iterator[Artifact]:
         """Yield the files of all units.
 
-        If the session's log is missing, a subagent stands in for it: its only entries
-        are those of unit 0, which has a file then.
+        If the session's log is missing, a subagent stands in for the session. All of
+        its entries are in unit 0, which then has a file.
         """
         for unit in self._session.units:
             if unit.number or unit.summary.is_subagent or unit.summary.stand_in:

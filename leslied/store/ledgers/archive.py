@@ -29,13 +29,13 @@ _FIRST_PLACEMENT = (
 _FEED_CHECKPOINT_KEY = "archived_placement"
 """Key in `meta` of the last placement that was added to the table `feed`."""
 UNKNOWN_SIZE = -1
-"""`size` without an archive file, or if its content is not as expected."""
+"""Value of `size` if there is no archive file, or its content is unexpected."""
 PENDING_DELETION = -2
-"""`size` of an archive file that must be deleted because its session was pruned."""
+"""Value of `size` for a file that must be deleted because its session was pruned."""
 
 
 class ArchiveCursor(Struct, frozen=True):
-    """Position up to which a source is archived; the columns have the same names."""
+    """Row of the table `archived`: the position up to which a source is archived."""
 
     source: int
     generation: int
@@ -67,7 +67,7 @@ class ArchivedFile(NamedTuple):
     is_verified: bool
     """Whether the file was verified since it last changed."""
     is_log_gone: bool
-    """Whether the agent's log is gone, so that the archive has its only copy."""
+    """Whether the agent's log is gone, so that the archive has the only copy."""
 
 
 _ARCHIVE_COLUMNS = ArchiveCursor.__struct_fields__
@@ -163,7 +163,7 @@ class ArchiveLedger:
         return {cursor.source: cursor for cursor in cursors}
 
     def is_excluded(self, source: int) -> bool:
-        """Return whether entries of this source were skipped for an excluded folder."""
+        """Return whether this source has skipped entries of an excluded project."""
         query = "SELECT 1 FROM noise WHERE source = ? AND kind = 'excluded'"
         return self._db.execute(query, (source,)).fetchone() is not None
 

@@ -38,7 +38,7 @@ _COPIED_FIELDS = (
     "chat_id",
     "body",
 )
-"""Fields of a file change that are stored as they are, in columns of the same name."""
+"""Fields of a file change that are stored unchanged, in columns of the same name."""
 _CHANGE_COLUMNS = (*_COPIED_FIELDS, "placement", "at_us")
 _get_copied_fields = attrgetter(*_COPIED_FIELDS)
 _SELECT_CHANGES = (
@@ -115,8 +115,8 @@ class AssetLedger:
     def list_watched(self, newest_limit: int, other_limit: int) -> list[WatchedThread]:
         """List threads to check for changes: the last active ones and some others.
 
-        Each call lists other threads than the call before, so that repeated calls list
-        all threads. Threads that are due for indexing anyway are omitted.
+        Each call continues with the next of the others, so that repeated calls list all
+        threads. Threads that are due for indexing anyway are omitted.
         """
         rows = self._db.execute(
             f"{_SELECT_WATCHED} ORDER BY s.ended_us DESC LIMIT ?", (newest_limit,)

@@ -114,7 +114,7 @@ class ManifestRuns(Struct, frozen=True, kw_only=True):
 
 
 _NO_NAMES: tuple[int, Iterable[_StoredName]] = (0, ())
-"""Stands for the next session with names when there is none; no row has the id 0."""
+"""Used when no further session has names; no row has the id 0."""
 
 
 class MetadataLedger:
@@ -342,7 +342,7 @@ class RebuildReader:
 
     @property
     def projects(self) -> ProjectQueries:
-        """Queries over projects. Only this store knows those of removed folders."""
+        """Queries over projects; those of removed folders are only in this store."""
         return ProjectQueries(self._db, self.path)
 
     @translate_sqlite_errors
@@ -387,7 +387,7 @@ class RebuildReader:
     def load_entry_ids(
         self, session: SessionKey, *, with_context: bool = True
     ) -> set[bytes]:
-        """Return a session's entry ids; `with_context`, also those of IS_CONTEXT."""
+        """Return a session's entry ids, those of IS_CONTEXT only if `with_context`."""
         query = (
             "SELECT r.entry_id FROM placement p JOIN record r ON r.entry = p.entry "
             f"WHERE p.session = ? AND (? OR NOT {IS_CONTEXT})"

@@ -25,7 +25,7 @@ class RedecodeLedger:
         self._db = db
 
     def list_due(self, agent: str, version: int, after: int, limit: int) -> list[int]:
-        """List the row ids of sources that a decoder before `version` read, sorted.
+        """List the row ids of sources that a decoder older than `version` read, sorted.
 
         Start after the row id `after`. Omit sources for which `version` was tried.
         """

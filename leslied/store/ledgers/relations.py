@@ -51,7 +51,7 @@ class RelationsLedger:
     def list_due(self) -> list[DueThread]:
         """List threads whose relations may have to be written again.
 
-        Their files have changed, or their session had not stopped the last time.
+        Their files have changed, or their session had not stopped at the last write.
         """
         rows = self._db.execute(
             "SELECT s.agent, s.session_id, s.source, d.told FROM thread_due d "
@@ -274,8 +274,8 @@ def _is_older(ownership: Ownership, candidate: int, session: int) -> bool:
     """Return whether the candidate is older than a session that shares entries.
 
     Of two sessions with the same entries, the one that was read first is older. A
-    session contained in the other is older; else the one with the earlier first
-    unshared entry.
+    session that the other contains is older. Otherwise, the session whose first
+    unshared entry is earlier is older.
     """
     if ownership.has_same_entries(candidate, session):
         return candidate < session

@@ -89,7 +89,7 @@ class TranscriptLedger:
         """List the subagents with entries that their transcripts do not include.
 
         A subagent without a transcript is listed only until its session is settled: it
-        may belong to a unit that is too old for one.
+        may belong to a unit that is too old to get a transcript.
         """
         # All entries of a subagent are in its unit 0.
         rows = self._db.execute(

@@ -26,10 +26,10 @@ _NO_SESSIONS = _AgentSessions()
 def summarize_agents(db: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return one summary per agent.
 
-    A summary has the numbers of sources, sessions, source errors and rejected entries,
-    the paths of the sources with the time of the change that was read last, when the
-    agent last wrote, was active and was scanned, and the decoder versions of its
-    sources.
+    A summary counts the agent's sources, sessions, source errors and rejected entries,
+    and its sources by decoder version. It lists the sources with the modification time
+    of each when it was read, and has the times of the agent's last write, last activity
+    and last scan.
     """
     sources = db.execute(
         "SELECT agent, count(*), max(mtime_ns), sum(is_gone) FROM source GROUP BY agent"
@@ -64,7 +64,7 @@ def _summarize_sessions(db: sqlite3.Connection) -> dict[str, _AgentSessions]:
         f"SELECT agent, sum({is_session}), ifnull(max(ended_us), 0) "
         "FROM session GROUP BY agent"
     ).fetchall()
-    # Few sessions are hidden. Reading all in the order of an index would take longer.
+    # Few sessions are hidden. Reading all rows through an index would take longer.
     hidden_counts = dict(
         db.execute(
             "SELECT agent, count(*) FROM session h NOT INDEXED "

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 Outcome = Literal["done", "failed", "unanswered"]
 """Whether a call changed its file; a call without a result is unanswered."""
 _MAX_RESULT_CHARACTERS = 400
-"""Start of a shell's result that has the exit code."""
+"""Characters at the start of a shell's result; they include the exit code."""
 _MAX_TEXT_CHARACTERS = 1000
-"""Start of a prompt or an error that is read to find its first line."""
+"""Characters read from the start of a prompt or result, to find its first line."""
 _MAY_WRITE = " OR ".join(
     f"instr(tool_input, '{text}')" for text in (">", "tee", "apply_patch")
 )
@@ -76,9 +76,9 @@ _cached_changes: dict[Path, tuple[tuple[int, ...], list[StoredChange]]] = {}
 class FileQueries:
     """Read-only queries over calls that change files.
 
-    Nothing about files is stored beside the calls. The index over the names of tools is
-    read as a whole, and then only the calls of tools that change files: that takes
-    about 0.2 s for each GB of logs.
+    The queries read the calls themselves: the whole index over the names of tools, and
+    then only the calls of tools that change files. That takes about 0.2 s for each GB
+    of logs.
     """
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
@@ -103,7 +103,7 @@ class FileQueries:
         return changes
 
     def _read_changes(self) -> list[StoredChange]:
-        """Read all changes; the texts `x.content` of results only for shells."""
+        """Read all changes. Only for calls of shells, read the text of the result."""
         shells = list_tool_names(SHELL_KINDS)
         result = f"substr(x.content, 1, {_MAX_RESULT_CHARACTERS})"
         return [
@@ -230,7 +230,8 @@ def _read_stamp(path: Path) -> tuple[int, ...]:
 def _find_outcome(metadata: str | None, result: str, *, is_shell: bool) -> Outcome:
     """Return the outcome of a call.
 
-    `metadata` and `result` come from its result; `metadata` is None without one.
+    `metadata` and `result` are the metadata and the text of its result; `metadata` is
+    None if there is no result.
     """
     if metadata is None:
         return "unanswered"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def compile_is_hidden(table: str) -> str:
     """Return SQL for whether a row of `session` is hidden; `table` is its alias.
 
-    A session is, while it has no prompt and no output of its agent; a subagent is, if
-    it only fills a cache.
+    A session is hidden while it has no prompt and no output of its agent; a subagent is
+    hidden if it only fills a cache.
     """
     is_empty = " AND ".join(f"{table}.{name} IN (0, '')" for name in CONTENT_TOTALS)
     return (
@@ -128,7 +128,7 @@ def compile_entry_filters(filters: Iterable[Filter]) -> Condition:
 
 
 def compile_tool_filters(filters: Iterable[Filter]) -> Condition:
-    """Compile tool filters that are not negated to a condition on a call `c`."""
+    """Compile tool filters to a condition on a call `c`; ignore negated filters."""
     tool_filters = [f for f in filters if f.key == "tool" and not f.is_negated]
     return _compile(
         tool_filters,
@@ -142,7 +142,7 @@ def compile_stream_filters(filters: Iterable[Filter], stop_cutoff_us: int) -> Co
     subagent_condition = _compile_is_filters(
         filters, "subagent", f"s.source <> '{MAIN}'"
     )
-    # Every stream of a session has its agent and its id.
+    # Every stream of a session has the session's agent and id.
     direct_condition = _compile(filters, _make_id_compilers("s"))
     stream_condition = _and(direct_condition, subagent_condition)
     group_filters = [f for f in filters if f.key not in ("agent", "session")]
@@ -239,7 +239,7 @@ def _compile_project_path(path: str) -> Condition:
 
     The path may be in any working tree, and in a folder that no longer exists.
     """
-    # All folders that contain the path are prefixes of it; the last is the innermost.
+    # All folders that contain the path are prefixes of it, so max() is the innermost.
     innermost = (
         "(SELECT max(folder) FROM (SELECT worktree AS folder FROM project_folder "
         "UNION SELECT repository FROM project_folder WHERE worktree <> '') "

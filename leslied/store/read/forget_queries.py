@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     """Offsets and ends of lines, in order, by agent, path and generation."""
 
 _IDS = tuple(name for name in RECORD_IDS if name != "scope")
-"""All ids but `scope`, which is the session's: sessions are forgotten by that id."""
+"""All ids except `scope`, a session's id, which `forget` takes instead of a text."""
 _TEXT_COLUMNS = ", ".join((*RECORD_TEXTS, *_IDS, "metadata"))
 """Columns of a record that contain text of the log."""
 _IS_TITLE = (
@@ -51,7 +51,7 @@ class ReadSource(NamedTuple):
     archive_generation: int
     """The generation that was last archived, as numbered in the store."""
     archive_number: int
-    """The same, as numbered in the archive file."""
+    """Number of that generation in the archive file."""
 
 
 class SessionPart(NamedTuple):
@@ -223,7 +223,7 @@ class ForgetReader:
     def list_thread_folders(
         self, sessions: Iterable[SessionName] | None = None
     ) -> list[SessionThreadFolder]:
-        """Return the folders of these sessions' threads, or of all.
+        """Return the folders of these sessions' threads, or of all threads.
 
         Include folders that a thread left, and old ids of a thread, if files may remain
         there.

@@ -1,7 +1,7 @@
 """Contract of a store that can be read; `StoreReader` is the one for SQLite.
 
-`leslied.queries` is written against these protocols, so that another database can stand
-behind the same questions. Sessions are named by their keys, entries by their ids.
+`leslied.queries` is written against these protocols, so that another database can
+answer the same questions. Sessions are named by their keys, entries by their ids.
 """
 
 from __future__ import annotations
@@ -393,4 +393,4 @@ class SearchProtocol(Protocol):
         """Return matching records without their texts, until `should_stop`."""
 
     def load(self, summary: MatchSummary) -> Match:
-        """Return the match that the last scan found, with its text."""
+        """Return the match of a summary from the last scan, with its text."""

@@ -193,10 +193,10 @@ class StoreReader(QuestionGroups):
     ) -> list[PlacedRecord]:
         """List the current records of a stream or unit, with sequence numbers.
 
-        Units come one after the other, also if two processes wrote them at once. The
-        numbers begin at 1 in each unit without `with_sequence`, which saves counting
-        the entries of all earlier units. `transform` is applied to each record before
-        the next one is read, so that it can drop texts.
+        Units come one after the other, also if two processes wrote them at once.
+        Without `with_sequence`, the numbers begin at 1 in each unit, which saves
+        counting the entries of all earlier units. `transform` is applied to each record
+        before the next one is read, so that it can drop texts.
         """
         session = find_stream(self._db, key)
         unit_condition = "" if unit is None else f"AND p.unit = {unit:d}"

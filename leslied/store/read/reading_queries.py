@@ -80,8 +80,8 @@ class ReadingQueries:
     ) -> list[PlacedRecord]:
         """List light copies of a stream's entries, in order, from a unit on.
 
-        The copies have no arguments and outputs of calls, only the beginning of texts,
-        and no sequence number. A negative limit means all entries.
+        The copies have no arguments or outputs of calls, only the beginnings of other
+        texts, and no sequence number. A negative limit means all entries.
         """
         end = "" if last_unit is None else f"AND p.unit <= {last_unit:d}"
         rows = self._db.execute(

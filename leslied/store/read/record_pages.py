@@ -1,4 +1,4 @@
-"""Find records in the whole store: all placements first, then records by the page."""
+"""Find records in the whole store: first their placements, then pages of records."""
 
 from __future__ import annotations
 

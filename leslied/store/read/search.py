@@ -44,8 +44,8 @@ MAX_RANKED = 10_000
 _MAX_SORTED = 1_000
 """Up to this number of matches, all of them are sorted to find the newest."""
 _MAPPED_BYTES = 2**31
-"""Part of the store that is mapped into memory to rank matches, which reads thousands
-of records: that takes a third less time than reading the file."""
+"""Part of the store that is mapped into memory to rank matches. Ranking reads thousands
+of records; with the mapping, that takes a third less time."""
 _MAX_SCORED_ROWID_SPAN = 50_000
 """Matches whose row ids are further apart than this are not scored."""
 _MAX_PRESELECTED = 5_000
@@ -84,7 +84,7 @@ class _MatchRow(NamedTuple):
 
 
 MAX_MATCH_CHARACTERS = MAX_INDEXED_CHARACTERS
-"""Length of a match's text; a snippet of an even longer one is from its beginning."""
+"""Longest text of a match: a longer one is cut, so snippets come from its start."""
 _MATCH_SQL = {
     "agent": "s.agent",
     "session_id": "s.session_id",
@@ -200,8 +200,9 @@ class Search:
     ) -> list[MatchSummary]:
         """Return up to `limit` matching records without their texts.
 
-        The latest come first, or else the most relevant. The scan ends early when
-        `should_stop` returns True; `is_stopped` is then True.
+        The latest come first or, with `by_rank`, the most relevant if the query has
+        words. The scan ends early when `should_stop` returns True; `is_stopped` is then
+        True.
         """
         is_ranked = by_rank and self._fts_query
         rows = self._iter_best(limit) if is_ranked else self._iter_newest(limit)
@@ -217,7 +218,7 @@ class Search:
 
     @translate_sqlite_errors
     def load(self, summary: MatchSummary) -> Match:
-        """Return the match that the last scan found, with its text."""
+        """Return the match of a summary from the last scan, with its text."""
         return self._load_match(self._scanned_rows[summary.entry_id])
 
     def _fetch_until(

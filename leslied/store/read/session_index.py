@@ -1,6 +1,6 @@
 """All sessions at once, with the few fields that a long list needs of each.
 
-A summary of every session takes several times as long and as much memory.
+Full summaries of all sessions would take several times as long and as much memory.
 """
 
 from __future__ import annotations

@@ -53,10 +53,10 @@ class SessionGroup(NamedTuple):
 
 
 def select_sessions(db: sqlite3.Connection, selection: Selection) -> list[SessionGroup]:
-    """Return the selected sessions in order; `db` must have `count_current`.
+    """Return the selected sessions in order.
 
-    For an order that SQL cannot compute, ignore the limit; the caller then sorts the
-    sessions and applies the limit.
+    The connection must have the SQL function `count_current`. For an order that SQL
+    cannot compute, ignore the limit; the caller then sorts the sessions and applies it.
     """
     # If only the limit is set, the last active sessions are found without grouping.
     if selection.limit and selection == Selection(

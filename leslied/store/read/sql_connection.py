@@ -52,7 +52,7 @@ _MAX_CACHED_CHARACTERS = 256
 _CACHE_SIZE = 4096
 _KEY = "id INTEGER PRIMARY KEY"
 _CUT_CHARACTERS = 64 * 1024
-"""End of a cut text that is left out, because a secret may be cut there."""
+"""Characters removed from the end of a cut text, as a secret may be cut in two."""
 _CUT_NOTE = "… [cut: longer than {:,} characters; see it with: leslied show]"
 
 
@@ -216,7 +216,7 @@ def _cache_short_texts(redact: Redact) -> Redact:
 def _redact_text(redact: Redact, value: Any) -> Any:
     """Implement the SQL function `redact_text`.
 
-    The view cuts texts after MAX_CELL_CHARACTERS. If this one has so many, remove its
+    The view cuts texts after MAX_CELL_CHARACTERS. If this text is that long, remove its
     end, where a secret may be cut in two, and add a note.
     """
     if not isinstance(value, str):

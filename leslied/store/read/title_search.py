@@ -22,7 +22,7 @@ _HAS_WORD = (
     "(CASE WHEN title <> '' THEN title ELSE substr(first_prompt, 1, 200) END "
     f"{_LIKE} OR {_FOLDER_NAME} {_LIKE} OR session_id {_LIKE})"
 )
-"""Condition on a session: patterns of its title, of its folder and of its id."""
+"""Condition on a session; the values are patterns for its title, folder and id."""
 
 
 class TitleSearch:

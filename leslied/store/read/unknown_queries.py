@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MAX_VERSION_LOOKUPS = 50
-"""Sessions whose version is looked up; the newest unknown records come first."""
+"""Number of sessions whose version is looked up, those of the newest records."""
 _MAX_PLACEMENTS = 2000
 """Placements before an unknown record that are searched for the agent's version."""
 _FIRST_PLACEMENTS = 20
@@ -89,8 +89,7 @@ class UnknownQueries:
     def _find_version(self, session: int, unit: int, placement: int) -> str:
         """Return the agent's version that the session stated last before a placement.
 
-        If it stated none, return one from the session's first placements, or
-        "".
+        If it stated none, return one from the session's first placements, or "".
         """
         before = (
             "AND (unit, id) <= (?2, ?3) ORDER BY unit DESC, id DESC "

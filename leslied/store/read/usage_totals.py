@@ -24,7 +24,7 @@ class UsageTotals:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._version = -1
-        """Version of the store that the caches are of; -1 before the first call."""
+        """Version of the store when the caches were filled; -1 before that."""
         self._all_totals: dict[int, Usage] | None = None
         self._ownership = Ownership(db)
 

@@ -118,7 +118,7 @@ _ENTRY_REDACTIONS = {
     **dict.fromkeys(("type", "role", "created_at", "entry_id"), NO_REDACTION),
     **dict.fromkeys(("tool_input", "metadata"), "redact_json"),
 }
-"""How columns are redacted that are not redacted as text."""
+"""Redaction of the columns that are not redacted as plain text."""
 _PLACEMENT_ABOUT = {
     "unit": "the number of the unit; 0 before the first prompt",
     "chat_id": "the unit's id, for `show`",

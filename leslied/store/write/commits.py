@@ -1,8 +1,9 @@
 """Transactions of the store's writer: commit at once, or together at the end of a run.
 
-A stage writes files first and records afterwards what it has written. Such records can
-be lost without harm: the stage does its work again and writes the same bytes. So they
-wait for each other in a group, which saves most of the commits.
+A stage first writes files, and then saves in its ledger what it has written. Such a
+change of a ledger can be lost without harm: the stage does its work again and writes
+the same bytes. So these changes are committed together as a group, which saves most of
+the commits.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Commits:
     def transaction(self) -> Iterator[None]:
         """Commit what the context writes; on any error, roll back and raise.
 
-        Records that waited in a group are committed first. SQLite's errors are raised
-        as StoreUnusable.
+        Changes that wait in a group are committed first. SQLite's errors are raised as
+        StoreUnusable.
         """
         self.flush()
         with self._rolling_back():

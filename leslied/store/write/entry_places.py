@@ -74,7 +74,7 @@ class EntryPlaces:
             self._units_after[parent_id] = unit
 
     def find_unit_after(self, parent_id: str) -> int:
-        """Return a unit whose first entry follows the one with this id, or 0."""
+        """Return a unit whose first entry follows the entry with this id, or 0."""
         unit = self._units_after.get(parent_id, 0)
         if unit or self._db is None:
             return unit

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from leslied.literal_text import LiteralText
 
 _SESSION_TEXTS = ("title", "first_prompt", "description", "agent_type", "cwd", "model")
-"""Columns of a session that may hold a text when all entries with it are deleted."""
+"""Columns of a session that may still hold a text when no entry with it is left."""
 
 
 class Forgetter(SessionPruner):
@@ -145,7 +145,7 @@ class Forgetter(SessionPruner):
         return [s for s in streams if not fetch_column(self._db, query, (s,))]
 
     def scrub(self, text: LiteralText) -> None:
-        """Delete the text from all tables besides those of entries."""
+        """Delete the text from all tables except those of entries."""
         self.mark_vacuum_needed()
         self._db.create_function("holds", -1, text.is_in_values, deterministic=True)
         execute = self._db.execute
@@ -198,7 +198,10 @@ class Forgetter(SessionPruner):
 
 
 def _scrub_value(value: Any, text: LiteralText) -> Any:
-    """Return a JSON value with "" for each text that holds the searched text."""
+    """Return a JSON value with "" instead of each string that holds the text.
+
+    Omit fields whose name holds it.
+    """
     if isinstance(value, str):
         return "" if text.is_in_values(value) else value
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Write long texts of records piece by piece.
 
-A text that is bound to a statement exists four times: as a string, in UTF-8, which
-Python keeps with the string, in the statement, and in the row that SQLite builds. A
+A text that is bound to a statement exists four times: as a string, as UTF-8 (which
+Python keeps with the string), in the statement, and in the row that SQLite builds. A
 text that is written in pieces exists as a string and, for a moment, twice as zeros.
 """
 
@@ -34,7 +34,7 @@ class LongText(NamedTuple):
     def write(self, db: sqlite3.Connection) -> None:
         """Write the text into its row, which must exist."""
         size = sum(map(len, iter_encoded(self.text)))
-        # Only a value that is text already stays text when it is written like a blob.
+        # A blob handle keeps the type of the value that it overwrites: it must be text.
         db.execute(
             f"UPDATE record SET {self.column} = CAST(zeroblob(?) AS TEXT) WHERE id = ?",
             (size, self.record_id),

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def merge_entries(remaining: Sequence[int], decoded: Iterable[int]) -> list[int]:
-    """Insert the entries that only `decoded` has into `remaining`, and keep its order.
+    """Return `remaining` in its order, with the entries that only `decoded` has.
 
     A new entry follows the common entry that precedes it in `decoded`. New entries
-    before the first common entry are inserted before that; without a common entry, all
-    are appended.
+    before the first common entry are inserted before that entry; without a common
+    entry, all new ones are appended.
     """
     remaining_set = set(remaining)
     leading: list[int] = []

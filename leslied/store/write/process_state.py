@@ -51,7 +51,7 @@ class _ProcessRow(NamedTuple):
 def find_live_changes(
     db: sqlite3.Connection, sessions: Iterable[AgentSession]
 ) -> list[tuple[int]]:
-    """Return the row ids of sessions to change so that exactly these are live."""
+    """Return the ids of the rows to change so that exactly `sessions` are live."""
     return db.execute(
         f"WITH {_LISTED} SELECT id FROM session WHERE is_live "
         "AND (agent, session_id) NOT IN (SELECT agent, session_id FROM listed) "

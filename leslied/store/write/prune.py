@@ -185,7 +185,7 @@ class SessionPruner:
         )
 
     def _remove_projects(self) -> None:
-        """Delete the rows of folders in which no remaining session worked."""
+        """Delete the rows of folders and repositories without remaining sessions."""
         self._db.execute(
             "DELETE FROM project_folder WHERE path NOT IN (SELECT cwd FROM session)"
         )
@@ -213,7 +213,7 @@ class SessionPruner:
 def exclude_from_archive(
     db: sqlite3.Connection, sources: Iterable[int], size: int
 ) -> None:
-    """Record that entries of these sources were deleted: archive no more of them.
+    """Stop archiving these sources, because entries of them were deleted.
 
     `size` is recorded as the size of their archive files, if they have any:
     PENDING_DELETION, or UNKNOWN_SIZE to keep the files.

@@ -33,7 +33,7 @@ class RecordRemoval:
         self._unlimited_until = int(
             fetch_value(db, query, (UNLIMITED_INDEX_KEY,), default="0")
         )
-        """The records up to this row id are in the index with all of their text."""
+        """Row id of the last record that was indexed without a limit on its text."""
         self._titled_ids: set[bytes] = set()
         """Ids of entries for which `leaf_title` may have a title."""
         self.count = 0

@@ -1,7 +1,7 @@
-"""Replace the entries that an older decoder stored of a source by newly decoded ones.
+"""Replace a source's entries from an older decoder with newly decoded ones.
 
 The newer decoder reads the source from its beginning. Entries whose content changed get
-a new version, entries that it no longer yields lose their placement, and new entries
+a new version, entries that it no longer yields lose their placements, and new entries
 are placed where they belong. Cursors, thread ids and names of transcripts remain.
 """
 
@@ -143,8 +143,8 @@ class Redecode:
     def _replace_if_pruned(self, item: PendingRecord) -> bool:
         """If the record was pruned, add noise instead and return True.
 
-        A newer decoder may derive other ids from a pruned entry. So nothing is added to
-        a session from which entries were pruned.
+        A newer decoder may derive other ids from a pruned entry. So no new entry is
+        added to a session from which entries were pruned.
         """
         if not self._tombstones:
             return False

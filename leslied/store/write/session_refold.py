@@ -97,7 +97,7 @@ class SessionRefold:
     """Numbers of entries that were removed from a stream."""
 
     def apply(self, session: int, decoded: dict[int, DecodedPlacement]) -> bool:
-        """Update a stream if anything in it changed; return whether it did.
+        """Update a stream if anything in it changed; return whether anything did.
 
         `decoded` has the placements of the source's entries, by number and in order.
         """
@@ -169,9 +169,9 @@ class SessionRefold:
         ids: dict[int, int],
         decoded: dict[int, DecodedPlacement],
     ) -> list[_Placement]:
-        """Return placements with these `ids`, which are by entry number.
+        """Return the merged placements; `ids` has the id of each, by entry number.
 
-        A stored placement keeps its unit; that of a new entry gets 0 until `_refold`.
+        A stored placement keeps its unit; a new one has unit 0 until `_refold`.
         """
         old_by_entry = {p.entry: p for p in old}
         placements = []
@@ -325,7 +325,7 @@ class SessionRefold:
 
     def _mark_due(self, session: int, key: SessionKey) -> None:
         """Make the asset index and the exports process the whole stream again."""
-        # Files that the session changed, and how far they were collected.
+        # The file changes of the session, and how far it was searched for them.
         for table in ("touch", "touched"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
         main: tuple[Any, ...] = (*key[:2], MAIN)

@@ -78,9 +78,9 @@ class SessionRows:
     def write(self, entry_ids: Iterable[bytes]) -> None:
         """Write all rows, with the titles from `add_leaf_title`.
 
-        `entry_ids` are the entries that the transaction placed. A title names
-        its leaf, an entry of its session, and may be read before it. So titles of
-        earlier transactions are applied, too, if their leaf is one of `entry_ids`.
+        `entry_ids` are the entries that the transaction placed. A title names its leaf,
+        which is an entry of its session, and may be read before that entry. So titles
+        of earlier transactions are applied, too, if their leaf is one of `entry_ids`.
         """
         self._db.executemany(
             "INSERT OR REPLACE INTO leaf_title (entry_id, title) VALUES (?, ?)",

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _ASSIGNMENTS = ", ".join(f"{name} = excluded.{name}" for name in CURSOR_COLUMNS)
 _VERSION_COLUMNS = ("decoder_version", "tried_version")
-# The decoder version is that of the first read: older entries of a source keep it when
-# a newer decoder reads the entries after them.
+# A source keeps the version of the decoder that read it first, even when a newer one
+# reads later entries: the older entries must still be decoded again.
 _KEEP_VERSIONS = ", ".join(
     f"{name} = CASE {name} WHEN 0 THEN excluded.{name} ELSE {name} END"
     for name in _VERSION_COLUMNS

@@ -113,8 +113,8 @@ def run_indexer(
         yield indexer
     finally:
         indexer.finish()
-        # Later commits index their own records, which must not be indexed again because
-        # the store is still marked.
+        # Later commits index their own records. If the store stayed marked, these would
+        # be indexed again.
         index_missing_texts(db, path)
 
 

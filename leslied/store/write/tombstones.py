@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     """Agent, session id and source of a stream, and the concatenated id prefixes."""
 
 PRUNED = "pruned"
-"""Kind of noise for a pruned entry, used when its log is read again."""
+"""Kind of noise that stands for deleted entries of a source."""
 _PREFIX_BYTES = 8
 
 
@@ -89,7 +89,7 @@ class Tombstones:
             return False
         if self._forgotten.has_rejected(digest):
             return True
-        # Pruned entries are stored as noise of this kind; all others are in `feed`.
+        # Pruned entries are noise of this kind; sources of other entries are in `feed`.
         query = (
             "SELECT 1 FROM noise n WHERE source = ?1 AND kind = ?2 "
             "AND NOT EXISTS (SELECT 1 FROM feed WHERE source = ?1) LIMIT 1"

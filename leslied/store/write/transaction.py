@@ -1,4 +1,4 @@
-"""The work of one commit: assign ids, skip repeated records, place and index others.
+"""One commit: assign ids, skip repeated records, place and index the others.
 
 Rows are gathered first and written in bulk. Existing entries are looked up in a few
 queries, so the cost depends on the number of new entries, not on the store's size.
@@ -154,7 +154,7 @@ class Transaction:
         if (entry_number, row.id) not in self._placed_entries:
             self._add_placement(item, row, entry_number)
         elif is_changed and record.metadata.get("kind") == "subagent_linked":
-            # A new version of a link replaces what the session stores of its parent.
+            # A new version of a link replaces what is stored about the parent.
             row.add_record(record, None, 0)
             row.is_dirty = 1
 
@@ -204,7 +204,7 @@ class Transaction:
         self._mark_rewound_units_due()
 
     def _mark_rewound_units_due(self) -> None:
-        """Mark units as due that the user took back, or that are current again."""
+        """Mark as due the units that became rewound, or are no longer rewound."""
         ledger = TranscriptLedger(self._db)
         for fold in self._folds.values():
             row, before = fold.row, fold.rewound_before
@@ -213,7 +213,7 @@ class Transaction:
                 ledger.mark_due(row.id, list_changed(before, after))
 
     def _mark_changed_units_due(self) -> None:
-        """Mark units in which an entry changed as due for writing and indexing."""
+        """Mark units with a changed entry as due for writing and indexing."""
         # `newest` is the last placement that was written or indexed. Lowering it makes
         # the placements after it due again.
         entries = [(number,) for number in self._versions.changes]

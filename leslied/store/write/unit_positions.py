@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FIRST_BLOCKS = (0,)
-"""Number that most entries have for their first record. The ids are hashes, so that a
-query for each further number reads another page of the index."""
+"""Block number of the first record of most entries. Record ids are hashes, so that the
+lookup of each further number reads another page of the index."""
 _OTHER_BLOCKS = (*range(1, 16), 900, 901)
-"""Other numbers that adapters give to the first record of an entry."""
+"""Other block numbers that adapters give to the first record of an entry."""
 _SELECT_CALL = (
     "SELECT p.id, p.unit FROM record r "
     "JOIN placement p ON p.entry = r.entry AND p.session = ? "

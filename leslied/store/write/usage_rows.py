@@ -79,7 +79,7 @@ class UsageRows:
     def add(self, record: Record, entry_id: bytes, session: int) -> None:
         """Merge a record's usage into its message: the largest counts are used.
 
-        Also gather that the session contains the message.
+        Also remember that the session contains the message.
         """
         message = record.message_id or f"entry:{entry_id.hex()}"
         request = str(record.metadata.get("request_id") or "")

@@ -109,7 +109,7 @@ class Store:
         """Empty the write-ahead log if possible, close the file, release the lock."""
         try:
             if self._db.total_changes:
-                # A long reader can block the checkpoint; a later one does the work.
+                # A long read can block this checkpoint; a later one does its work.
                 self._db.execute("PRAGMA busy_timeout = 200")
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error:

@@ -1,4 +1,4 @@
-"""The endpoints of the JSON API, by noun."""
+"""The endpoints of the JSON API: one module for each subject."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ ENDPOINTS = (
     *threads.ENDPOINTS,
     *status.ENDPOINTS,
 )
-"""All endpoints, in the order in which they match a path, and of the documentation."""
+"""All endpoints, in the order in which they are tried for a path and documented."""

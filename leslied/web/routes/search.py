@@ -24,7 +24,7 @@ MAX_SEARCH_SECONDS = 2.0
 
 def _search(queries: QueryContext, arguments: Arguments) -> Answer:
     text = arguments["q"]
-    # A search for any characters finds parts of words anyway.
+    # The mode `substring` finds parts of words anyway.
     is_completed = arguments["typing"] and arguments["sort"] != "substring"
     query = parse_query(
         match_last_word_as_prefix(text) if is_completed else text,

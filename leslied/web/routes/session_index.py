@@ -1,4 +1,4 @@
-"""Endpoints of the list of sessions: all of them in short, costs and subagents."""
+"""Endpoints of the page's list: all sessions in short, their costs, their subagents."""
 
 from __future__ import annotations
 

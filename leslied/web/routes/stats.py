@@ -108,7 +108,7 @@ def _load_usage(queries: QueryContext, arguments: Arguments) -> Answer:
     return load_stats(queries, question).to_dict()
 
 
-def _send_usage(queries: QueryContext, arguments: Arguments) -> Answer:
+def _make_usage_csv(queries: QueryContext, arguments: Arguments) -> Answer:
     answer: Any = _load_usage(queries, arguments)
     rows = answer["rows"]
     names = [name for name in rows[0] if name != "slowest"] if rows else ["key"]
@@ -124,7 +124,7 @@ def _load_timeline(queries: QueryContext, arguments: Arguments) -> Answer:
     return _ask_timeline(queries, arguments).to_dict()
 
 
-def _send_timeline(queries: QueryContext, arguments: Arguments) -> Answer:
+def _make_timeline_csv(queries: QueryContext, arguments: Arguments) -> Answer:
     timeline = _ask_timeline(queries, arguments)
     names = (timeline.period, timeline.split, "cost_usd", "tokens", "messages")
     return _make_csv(names, timeline.iter_rows())
@@ -135,7 +135,7 @@ def _load_hours(queries: QueryContext, arguments: Arguments) -> Answer:
     return load_hours(queries, scope).to_dict()
 
 
-def _send_hours(queries: QueryContext, arguments: Arguments) -> Answer:
+def _make_hours_csv(queries: QueryContext, arguments: Arguments) -> Answer:
     scope = UsageScope(**_parse_scope(queries, arguments))
     rows = load_hours(queries, scope).iter_rows()
     return _make_csv(("weekday", "hour", "messages"), rows)
@@ -146,7 +146,7 @@ def _load_context(queries: QueryContext, arguments: Arguments) -> Answer:
     return load_context_use(queries, scope, arguments["limit"]).to_dict()
 
 
-def _send_context(queries: QueryContext, arguments: Arguments) -> Answer:
+def _make_context_csv(queries: QueryContext, arguments: Arguments) -> Answer:
     scope = UsageScope(**_parse_scope(queries, arguments))
     bins = load_context_use(queries, scope, 0).iter_bins()
     return _make_csv(("above_percent", "up_to_percent", "sessions"), bins)
@@ -204,23 +204,29 @@ _SCHEMAS = {
 ENDPOINTS = (
     _make_endpoint("/stats", "Tokens, cost and tools by group", _load_usage, _USAGE),
     _make_endpoint(
-        "/stats/usage.csv", "Tokens, cost and tools by group", _send_usage, _USAGE
+        "/stats/usage.csv", "Tokens, cost and tools by group", _make_usage_csv, _USAGE
     ),
     _make_endpoint(
         "/stats/timeline", "Cost and tokens over time", _load_timeline, _TIMELINE
     ),
     _make_endpoint(
-        "/stats/timeline.csv", "Cost and tokens over time", _send_timeline, _TIMELINE
+        "/stats/timeline.csv",
+        "Cost and tokens over time",
+        _make_timeline_csv,
+        _TIMELINE,
     ),
     _make_endpoint("/stats/hours", "Messages by weekday and hour", _load_hours, _SCOPE),
     _make_endpoint(
-        "/stats/hours.csv", "Messages by weekday and hour", _send_hours, _SCOPE
+        "/stats/hours.csv", "Messages by weekday and hour", _make_hours_csv, _SCOPE
     ),
     _make_endpoint(
         "/stats/context", "How full context windows were", _load_context, _CONTEXT
     ),
     _make_endpoint(
-        "/stats/context.csv", "How full context windows were", _send_context, _CONTEXT
+        "/stats/context.csv",
+        "How full context windows were",
+        _make_context_csv,
+        _CONTEXT,
     ),
     _make_endpoint(
         "/stats/choices", "Values that filters can have", _load_filter_choices
