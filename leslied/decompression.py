@@ -12,13 +12,24 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def decompress_gzip(data: bytes, max_bytes: int) -> bytes | None:
-    """Return the decompressed bytes, or None if they are damaged or too many."""
-    try:
+    """Return the decompressed bytes, or None if they are damaged or too many.
+
+    Like the program gzip, decompress all members, and ignore what follows them.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while data.startswith(GZIP_MAGIC):
         reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        text = reader.decompress(data, max_bytes)
-    except zlib.error:
-        return None
-    return text if reader.eof else None
+        try:
+            # One byte more, because 0 means without a limit.
+            parts.append(reader.decompress(data, max_bytes - size + 1))
+        except zlib.error:
+            return None
+        size += len(parts[-1])
+        if not reader.eof or size > max_bytes:
+            return None
+        data = reader.unused_data
+    return b"".join(parts) if parts else None
 
 
 def decompress_zstd(data: bytes, max_bytes: int) -> bytes | None:
@@ -29,6 +40,11 @@ def decompress_zstd(data: bytes, max_bytes: int) -> bytes | None:
     try:
         with decompressor.stream_reader(data) as stream:
             text: bytes = stream.read(max_bytes + 1)
+            if len(text) > max_bytes:
+                return None
+        # The stream does not tell whether the data was cut off.
+        frame = decompressor.decompressobj()
+        frame.decompress(data)
     except zstandard.ZstdError:
         return None
-    return text if len(text) <= max_bytes else None
+    return text if frame.eof else None

@@ -80,12 +80,16 @@ class Folder(NamedTuple):
 
     def has_entry(self, name: str) -> bool:
         """Return whether there is a file, folder or link with this name."""
-        try:
-            with self.open_parent(name) as (fd, file):
-                os.stat(file, dir_fd=fd, follow_symlinks=False)
-        except SinkError:
-            return False
-        return True
+        return self._get_mode(name) != 0
+
+    def has_file(self, name: str) -> bool:
+        """Return whether there is a regular file with this name, readable or not."""
+        return stat.S_ISREG(self._get_mode(name))
+
+    def _get_mode(self, name: str) -> int:
+        with suppress(SinkError), self.open_parent(name) as (fd, file):
+            return os.stat(file, dir_fd=fd, follow_symlinks=False).st_mode
+        return 0
 
     def remove_file(self, name: str) -> None:
         """Delete the file; do nothing if it cannot be deleted."""
@@ -253,8 +257,7 @@ def open_folder(path: Path, *, owner: int | None = None) -> Iterator[Folder]:
 def open_base_folder(base: Path | Folder) -> AbstractContextManager[Folder]:
     """Open the folder that contains `.leslie`; return a Folder (already open) as it is.
 
-    Raise SinkError if it cannot be opened, is not the user's, or is writable by
-    everybody.
+    Raise SinkError if it cannot be opened, is not the user's, or anybody may write.
     """
     if isinstance(base, Folder):
         return nullcontext(base)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leslied.errors import UserError
-from leslied.fs import make_private_dir, replace_file
+from leslied.fs import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,9 +148,16 @@ def load_key(path: Path) -> bytes:
     key = path.read_bytes() if path.exists() else b""
     if len(key) >= _KEY_BYTES:
         return key
-    replace_file(path, os.urandom(_KEY_BYTES))
-    # Another process may have created a key at the same time; use the one that stays.
-    return path.read_bytes()
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0) as file:
+        # Of processes that start at the same time, one creates the key for all.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        key = file.read()
+        if len(key) < _KEY_BYTES:
+            key = os.urandom(_KEY_BYTES)
+            os.pwrite(file.fileno(), key, 0)
+            os.fsync(file.fileno())
+    return key
 
 
 def resolve_path_or_name(text: str, home: Path) -> str:

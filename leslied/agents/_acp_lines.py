@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,8 @@ _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 
 _EMPTY_LINE = b'{"result":null}'
 """A line that is decoded to nothing: a response to no request."""
+_ERASED_DIGEST = re.compile("[0-9a-f]{16}")
+"""The digest of a stream, which replaces its first message when that is erased."""
 
 
 class _Line(NamedTuple):
@@ -77,6 +80,7 @@ def erase_sessions(name: str, data: bytes, session_ids: Collection[str]) -> byte
     """
     lines, erased_requests = [], set[str]()
     default_id = _get_default_session_id(name)
+    replacement = _make_first_replacement(data)
     new_sessions = _find_new_sessions(data)
     for number, text in enumerate(data.split(b"\n")):
         message = _parse_message(text)
@@ -93,8 +97,21 @@ def erase_sessions(name: str, data: bytes, session_ids: Collection[str]) -> byte
             erased_requests.add(request_id)
         elif not is_erased and is_request:
             erased_requests.discard(request_id)
-        lines.append(_EMPTY_LINE if is_erased else text)
+        if is_erased and text.strip():
+            lines.append(replacement)
+        else:
+            lines.append(text)
+        if text.strip():
+            replacement = _EMPTY_LINE
     return b"\n".join(lines)
+
+
+def _make_first_replacement(data: bytes) -> bytes:
+    """Return an empty line with the stream's digest, which is part of all ids."""
+    first_line = next(_join_texts(_Stream("", "").parse_lines(data)), None)
+    if first_line is None:
+        return _EMPTY_LINE
+    return b'{"result":null,"digest":"%b"}' % _digest(first_line).encode()
 
 
 def _find_new_sessions(data: bytes) -> dict[int, str]:
@@ -143,7 +160,7 @@ class _Stream:
 
     def decode(self, data: bytes) -> Iterator[Record]:
         """Yield the records of all lines."""
-        for line in _join_texts(self._parse_lines(data)):
+        for line in _join_texts(self.parse_lines(data)):
             # The first message identifies the stream in the ids of all entries.
             self.digest = self.digest or _digest(line)
             if line.update:
@@ -155,7 +172,7 @@ class _Stream:
             else:
                 yield self._make_entry(line).make_unknown(line.message)
 
-    def _parse_lines(self, data: bytes) -> Iterator[_Line]:
+    def parse_lines(self, data: bytes) -> Iterator[_Line]:
         lines = [line for line in data.split(b"\n") if line.strip()]
         for number, text in enumerate(lines, 1):
             try:
@@ -238,6 +255,8 @@ class _Stream:
 
 def _digest(line: _Line) -> str:
     message = line.message
+    if _ERASED_DIGEST.fullmatch(digest := as_text(message.get("digest"))):
+        return digest
     text = _acp_updates.format_block(line.update.get("content"))
     facts = [message.get("method"), message.get("id"), message.get("timestamp"), text]
     return hashlib.sha256(to_json(facts).encode()).hexdigest()[:16]

@@ -42,7 +42,7 @@ def decode_trajectory(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         reject_entry("a document without steps")
     stem = printable_name(entry.source.parts[-1]).removesuffix(".json")
     ids = (document.get("session_id"), document.get("trajectory_id"), stem)
-    session_id = next(filter(None, map(as_text, ids)))
+    session_id = next(filter(None, map(as_text, ids)), "unknown")
     try:
         key = SessionKey(entry.source.agent, session_id)
         records = tuple(_TrajectoryDecoder(document, key).decode())

@@ -32,7 +32,7 @@ def decode_conversation(entry: RawEntry, state: dict[str, Any]) -> DecodeResult:
         reject_entry("a document without messages")
     stem = printable_name(entry.source.parts[-1]).removesuffix(".json")
     ids = (document.get("conversation_id"), document.get("id"), stem)
-    session_id = next(filter(None, map(as_text, ids)))
+    session_id = next(filter(None, map(as_text, ids)), "unknown")
     try:
         key = SessionKey(entry.source.agent, session_id)
         records = tuple(_decode_document(document, key))

@@ -366,8 +366,7 @@ def _decode_notice(
 def _decode_turn_end(entry: LogEntry, update: dict[str, Any]) -> Iterator[Record]:
     """Decode the end of a turn; its tokens include those of its subagents.
 
-    A fork repeats another session's updates, with their ids; their tokens are counted
-    in that session.
+    A fork repeats updates of another session, where their tokens are counted.
     """
     reason = as_text(update.get("stop_reason"))
     if reason == "error":

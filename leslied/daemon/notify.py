@@ -38,13 +38,6 @@ class Notifier:
         """Report that the daemon is shutting down on purpose."""
         self._send("STOPPING=1")
 
-    def status(self, text: str) -> None:
-        """Set the status line that the manager shows.
-
-        Whitespace is collapsed: a line break would start another assignment.
-        """
-        self._send("STATUS=" + " ".join(text.split()))
-
     def _send(self, message: str) -> None:
         if not self._address:
             return

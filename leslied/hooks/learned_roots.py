@@ -34,6 +34,8 @@ def load(data_dir: str) -> tuple[list[str], list[str]]:
 def add(data_dir: str, folder: str) -> bool:
     """Add a learned folder; return False if it is ignored or there are too many."""
     learned, ignored = load(data_dir)
+    if folder in learned:
+        return True
     if folder in ignored or len(learned) >= MAX_ROOTS:
         return False
     data = read_part(f"{data_dir}/{FILE}", 0, _MAX_BYTES) or _HEADER.encode()

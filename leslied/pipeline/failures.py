@@ -120,7 +120,9 @@ class Failures(Struct, eq=False):
 
     def _record_kill(self, key: tuple[str, str]) -> None:
         """Record that leslied was killed during this work; after two kills pause it."""
-        kills = self.count_attempts(*key) + 1
+        failure = self._failures.get(key)
+        is_repeated = failure is not None and failure.reason == KILLED_REASON
+        kills = failure.attempts + 1 if failure and is_repeated else 1
         pause = 0
         if kills >= _QUARANTINE_AFTER_KILLS:
             pause = _FIRST_QUARANTINE_SECONDS * 4 ** (kills - _QUARANTINE_AFTER_KILLS)

@@ -155,6 +155,12 @@ def _get_single(matches: list[_IdMatch], id_prefix: str) -> _IdMatch:
             f"{id_prefix!r}.",
             "List sessions with `leslied list`.",
         )
+    if len(matches) > 1 and len({(match.agent, match.id) for match in matches}) == 1:
+        sessions = ", ".join(match.session_id for match in matches[:_MAX_LISTED_IDS])
+        raise UserError(
+            f"{len(matches)} sessions have a subagent with the id {matches[0].id}.",
+            f"Show one of these sessions: {sessions}",
+        )
     if len(matches) > 1 and len({match.id for match in matches}) == 1:
         names = " or ".join(f"{match.agent}:{match.id}" for match in matches)
         raise UserError(

@@ -87,7 +87,11 @@ def _exclude(folder: Folder, name: str) -> None:
 
 def _add_git_rules(folder: Folder, name: str, text: str) -> None:
     """Append rules to a `.gitignore` unless it ends with them: later rules win."""
-    existing_rules = folder.read_file(name) or b""
+    existing_rules = folder.read_file(name)
+    if existing_rules is None:
+        if folder.has_file(name):
+            raise SinkError(f"{folder.path / name} cannot be read.")
+        existing_rules = b""
     if _ends_with(existing_rules, text):
         return
     if len(existing_rules) > _MAX_RULES_BYTES:

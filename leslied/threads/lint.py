@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from leslied.layout import ASSET_PATHS, CONTEXT_FOLDER, META_FOLDER
+from leslied.layout import ASSET_PATHS, CONTEXT_FOLDER, META_FOLDER, split_thread_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,16 +79,16 @@ def _lint_folder(asset: ScannedAsset) -> Iterator[LintFinding]:
     if not asset.files:
         yield LintFinding(asset.relative_path, "empty", "the folder is empty")
     for file in asset.files:
-        yield from _lint_name(asset, file)
+        yield from _lint_name(file)
 
 
-def _lint_name(asset: ScannedAsset, file: ScannedFile) -> Iterator[LintFinding]:
+def _lint_name(file: ScannedFile) -> Iterator[LintFinding]:
     """Yield findings about the name of a file in an asset's folder."""
     name = file.path.rpartition("/")[2]
     if name in _ALWAYS_ALLOWED:
         return
     # A finding names the path in the thread's folder.
-    path = file.path[file.path.index(asset.relative_path) :]
+    _, path = split_thread_path(file.path)
     stem, _, ending = name.rpartition(".")
     suggestion = _suggest_name(stem or name, file)
     if ending != "md":

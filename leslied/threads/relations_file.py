@@ -107,10 +107,16 @@ class RelationsFile(Struct, kw_only=True, eq=False):
         """Return the data and the file's bytes.
 
         The bytes are None if the file is missing or was restored from its backup.
-        Raise SinkError if the file is too large; anyone may have put it there.
+        Raise SinkError if the file cannot be read, or is too large: anyone may have put
+        it there.
         """
         text = self.read(folder, RELATIONS_FILE)
         if text is None:
+            if folder.has_file(RELATIONS_FILE):
+                raise SinkError(
+                    f"{self.base / RELATIONS_FILE} cannot be read. It is not changed.",
+                    "Check who may read it, and whether the disk is damaged.",
+                )
             return make_empty_relations(), None
         if len(text) > MAX_RELATIONS_BYTES:
             raise SinkError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ def test_the_redaction_key_is_created_once_and_only_for_the_owner(tmp_path: Path
     assert len(key) == 32
     assert load_key(path) == key
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_processes_that_start_together_have_the_same_key(tmp_path: Path):
+    path = tmp_path / "new/key"
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(load_key, [path] * 64))
+
+    assert keys == {path.read_bytes()}
 
 
 def test_a_key_that_was_cut_off_is_replaced(tmp_path: Path):

@@ -63,7 +63,7 @@ def load_images(context: QueryContext, session_id: str, entry_id: str) -> EntryI
     line = load_raw_line(context, placed)
     images = list(iter_images(line, placed.record.tool_call_id))
     problem = (
-        "The log and its archive are gone."
+        "The original line is gone or cannot be shown."
         if line is None
         else "The image is not in the log."
     )

@@ -203,7 +203,7 @@ def test_an_image_that_is_gone_says_why(browser_page: BrowserPage, claude: Claud
     page = open_session(browser_page, RICH_PAGE)
 
     expect(page.locator(".images .image-place").first).to_have_text(
-        "The log and its archive are gone."
+        "The original line is gone or cannot be shown."
     )
 
 

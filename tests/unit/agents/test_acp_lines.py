@@ -85,8 +85,27 @@ def test_the_messages_of_a_session_are_erased():
 
     erased = erase_sessions("a.jsonl", data, {"s"}).split(b"\n")
 
-    assert erased[0] == b'{"result":null}'
+    assert json.loads(erased[0])["result"] is None
+    assert b"one" not in erased[0]
     assert erased[1:] == data.split(b"\n")[1:]
+
+
+def test_the_messages_of_other_sessions_keep_their_ids():
+    first, other = make_chunk("one"), [make_chunk(t, "other") for t in ("two", "three")]
+    data = (
+        b"\n" + encode(first, first, other[0], {}, first) + b"\n\n" + encode(other[1])
+    )
+
+    erased = erase_sessions("a.jsonl", data, {"s", "a"})
+    erased_twice = erase_sessions("a.jsonl", erased, {"s", "a"})
+
+    before, *after = (
+        decode_file("acp", "a.jsonl", each).records
+        for each in (data, erased, erased_twice)
+    )
+    ids = [r.native_id for r in before if r.session.session_id == "other"]
+    assert len(ids) == 2
+    assert [[r.native_id for r in records] for records in after] == [ids, ids]
 
 
 def test_messages_without_a_session_id_are_erased_with_the_session_of_the_file():

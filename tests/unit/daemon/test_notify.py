@@ -36,12 +36,6 @@ def test_each_method_sends_its_message(notifier, receiver, method: str, message:
     assert receiver.recv(100) == message
 
 
-def test_a_status_is_sent_as_one_line(notifier, receiver):
-    notifier.status("reading 漢字\nMAINPID=1 \ud800")
-
-    assert receiver.recv(100).decode() == "STATUS=reading 漢字 MAINPID=1 ?"
-
-
 @pytest.mark.skipif(not Path("/proc/net/unix").exists(), reason="not Linux")
 def test_an_abstract_socket_receives_messages(receiver):
     receiver.bind(f"\0leslied-test-{os.getpid()}")
@@ -59,7 +53,6 @@ def test_sending_to_an_unusable_socket_raises_nothing(name: str):
 
     notifier.ready()
     notifier.ping()
-    notifier.status("fine")
     notifier.stopping()
 
 

@@ -24,6 +24,13 @@ def test_only_the_user_can_read_the_file_of_learned_folders(tmp_path: Path):
     assert (tmp_path / learned_roots.FILE).stat().st_mode & 0o077 == 0
 
 
+def test_a_folder_is_listed_once(tmp_path: Path):
+    for _ in range(2):
+        assert learned_roots.add(str(tmp_path), "/a")
+
+    assert learned_roots.load(str(tmp_path)) == (["/a"], [])
+
+
 def test_a_deleted_line_forgets_the_folder(tmp_path: Path):
     learned_roots.add(str(tmp_path), "/a")
     (tmp_path / learned_roots.FILE).write_text("# nothing\n\n")

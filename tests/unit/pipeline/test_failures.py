@@ -140,6 +140,15 @@ def test_one_death_does_not_pause_the_work(dying_process: DyingProcess):
     assert not failures.is_paused("source", "/a.jsonl")
 
 
+def test_a_death_after_an_ordinary_failure_does_not_pause_the_work(
+    dying_process: DyingProcess, clock: FakeClock
+):
+    dying_process.start().record("source", "/a.jsonl", "no reason")
+    dying_process.die()
+
+    assert not dying_process.start().is_paused("source", "/a.jsonl")
+
+
 @pytest.mark.fault("E15")
 def test_a_second_death_puts_the_work_in_quarantine_also_after_restarts(
     dying_process: DyingProcess, path: Path

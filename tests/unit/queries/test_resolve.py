@@ -150,6 +150,18 @@ def test_a_complete_subagent_id_is_preferred_to_longer_ids(harness: StoreHarness
         resolve(harness, "a")
 
 
+def test_subagents_with_the_same_id_are_told_apart_by_their_sessions(
+    harness: StoreHarness,
+):
+    for name in ("abc1-x", "abc2-y"):
+        key = make_key(name, "subagent:a1")
+        harness.commit(make_record("sub", f"a1 {name}", session=key), log=f"a1 {name}")
+
+    with pytest.raises(UserError, match="2 sessions have a subagent") as caught:
+        resolve(harness, "a1")
+    assert caught.value.hint == "Show one of these sessions: abc1-x, abc2-y"
+
+
 def test_a_subagent_is_found_by_the_chat_id_of_its_unit(harness: StoreHarness):
     with harness.reader() as reader:
         child = next(s for s in reader.list_sessions() if s.subagent_id == "fabc1-x")

@@ -9,6 +9,7 @@ import pytest
 
 from leslied import sinks
 from leslied.errors import SinkError
+from leslied.folders import Folder
 from leslied.layout import GITIGNORE_FILE, GITIGNORE_TEXT, SHARED_FILES
 from leslied.sinks import write_file
 from tests.support.git import git, make_repository
@@ -140,6 +141,19 @@ def test_nothing_is_written_if_the_rules_are_too_large(tmp_path: Path):
     with pytest.raises(SinkError, match="larger than"):
         write_file(tmp_path, ".leslie/INDEX.md", b"titles")
     assert not (tmp_path / ".leslie/INDEX.md").exists()
+
+
+@pytest.mark.fault("F4")
+def test_rules_that_cannot_be_read_are_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / ".leslie").mkdir()
+    (tmp_path / GITIGNORE_FILE).write_text("mine\n")
+    monkeypatch.setattr(Folder, "read_file", lambda *_: None)
+
+    with pytest.raises(SinkError, match="cannot be read"):
+        write_file(tmp_path, ".leslie/INDEX.md", b"titles")
+    assert (tmp_path / GITIGNORE_FILE).read_text() == "mine\n"
 
 
 @pytest.mark.threat("S8", "P2")

@@ -120,3 +120,16 @@ def test_an_empty_folder_is_reported(folder: Path):
     (finding,) = lint(folder)
 
     assert finding.rule == "empty"
+
+
+def test_a_finding_names_the_path_even_if_the_thread_id_contains_an_asset_name(
+    tmp_path: Path,
+):
+    folder = tmp_path / thread_folder("thread-design-1")
+    (folder / "design").mkdir(parents=True)
+    (folder / "design/Shape.md").write_text("x")
+
+    assets = find_assets(tmp_path, "thread-design-1")
+    findings = lint_assets(assets, list_names(tmp_path, "thread-design-1"))
+
+    assert {finding.path for finding in findings} == {"design/Shape.md"}

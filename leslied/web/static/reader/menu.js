@@ -123,7 +123,7 @@ export async function showRaw(view, message) {
     h("h3", {}, `Entry ${entries[i]}`),
     drawJson(entry, `Entry ${i + 1}`),
     h("h3", {}, "Line in the log"),
-    line === null ? h("p", { class: "faint" }, "The log and its archive are gone.") : drawJson(line, `Line ${i + 1}`),
+    line === null ? h("p", { class: "faint" }, "The original line is gone or cannot be shown.") : drawJson(line, `Line ${i + 1}`),
   ]);
   const dialog = h(
     "dialog",

@@ -14,6 +14,7 @@ import pytest
 
 from leslied.agents import load_adapters
 from leslied.errors import SinkError
+from leslied.folders import Folder
 from leslied.pipeline import Ingest, RelationsReport, RelationsSync, TranscriptStage
 from leslied.redact import Redactor
 from leslied.sinks import OutputPolicy
@@ -349,6 +350,25 @@ def test_a_relations_file_that_cannot_be_read_is_not_changed(
     assert get_relations_path(project).read_bytes() == b"somebody's half-written file"
     # It is not tried again until a thread changes.
     assert sync_relations().errors == {}
+
+
+def test_a_relations_file_that_exists_but_gives_no_bytes_is_not_replaced(
+    claude: ClaudeHome,
+    sync_relations: RelationsHarness,
+    builder: ClaudeLogBuilder,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    path = get_relations_path(project)
+    path.parent.mkdir()
+    path.write_bytes(b"of others")
+    monkeypatch.setattr(Folder, "read_file", lambda *_: None)
+    claude.write(builder.prompt("one"), builder.answer("1"))
+
+    report = sync_relations(is_final=True)
+
+    assert "cannot be read" in report.errors[str(project)]
+    assert path.read_bytes() == b"of others"
 
 
 def test_while_leslie_holds_the_lock_nothing_is_written_and_nothing_lost(

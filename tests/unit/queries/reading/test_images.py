@@ -130,7 +130,7 @@ def test_images_of_a_deleted_log_are_listed_with_the_reason(
 
     (image,) = load_images(queries, SESSION, entry_id).images
 
-    assert image.problem == "The log and its archive are gone."
+    assert image.problem == "The original line is gone or cannot be shown."
 
 
 def test_deeply_nested_lines_do_not_fail():
