@@ -13,6 +13,7 @@ from leslied.rendering.edits import (
 from leslied.rendering.labels import find_label
 from leslied.rendering.messages import find_version, parse_input
 from leslied.rendering.text import first_line, replace_controls
+from leslied.sessions.tools import PATH_ARGUMENTS, find_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +112,9 @@ def format_edit_diff(call: ToolInvocation) -> str:
     patches = find_patch_edits(record.tool_name, arguments)
     if patches:
         return "\n".join(line for edit in patches for line in _format_patch(edit))
-    pairs = find_replacements(arguments)
+    # Without a path, these are arguments of some other tool.
+    has_path = bool(find_text(arguments, PATH_ARGUMENTS))
+    pairs = find_replacements(arguments) if has_path else []
     return "\n".join(line for old, new in pairs for line in _diff_texts(old, new))
 
 

@@ -52,6 +52,17 @@ def test_an_edit_is_shown_as_a_diff(
     assert page.index(removed) < page.index(added)
 
 
+@pytest.mark.parametrize("sink", ["markdown", "html"])
+def test_texts_that_are_not_of_a_file_are_shown_with_all_other_arguments(
+    claude: ClaudeHome, clock: FakeClock, sink: str
+):
+    arguments = {"before": "one", "after": "two", "mode": "by words"}
+
+    page = render_call(claude, clock, sink, "mcp__text__compare", arguments)
+
+    assert "by words" in page
+
+
 def test_the_diff_of_a_patch_contains_its_file_names(
     claude: ClaudeHome, clock: FakeClock
 ):
