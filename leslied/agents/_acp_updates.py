@@ -253,7 +253,7 @@ def _make_result(entry: LogEntry, update: dict[str, Any], output: str | None) ->
     if update.get("status") == "failed":
         metadata["is_error"] = True
     call_id = as_text(update.get("toolCallId"))
-    # The kind and the title are left out: they only name calls that have no name.
+    # Kind and title stand in for the missing name of a call, but not of a result.
     name = find_tool_name({"_meta": update.get("_meta")})
     return entry.make_result(name, call_id, text, block=RESULT_BLOCK, **metadata)
 

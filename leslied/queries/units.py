@@ -39,7 +39,8 @@ def load_units(
     main = resolved.session
     max_characters = _MAX_LOADED_CHARACTERS if defers_texts else sys.maxsize
     shorten = partial(omit_texts, load=reader.load_text, max_characters=max_characters)
-    # Hidden subagents are only shown by their id, or below a hidden session.
+    # Hidden subagents are shown only below a hidden session, or if the user asked for
+    # a part of the session by its id.
     with_hidden = main.is_hidden or not resolved.is_whole_session
     # If the main log is missing, a subagent stands in for it. It is then the session
     # itself and not one of its subagents, unless the id names the subagent.

@@ -169,8 +169,8 @@ def _acquire_lock(fd: int, clock: Clock) -> None:
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        # If only `read_lock_info` holds the lock, which is a shared one, this succeeds;
-        # if a writer holds it, this raises.
+        # A shared lock can be taken beside the shared lock of `read_lock_info`. Beside
+        # the exclusive lock of a writer, this raises.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.flock(fd, fcntl.LOCK_UN)
         clock.sleep(delay_seconds)

@@ -113,7 +113,7 @@ def test_commands_that_read_import_no_heavy_library(
     assert not any(name.startswith("leslied.pipeline.stages") for name in imports)
 
 
-def test_a_list_of_common_characters_imports_nothing_to_split_them(
+def test_listing_titles_of_common_characters_imports_no_package_for_graphemes(
     leslied: LesliedRunner, claude: ClaudeHome
 ):
     builder = ClaudeLogBuilder("22222222-2222-4333-8444-555555555555")

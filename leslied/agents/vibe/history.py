@@ -72,7 +72,7 @@ def _decode_message(entry: LogEntry, item: Item) -> Record:
         return entry.make_unknown(item, role=as_text(item.get("role")))
     is_queued = item.get("source") == "turn_steer" and entry.key.source == MAIN
     prompt = entry.make_prompt(text, origin="queued" if is_queued else "")
-    # What the client shows may differ from what it sends, such as a command's name.
+    # The client may show less than it sends to the model: of a command, only the name.
     displayed_text = join_texts(as_dict(item.get("userDisplayContent")).get("content"))
     if not displayed_text or displayed_text == text:
         return prompt

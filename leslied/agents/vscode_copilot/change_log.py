@@ -36,7 +36,7 @@ def restore_chat(data: bytes) -> Any:
 
 
 def _get_chat(change: Any) -> Any:
-    """Return the chat in a change of kind `_WHOLE`; an older file is only the chat."""
+    """Return the chat in a change of kind `_WHOLE`; any other value is a chat."""
     is_change = isinstance(change, dict) and change.get("kind") == _WHOLE
     return change.get("v") if is_change else change
 

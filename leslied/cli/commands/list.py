@@ -100,8 +100,8 @@ _COLUMNS = (
     "--waiting",
     is_flag=True,
     help="Limit to sessions that need you: they ask for a permission or an answer, or "
-    "a hook reported that they wait for a prompt. --status idle lists all that may "
-    "wait for one.",
+    "a hook reported that they wait for a prompt. --status idle lists all sessions "
+    "whose turn has ended, with or without such a report.",
 )
 @click.option("--subagents", is_flag=True, help="List subagents too.")
 @json_option

@@ -225,7 +225,7 @@ class _Deletion:
         return removed
 
     def list_remainders(self) -> Iterator[Remainder]:
-        """Yield files below leslied's folders that still hold the text."""
+        """Yield stored paths that contain the text, and files that still contain it."""
         text = self.plan.text
         if text is None:
             return
@@ -235,7 +235,7 @@ class _Deletion:
         paths_with_text = [os.fsdecode(path) for path in paths if text.is_in(path)]
         yield from (Remainder("path", path) for path in paths_with_text)
         for path in self._list_own_files():
-            # If the text is in a path, the store and the manifest have it anyway.
+            # If a path has the text, so have the store and the manifest: they keep paths.
             if not paths_with_text and _is_in_file(text, path):
                 yield Remainder("own", str(path))
         folders = {t.folder for t in (*self.plan.threads, *self.plan.other_threads)}

@@ -76,7 +76,7 @@ class OutputFolders(Struct):
     """Base and id of the threads whose files Git ignores."""
 
     def open(self, base: Path, file: str) -> Folder:
-        """Return the open base, and make Git ignore the files of this file's thread."""
+        """Return `base`, opened; make Git ignore the thread to which `file` belongs."""
         if base not in self._folders:
             if base.is_relative_to(self.central):
                 sinks.make_folder(base)

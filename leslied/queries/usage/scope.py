@@ -61,5 +61,5 @@ class UsageScope(Struct, frozen=True, kw_only=True):
 
 
 def open_usage(context: QueryContext, scope: UsageScope) -> UsageStats:
-    """Return the statistics of the store at list prices, in the zone of the scope."""
+    """Return usage statistics with list prices, and days in the scope's time zone."""
     return UsageStats(context.reader.usage, load_prices(), scope.zone)

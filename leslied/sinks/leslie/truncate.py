@@ -66,7 +66,10 @@ def take_start(
     redactor: TextRedactor,
     clean: Callable[[str], str] = clean,
 ) -> Excerpt:
-    """Return the redacted, cleaned start of a text, cut well beyond `limit`."""
+    """Return the start of a text, redacted and cleaned.
+
+    It may be longer than `limit`, to which the caller shortens it in the end.
+    """
     window = limit * _WINDOW_FACTOR
     if len(text) <= window:
         return Excerpt(clean(redactor.redact(text)), text, is_complete=True)

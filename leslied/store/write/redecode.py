@@ -183,7 +183,7 @@ class Redecode:
     def _write_source(self, state: str | None) -> None:
         self._sources.write()
         if self._was_pruned:
-            # This row keeps the source out of the archive, whatever was decoded.
+            # A source with such a row is not archived. The old one was just deleted.
             self._db.execute(
                 "INSERT INTO noise SELECT id, generation, 0, offset, ? FROM source "
                 "WHERE id = ?",

@@ -134,7 +134,7 @@ def test_a_frame_that_the_log_does_not_have_is_kept_as_it_is(
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_lines_without_a_header_are_written_before_the_next_frame(
+def test_lines_of_a_frame_whose_header_is_damaged_are_restored_in_their_place(
     path: Path, number: int
 ):
     flip_byte(path, get_frame_offset(path, number, in_body=False))

@@ -44,7 +44,7 @@ def test_a_range_is_mapped_back_with_whole_escapes():
 
 
 @given(st.text(alphabet="ab\\nu0041%&;amp\x1b[m ", max_size=40))
-def test_ranges_cover_the_original_in_order(text: str):
+def test_ranges_are_within_the_original_and_in_order(text: str):
     decoded = decode(text)
     ranges = [decoded.find_original(at, at + 1) for at in range(len(decoded.text))]
 

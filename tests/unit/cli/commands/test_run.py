@@ -13,7 +13,7 @@ from leslied.daemon import Notifier
 from leslied.log import make_logger
 
 
-def test_a_rebuild_is_logged_and_the_start_is_reported(
+def test_a_rebuild_is_logged_and_does_not_delay_readiness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(tmp_path)
