@@ -235,7 +235,7 @@ class _Deletion:
         paths_with_text = [os.fsdecode(path) for path in paths if text.is_in(path)]
         yield from (Remainder("path", path) for path in paths_with_text)
         for path in self._list_own_files():
-            # If a path has the text, so have the store and the manifest: they keep paths.
+            # If a path has the text, store and manifest have it, too: they keep paths.
             if not paths_with_text and _is_in_file(text, path):
                 yield Remainder("own", str(path))
         folders = {t.folder for t in (*self.plan.threads, *self.plan.other_threads)}
