@@ -203,8 +203,12 @@ class SecretFinder:
 def _encode(text: str) -> bytes:
     """Return a byte for each character: a letter in lower case, ? if it is not ASCII.
 
-    Positions stay the same, and the search for anchors is faster in bytes.
+    Positions stay the same, and the search for anchors is faster in bytes. A full-width
+    colon becomes a colon: an anchor of question marks only would be found everywhere in
+    Chinese and Japanese texts.
     """
+    if not text.isascii():
+        text = text.replace("\N{FULLWIDTH COLON}", ":")
     return text.encode("ascii", "replace").lower()
 
 

@@ -29,8 +29,9 @@ _FOREIGN_WORDS = ("密码", "パスワード", "비밀번호", "пароль")
 _ANCHORS = (
     *(*_PASSWORD_WORDS, "пароль "),
     *(word + mark for word in _SHORT_WORDS for mark in " :"),
-    # An anchor sees only that a character is not ASCII.
-    *(word + mark for word in _FOREIGN_WORDS for mark in ":\N{FULLWIDTH COLON}"),
+    # In an anchor, characters that are not ASCII are all the same, except for the
+    # full-width colon, which is a colon.
+    *(f"{word}:" for word in _FOREIGN_WORDS),
 )
 _KEY_WORDS = (
     *("api key", "api-key", "access key", "secret key", "signing key", "private key"),

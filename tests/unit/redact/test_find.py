@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leslied.redact import Redactor, Rule, SecretFinder
+from leslied.redact.rules import RULES
 from leslied.redact.rules._rule import WORD_START
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -106,6 +108,21 @@ def test_an_anchor_may_have_letters_of_any_alphabet():
     finder = SecretFinder([Rule("pin", ("ключ=",), r"[Кк]люч=(?P<secret>\d{4})")])
 
     (secret,) = finder.find("İ 漢字 Ключ=4712 ключ= ????=4712")
+
+    assert secret.value == "4712"
+
+
+@pytest.mark.threat("S6")
+def test_no_anchor_is_found_everywhere_in_a_text_that_is_not_ascii():
+    anchors = {anchor for rule in RULES for anchor in rule.anchors}
+
+    assert [anchor for anchor in anchors if not re.search("[\0-\x7f]", anchor)] == []
+
+
+def test_a_full_width_colon_is_a_colon():
+    finder = SecretFinder([Rule("pin", ("码:",), r"码[:：](?P<secret>\d{4})")])
+
+    (secret,) = finder.find("漢字 密码：4712 漢字")
 
     assert secret.value == "4712"
 
