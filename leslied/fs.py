@@ -59,9 +59,8 @@ class AtomicFile:
         """Descriptor of the temporary file; -1 while it is not open."""
 
     def __enter__(self) -> Self:
-        # A file with the temporary name may remain from a crash. It is deleted, because
-        # opening it could block on a pipe, or overwrite another file through a hard
-        # link.
+        # What has the temporary name is deleted, not opened: it may remain from a
+        # crash, but it may also be a pipe, which blocks, or a hard link to a file.
         self._remove_temporary()
         self.fd = os.open(self._temporary, _CREATE_FLAGS, 0o600, dir_fd=self._dir_fd)
         os.fchmod(self.fd, 0o600)  # The umask may have removed bits.

@@ -157,7 +157,7 @@ def _decode_folder(entry: RawEntry) -> str:
 
 
 def _shorten_side_file(state: State) -> str:
-    """Return the part of the side file that links a subagent to its session."""
+    """Return what the text of the side file says about a subagent's parent."""
     facts: dict[str, str] = {}
     for name, text in _LINK_FACT.findall(as_text(state.get("beside"))):
         facts.setdefault(name, text)

@@ -89,7 +89,7 @@ class Grok(BaseAdapter):
         return source.path.parent / "terminal" / file_name
 
     def find_main_log(self, source: SourceRef) -> Path | None:
-        """Return the log that a summary belongs to; None for a log."""
+        """Return the log that a summary belongs to; None if the source is a log."""
         return None if source.path.name == LOG else source.path.with_name(LOG)
 
     def is_plan_file(self, path: str) -> bool:

@@ -70,7 +70,7 @@ SECTIONS = {
         "status": "Show what has been read and what could not be read.",
         "agents": "Show supported agents, their log folders and read progress.",
         "doctor": "Check logs, store, settings and machine for problems.",
-        "secrets": "Find secrets in sessions; replace them in leslied's files.",
+        "secrets": "Find secrets in sessions; replace them in transcripts and exports.",
         "disk": "Show disk usage and how to reduce it.",
         "prune": "Delete old sessions from the store and the archive.",
         "forget": "Forget a session, or all entries that contain a text.",

@@ -145,7 +145,7 @@ class Loop:
     def _scan(self) -> None:
         """Reload settings and check everything for changes."""
         started_at, scanned_at = self.clock.monotonic(), self.clock.now()
-        # Set before the scan: meanwhile, another one may be requested.
+        # Set before the scan, so that a request for another one is not overwritten.
         self._next_scan = started_at + SCAN_INTERVAL_SECONDS
         self.flow.store.files.check()
         self._attempt("config", self._reload_flow)

@@ -24,7 +24,7 @@ class ListedSubagent(Struct, frozen=True):
     """Id of a subagent; empty if the main session spawned it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form; totals are its own, without subagents."""
+        """Return the JSON form; the totals do not include subagents of this one."""
         summary = self.session.summary
         return {
             **self.session.to_dict(),

@@ -29,7 +29,7 @@ def is_command(record: Record) -> bool:
 
 
 def is_in_turn(record: Record) -> bool:
-    """Return whether a record is part of a turn, and so reopens a turn that has ended.
+    """Return whether a record is part of a turn; it continues one that has ended.
 
     Commands are not part of a turn, whatever their type, nor are records that the
     client adds for an earlier turn when it resumes a session.

@@ -62,7 +62,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         _set_pragmas(connection)
         migrate(connection, path)
         end_bulk_load(connection)
-        _record_index_limit(connection)
+        _save_last_unlimited_id(connection)
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.Error):
@@ -82,7 +82,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None)
 
 
-def _record_index_limit(connection: sqlite3.Connection) -> None:
+def _save_last_unlimited_id(connection: sqlite3.Connection) -> None:
     """Save, once, the id of the last record that was indexed without a length limit.
 
     Older versions of leslied indexed texts of any length, so this is the last record in

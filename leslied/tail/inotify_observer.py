@@ -87,9 +87,9 @@ class _Inotify(InotifyFD):
                     continue
                 changes.add(event)
             else:
-                # A folder may have been moved, so that later events have other paths.
+                # If a folder was moved, the same bytes now mean another path.
                 changes.clear()
-            # The kernel reports an overflow without a watch.
+            # Of the events without a watch, only an overflow means something.
             if wd != -1 or mask & InotifyConstants.IN_Q_OVERFLOW:
                 name = event[_HEADER.size :].rstrip(b"\0")
                 events.append(

@@ -392,7 +392,7 @@ def test_compression_and_rewind_are_events(qwen: AgentHome):
     assert contents.notes("rewound") == ["rewind"]
 
 
-def test_a_fragment_of_a_damaged_line_is_decoded_only_if_it_is_a_line(qwen: AgentHome):
+def test_an_object_in_a_damaged_line_is_decoded_only_if_it_is_an_entry(qwen: AgentHome):
     damaged = json.dumps({"text": "inner"}) + json.dumps(
         make_line("user", message=make_message("Hi"))
     )

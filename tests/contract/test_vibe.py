@@ -100,8 +100,8 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def test_the_tokens_of_a_session_count_once(vibe: AgentHome):
-    # The model counted 23 tokens out and 11 cached ones for each of 6 requests.
-    usage = Usage(50892 - 66, 6 * 23, 66)
+    # 6 requests, each with 23 output and 11 cached tokens. The input has the cached.
+    usage = Usage(50892 - 6 * 11, 6 * 23, 6 * 11)
 
     assert vibe.read_case("tools").main.usage == usage
 

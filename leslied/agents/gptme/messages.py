@@ -296,8 +296,8 @@ def _decode_system(
 def _find_call(text: str, value: dict[str, Any], state: State) -> tuple[str, str]:
     """Return tool and id of the call that a message answers; empty if there is none.
 
-    Without an id, a message answers the first open call, unless the client hides the
-    message or wrote it as an XML element, as it writes its notices.
+    Without an id, a message answers the first open call, unless it is a notice of the
+    client, which is hidden or an XML element.
     """
     tool = as_text(as_dict(value.get("metadata")).get("tool"))
     if call_id := as_text(value.get("call_id")):

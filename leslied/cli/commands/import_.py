@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool) -> None:
     """Import sessions from files, folders and zip files.
 
-    Formats: trajectories in ATIF (Agent Trajectory Interchange Format), update streams
-    of ACP (Agent Client Protocol), exports of Claude.ai, ChatGPT, Gemini and AI Studio,
-    Leslie transcripts and events, chibi contexts, devflow runs, weakincentives slices,
-    and request logs of OpenAI clients and LiteLLM. leslied recognises them by their
+    Formats: trajectories in ATIF (Agent Trajectory Interchange Format); update streams
+    of ACP (Agent Client Protocol); exports of Claude.ai, ChatGPT, Gemini and AI Studio;
+    Leslie transcripts and events; chibi contexts; devflow runs; weakincentives slices;
+    request logs of OpenAI clients and LiteLLM. leslied recognises them by their
     contents.
 
     A copy of each session is kept in leslied's data folder, and read like the log of an

@@ -198,7 +198,7 @@ def _dry_run_lines(
 ) -> Iterator[str]:
     if not data["count"]:
         yield "No sessions would be deleted."
-        yield from _keep_reason_lines(data)
+        yield from _format_keep_reasons(data)
         return
     yield from _session_table(data["sessions"], app)
     yield ""
@@ -213,7 +213,7 @@ def _dry_run_lines(
             f"Older copies of the store ({size}) would be deleted too, because they "
             "contain the same sessions."
         )
-    yield from _keep_reason_lines(data)
+    yield from _format_keep_reasons(data)
     yield f"Nothing was deleted. To delete: {data['command']}"
     yield f"To export first: {_format_export_command(options)} -f jsonl -o FOLDER"
 
@@ -233,10 +233,10 @@ def _report_lines(data: dict[str, Any]) -> Iterator[str]:
     if data["copies_removed"]:
         count = format_count(data["copies_removed"], "file")
         yield f"Deleted {count} of older copies of the store."
-    yield from _keep_reason_lines(data)
+    yield from _format_keep_reasons(data)
 
 
-def _keep_reason_lines(data: dict[str, Any]) -> Iterator[str]:
+def _format_keep_reasons(data: dict[str, Any]) -> Iterator[str]:
     for reason, count in data["staying"].items():
         yield f"Keeping {format_count(count, 'session')}: {_KEEP_REASONS[reason]}"
 

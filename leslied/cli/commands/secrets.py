@@ -31,7 +31,7 @@ _COLUMNS = ("WHEN", "SESSION", "ENTRY", "FIELD", "MARKER", "TRANSCRIPT")
 
 @click.group(cls=LesliedGroup, see_also=["search", "prune"])
 def command() -> None:
-    """Find secrets in sessions; replace them in leslied's files.
+    """Find secrets in sessions; replace them in transcripts and exports.
 
     The store keeps what the agents' logs contain, with secrets; every output replaces
     them by markers such as [REDACTED:github:1f3a]. Equal secrets have equal markers.
@@ -101,7 +101,7 @@ def scan(ctx: click.Context, *, since: str | None, limit: int, as_json: bool) ->
 @json_option
 @click.pass_context
 def clean(ctx: click.Context, *, yes: bool, as_json: bool) -> None:
-    """Replace secrets in files written before leslied knew their kind.
+    """Replace secrets that older files still contain.
 
     leslied replaces secrets in everything it writes. Files that it wrote before it knew
     a kind of secret may still contain some: transcripts, INDEX.md, indexes, relations

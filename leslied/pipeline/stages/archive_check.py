@@ -256,9 +256,9 @@ class _FileRepair(Struct, eq=False):
     def _add_missing(self, repair: ArchiveRepair) -> bool:
         """Append the bytes that the new file lacks.
 
-        Return whether nothing is lost by leaving out the damaged regions at the end of
-        the old file. That is so if they can have held only bytes of the generation that
-        was archived last, and the new file has all bytes of that generation.
+        Return whether the damaged regions at the end of the old file can be left out:
+        only bytes of the newest archived generation can have been there, and the new
+        file has all of that generation.
         """
         # The offset -1 stands for an archive file of which any part may be missing.
         old_cursor = structs.replace(self.old, offset=-1, newest=0)
@@ -272,7 +272,7 @@ class _FileRepair(Struct, eq=False):
         previous = repair.last_frame.generation if repair.last_frame else 0
         is_next = self.old.number == previous + 1
         if newest.kind == FrameKind.LOG:
-            # A new generation of a log may hide the end of the one before.
+            # The regions may also have held the end of the previous generation.
             is_next = is_next and not previous
         is_continued = is_next or self.old.number == previous
         is_archived = newest.source_end >= self.old.offset >= 0

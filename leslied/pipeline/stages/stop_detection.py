@@ -176,7 +176,7 @@ class StopDetection(Stage):
         )
 
     def adopt(self, previous: StopDetection) -> None:
-        """Take over which sessions were live and which ended."""
+        """Copy the live and the ended sessions of the stage that this one replaces."""
         self.live_sessions.update(previous.live_sessions)
         self.ended_sessions.update(previous.ended_sessions)
 

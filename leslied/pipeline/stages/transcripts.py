@@ -285,7 +285,7 @@ class TranscriptStage(Stage):
     def _can_settle(
         self, main: SessionSummary, number: int, report: SettleReport
     ) -> bool:
-        """Return whether the unit can be settled; report when it can be, if later."""
+        """Return whether the unit can be settled now; else report when it can be."""
         if self.is_final:
             return True
         now = self.clock.now()

@@ -29,7 +29,7 @@ def test_a_log_is_read_if_its_folder_is_known_or_can_be_learned(data: str, log: 
 
 
 @pytest.mark.parametrize("log", ["/x/1.jsonl", "/x/.leslie/projects/-app/1.jsonl"])
-def test_a_log_in_a_strange_place_is_not_read(data: str, log: str):
+def test_a_log_whose_folder_cannot_be_learned_is_not_read(data: str, log: str):
     assert not scope.is_log_included(data, log, "/app")
 
 

@@ -47,7 +47,9 @@ def test_nothing_is_moved_while_the_old_path_exists():
         {},
     ],
 )
-def test_one_common_property_is_not_enough(fields: dict[str, str]):
+def test_the_first_commit_and_the_remote_or_directory_must_be_the_same(
+    fields: dict[str, str],
+):
     assert find(make_repository(**fields)) == {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from leslied.model.record import DecodeResult
 from leslied.model.source import FileStamp, RawEntry, Shape, SourceRef
 
 
-def decode_row(**fields: object) -> DecodeResult:
+def decode_row(state: dict[str, Any] | None = None, **fields: object) -> DecodeResult:
     """Decode one row of a session."""
     root = Path("/home/dev/.openclaw/agents")
     source = SourceRef(
@@ -24,7 +25,7 @@ def decode_row(**fields: object) -> DecodeResult:
         stamp=FileStamp(0, 0, 0, 0, 0),
     )
     row = {"session": {"id": "s"}, "seq": 1, **fields}
-    return ADAPTER.decode(RawEntry(source, 0, json.dumps(row).encode()), {})
+    return ADAPTER.decode(RawEntry(source, 0, json.dumps(row).encode()), state or {})
 
 
 def test_an_event_that_could_not_be_decompressed_is_rejected():
@@ -37,9 +38,13 @@ def test_a_row_without_a_session_is_rejected():
         decode_row(session={})
 
 
-def test_the_state_of_one_session_is_not_that_of_another():
+def test_a_row_of_another_session_starts_with_a_new_state():
     event = {"type": "session", "id": "s", "cwd": "/home/dev/app"}
     state = decode_row(event=event).state
 
+    own = decode_row(state, seq=2, event={"type": "label"})
+    other = decode_row(state, session={"id": "t"}, event={"type": "label"})
+
     assert state == {"session": "s", "cwd": "/home/dev/app"}
-    assert decode_row(session={"id": "t"}, event={"type": "label"}).cwd == ""
+    assert (own.state, own.cwd) == (state, "/home/dev/app")
+    assert (other.state, other.cwd) == ({"session": "t"}, "")
