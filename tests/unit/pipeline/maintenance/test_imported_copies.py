@@ -129,8 +129,16 @@ def test_a_document_whose_ids_would_change_is_deleted(copies: CopiesHarness):
     # The ids of a stream depend on its first message.
     path = copies.write("acp", "x.jsonl", make_chunk("a", TEXT), make_chunk("b", "Hi"))
 
-    assert len(copies.erase("acp", session="a")) == 1
+    assert len(copies.erase("acp")) == 1
     assert not path.exists()
+
+
+def test_the_other_sessions_of_a_stream_stay(copies: CopiesHarness):
+    path = copies.write("acp", "x.jsonl", make_chunk("a", TEXT), make_chunk("b", "Hi"))
+
+    assert copies.erase("acp", session="a") == []
+    assert TEXT not in path.read_text()
+    assert "Hi" in path.read_text()
 
 
 def test_a_copy_that_cannot_be_decoded_is_deleted_with_its_text(
