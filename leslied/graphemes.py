@@ -43,7 +43,7 @@ def _compile_single_characters() -> re.Pattern[str]:
 def _compile_grapheme_pattern() -> Any:
     import regex  # noqa: PLC0415 - slow to load, and few texts need it
 
-    # In Indic scripts, a virama joins the letter after it, too.
+    # In Indic scripts, a virama also ties the next letter to its cluster.
     joined = r"(?<=\p{Canonical_Combining_Class=Virama}\u200d?)(?=\p{L})\X"
     return regex.compile(rf"\X(?:{joined})*")
 

@@ -121,7 +121,7 @@ def format_exception(error: BaseException) -> str:
 
 
 def _get_safe_message(error: BaseException) -> str:
-    """Return what to show after the type of an exception: `: ` and a text, or "".
+    """Return what follows the type of an exception: a colon and a text, or nothing.
 
     The text is the exception's message only if that cannot quote a session.
     """

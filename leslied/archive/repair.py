@@ -104,8 +104,8 @@ class ArchiveRepair:
     def _close_regions(self, frame: ArchiveFrame) -> None:
         """Fill the gap before a frame, and decide about the regions before it.
 
-        A region stays left out if no bytes of the source are missing there, and it
-        cannot have held bytes of another generation. Other regions are copied.
+        Leave the regions out if the new file has all bytes of the source up to the
+        frame, and no other generation can have had bytes in them. Else copy them.
         """
         had_gap = frame.offset > self._get_written_end(frame).offset
         has_gap = not self._fill_gap(frame)

@@ -190,7 +190,8 @@ class ArchiveWriter:
     ) -> ArchiveFrame:
         """Compress and write the bytes chunk by chunk; return the resulting frame.
 
-        The running checksum is that of the source, because later frames continue it.
+        The running checksum covers the bytes of the source, even if other bytes are
+        stored in place of secrets: later frames continue it.
         If there are more or fewer bytes than expected, stop early and return a frame
         with another length than `spec`.
         """
@@ -205,7 +206,7 @@ class ArchiveWriter:
             length += len(chunk)
             if length > spec.length or (not chunk and length < spec.length):
                 break
-            # Without a mask, a generation's first frame needs one checksum, not two.
+            # As long as both checksums cover the same bytes, compute only one.
             is_same = chunk is original and crc == running_crc
             crc = zlib.crc32(chunk, crc)
             running_crc = crc if is_same else zlib.crc32(original, running_crc)

@@ -165,7 +165,7 @@ class SourceRef(Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=16)
 def _split_path(path: Path, root: Path) -> tuple[str, ...]:
-    # Adapters ask for every entry, and pathlib takes longer than decoding most of them.
+    # Adapters call this for every entry, and pathlib takes longer than most decoding.
     return path.relative_to(root).parts
 
 

@@ -64,7 +64,7 @@ class UnitIndex:
             self._calls[record.tool_call_id] = position
 
     def start_unit(self, placements: range, unit: int) -> None:
-        """Move entries at these placements from the unit before into a new unit."""
+        """Begin a new unit with these placements, which were in the previous unit."""
         self._moves.append((placements, unit))
 
     def find_earlier_unit(self, record: Record, current_unit: int) -> int | None:

@@ -231,7 +231,7 @@ def _split_injected(event: Record) -> tuple[Record, ...]:
 def decode_queue(
     line: ClaudeLine, key: SessionKey, state: dict[str, Any]
 ) -> tuple[tuple[Record, ...], dict[str, Any]]:
-    """Decode a queue operation; `remove` delivers a prompt to the working agent."""
+    """Decode a queue operation; `remove` means that the agent got it during a turn."""
     content = parse_raw(line.content)
     text = message_text(coerce({"content": content}, ClaudeMessage))
     record = _make_event(line, key, text)

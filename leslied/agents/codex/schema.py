@@ -108,7 +108,7 @@ class CodexLine(msgspec.Struct, frozen=True):
 
     @property
     def item(self) -> dict[str, Any]:
-        """The item of a turn that an event contains; empty for other events."""
+        """The item of a turn, if the payload is an event that has one; else empty."""
         return object_field(self.payload, "item")
 
     @property

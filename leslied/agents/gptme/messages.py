@@ -245,18 +245,18 @@ def _decode_user(message: LogEntry, text: str, value: dict[str, Any]) -> Record:
 
 
 def _decode_answer(message: LogEntry, text: str) -> Iterator[Record]:
-    """Decode the parts of an answer; one without a call ends the turn."""
+    """Decode the parts of an answer; an answer without a call ends the turn."""
     parts = list(iter_parts(text))
-    is_last = not any(part.tool for part in parts)
+    ends_turn = not any(part.tool for part in parts)
     for block, part in enumerate(parts):
         if part.tool:
             yield _decode_call(message, part, block)
         elif part.is_thought:
             yield message.make_thinking(part.text, block=block)
         else:
-            stop_reason = "end_turn" if is_last else ""
+            stop_reason = "end_turn" if ends_turn else ""
             yield message.make_answer(part.text, block=block, stop_reason=stop_reason)
-    if is_last and not any(part.text and not part.is_thought for part in parts):
+    if ends_turn and not any(part.text and not part.is_thought for part in parts):
         yield message.make_event("turn_ended", block=_END_BLOCK)
 
 

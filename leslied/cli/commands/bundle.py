@@ -84,9 +84,9 @@ def command(
 
     With --format-sample, it contains the structure of log entries instead. Keys and the
     names of kinds, such as "tool_use", stay; every other text, number, time, path and
-    id is replaced by one of the same type. With a session or FILE, there is one entry
-    of each kind in its logs or in that file; else one of each kind that leslied does
-    not know.
+    id is replaced by one of the same type. With an ID or FILE, it contains one entry
+    of each kind in the session's logs or in FILE; without them, one entry of each kind
+    that leslied does not know.
     """
     app = get_app(ctx)
     if format_sample:

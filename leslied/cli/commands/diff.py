@@ -49,8 +49,8 @@ def command(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
 
     A and B are ids as for `leslied show`: any unique prefix, or `last`. The output
     starts with the metadata of both, followed by the units that differ: `-` marks
-    entries that only A has, `+` those that only B has. Adjacent units that are the
-    same, such as those that two forks share, are summed up in one line.
+    entries that only A has, `+` those that only B has. Consecutive units that
+    are the same in A and B, such as those that two forks share, are one line.
 
     Prompts, answers, tool calls, results, errors, stop reasons and models are compared;
     times and ids are not. Units are paired if they share entries or have similar

@@ -61,7 +61,9 @@ _OUTCOMES = {"done": "", "failed": "  failed", "unanswered": "  no result"}
     shell_complete=complete_project,
     help="Limit to files of this project.",
 )
-@click.option("--filter", "words", default="", help="Only paths with all these words.")
+@click.option(
+    "--filter", "words", default="", help="Only paths that contain every word of TEXT."
+)
 @click.option(
     "--sort",
     "order",

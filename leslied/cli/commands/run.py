@@ -72,7 +72,7 @@ def command(ctx: click.Context, *, log_json: bool) -> None:
             build_flow = partial(
                 app.make_flow, store, reader, is_daemon=True, on_progress=ping
             )
-            make_flow = partial(_apply_settings, app, page, build_flow)
+            make_flow = partial(_make_flow, app, page, build_flow)
             flow = make_flow()
             signals.loop = Loop(
                 flow=flow,
@@ -111,8 +111,8 @@ def _make_page_starter(app: App, log: FilteringBoundLogger) -> PageStarter:
     )
 
 
-def _apply_settings(app: App, page: PageStarter, build_flow: Callable[[], _T]) -> _T:
-    """Build a flow with the current settings, and apply the page's settings."""
+def _make_flow(app: App, page: PageStarter, build_flow: Callable[[], _T]) -> _T:
+    """Build a flow with the current settings, and pass on those of the web page."""
     flow = build_flow()
     settings = app.load_settings().web
     page.apply(settings.port if settings.enabled else None)

@@ -68,12 +68,12 @@ _STATES: dict[ReadState | None, str] = {
 def command(ctx: click.Context, *, rejected: bool, as_json: bool) -> None:
     """Show the state of the daemon, the store and each agent's logs.
 
-    STATE says whether all changes of an agent's logs were read: `up to date`;
-    `reading`, if the daemon is about to read the rest; or `behind`, with a warning. The
-    exit code is 0 in each case. This command checks the 2,000 most recently
-    changed logs and those that were never read; the daemon's scans check all logs.
-    Agents that were never used on this machine are left out; see `leslied agents`.
-    SESSIONS counts the sessions that `leslied list` shows.
+    The column STATE says whether all changes of an agent's logs were read: `up to
+    date`; `reading`, if the daemon is about to read the rest; or `behind`, with a
+    warning. The exit code is 0 in each case. This command checks the 2,000 most
+    recently changed logs and those that were never read; the daemon's scans check all
+    logs. Agents that were never used on this machine are left out; see `leslied
+    agents`. The column SESSIONS counts the sessions that `leslied list` shows.
     """
     app = get_app(ctx)
     settings = app.load_settings()

@@ -146,7 +146,7 @@ class ProjectStage(Stage):
             }
         }
         if is_scan or current_folders:
-            self._queue(repositories.values())
+            self._queue_searches(repositories.values())
         repositories = self._link_moved(repositories, report)
         links = self._load_links(report)
         all_folders = (old_folders | current_folders).values()
@@ -193,7 +193,7 @@ class ProjectStage(Stage):
             return ProjectFolder(path, "", path)
         return ProjectFolder(path, str(repository.worktree), str(repository.main))
 
-    def _queue(self, repositories: Iterable[Repository]) -> None:
+    def _queue_searches(self, repositories: Iterable[Repository]) -> None:
         """Queue the repositories whose first commit is still to be found."""
         for repository in repositories:
             if not repository.root_commit and repository.walked != _NOT_FOUND:

@@ -81,5 +81,5 @@ class UnitEntries:
         short = omit_texts(placed, self._load_text, _MAX_SHORT_CHARACTERS)
         self.has_omitted_texts = self.has_omitted_texts or short is not placed
         record = structs.replace(short.record, **_UNUSED_FIELDS)
-        # Transcripts do not depend on these numbers, each of which is an object.
+        # Transcripts do not need these numbers, each of which takes memory.
         return structs.replace(placed, record=record, sequence=0, offset=0, length=0)

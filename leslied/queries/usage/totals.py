@@ -134,9 +134,9 @@ class UsageStats:
     def list_buckets(
         self, by: StoreGrouping, selection: UsageSelection, *, with_sessions: bool
     ) -> list[UsageBucket]:
-        """Return the selected messages by group, model and price band.
+        """Return sums of the selected messages by group, model and price band.
 
-        With `with_sessions`, also by session; otherwise buckets may have no session.
+        With `with_sessions`, they are by session, too; else `session` may be None.
         """
         buckets = self._queries.group_usage(
             by,

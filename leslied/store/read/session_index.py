@@ -100,7 +100,7 @@ class SessionIndexQueries:
 
     @translate_sqlite_errors
     def list_sessions(self, stop_cutoff_us: int) -> list[SessionIndexRow]:
-        """List all sessions, also hidden ones, last active first.
+        """List all sessions, hidden ones included, the most recently active first.
 
         The connection must have the SQL function `count_current`.
         """

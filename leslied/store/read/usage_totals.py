@@ -31,7 +31,8 @@ class UsageTotals:
     def get_by_stream(self, streams: Collection[int] | None = None) -> dict[int, Usage]:
         """Return the total tokens of these streams, or of all streams.
 
-        The result can contain other streams, whose totals are then incomplete.
+        The result may have other streams that share messages; their totals may be
+        incomplete.
         """
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         if self._version != version:

@@ -178,7 +178,7 @@ class RecordVersions:
             self.text_rows.append((record_id, text))
 
     def write(self) -> None:
-        """Insert new versions, and update the marks of current ones and the usage."""
+        """Insert the queued versions; update which are current, and token counts."""
         executemany = self._db.executemany
         executemany(_INSERT_RECORD, self._record_rows)
         for long_text in self._long_texts:

@@ -59,7 +59,7 @@ def test_the_last_item_searches_everything(browser_page: BrowserPage):
     page.wait_for_url("**/search?q=parser")
 
 
-def test_the_box_names_the_active_option(browser_page: BrowserPage):
+def test_the_input_refers_to_the_active_option(browser_page: BrowserPage):
     page = open_palette(browser_page)
 
     page.keyboard.press("ArrowDown")

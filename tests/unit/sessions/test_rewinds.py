@@ -92,7 +92,7 @@ def test_units_after_the_point_to_which_the_user_returned_are_rewound(
     assert make_conversation(*parents).rewound == rewound
 
 
-def test_the_branch_that_the_newest_prompt_continues_is_current_again():
+def test_returning_to_a_rewound_branch_makes_it_current_again():
     conversation = make_conversation("", "", "a1")
     assert conversation.rewound == [2]
 

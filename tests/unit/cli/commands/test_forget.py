@@ -48,7 +48,7 @@ def test_what_was_forgotten_is_counted(many_sessions: ClaudeHome):
 
     assert "Forgot 1 entry in 1 session (1 as a whole)." in output
     assert f"{IDS[3]}.jsonl" in output
-    # Rules can hide a text that the agent writes again, but not a session.
+    # The hint at `redact.rules` is only for texts, which could be written again.
     assert "redact.rules" not in output
     assert list_session_ids(many_sessions) == set(IDS) - {IDS[3]}
 
