@@ -190,8 +190,7 @@ class ArchiveWriter:
     ) -> ArchiveFrame:
         """Compress and write the bytes chunk by chunk; return the resulting frame.
 
-        The running checksum covers the bytes of the source, even if other bytes are
-        stored in place of secrets: later frames continue it.
+        The running checksum covers the source's bytes, even if a mask replaces some.
         If there are more or fewer bytes than expected, stop early and return a frame
         with another length than `spec`.
         """

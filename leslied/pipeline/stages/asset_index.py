@@ -120,7 +120,7 @@ class AssetIndex(Stage):
         self._roots.clear()
         if budget.is_scan:
             self._mark_changed_threads(budget)
-        return self._index_due_threads(budget.max_indexed_threads)
+        return self._index_due_threads(budget)
 
     def _mark_changed_threads(self, budget: Budget) -> None:
         """Mark as due the threads whose assets or status changed.
@@ -143,16 +143,16 @@ class AssetIndex(Stage):
             with self.store.assets() as ledger:
                 ledger.mark_due(due, is_due=True)
 
-    def _index_due_threads(self, limit: int) -> AssetIndexReport:
-        """Index about `limit` due threads, and their projects."""
-        report = AssetIndexReport()
+    def _index_due_threads(self, budget: Budget) -> AssetIndexReport:
+        """Index some of the due threads, and their projects."""
+        report, limit = AssetIndexReport(), budget.max_indexed_threads
         with self.store.assets() as ledger:
             # Threads that failed stay due; they must not crowd out the others.
             failed_count = len(self.failures.list_names("asset index"))
             due = ledger.list_due(limit + failed_count)
         if not due:
             return report
-        due = self._record_changes(due, report)
+        due = self._record_changes(due, report, budget)
         # Threads without files have the folder "" and need no index.
         keys_by_folder: dict[str, list[SessionKey]] = {"": []}
         for number, key in enumerate(due, 1):
@@ -188,12 +188,13 @@ class AssetIndex(Stage):
         return self.failures.attempt("asset index", name, bound_work, report.errors)
 
     def _record_changes(
-        self, due: list[SessionKey], report: AssetIndexReport
+        self, due: list[SessionKey], report: AssetIndexReport, budget: Budget
     ) -> list[SessionKey]:
         """Save the file changes of the due sessions; return the threads to index.
 
         These are the due threads whose changes could be saved, and other threads whose
-        assets were changed by one of the due sessions.
+        assets were changed by one of the due sessions. When the budget yields, the
+        other due sessions wait for the next run.
         """
         changed: set[SessionKey] = set()
         saved: list[SessionKey] = []
@@ -202,6 +203,9 @@ class AssetIndex(Stage):
             changed.update(self._make_thread_assets(session).record_changes())
 
         for number, key in enumerate(due, 1):
+            if saved and budget.should_yield():
+                report.has_more = True
+                break
             session = self.reader.find_session(key)
             if session and session.folder:
                 if not self._attempt(save, session, report):

@@ -146,6 +146,7 @@ class ThreadAssets:
         Mark as due all threads whose files were changed; return their sessions.
         """
         due: set[SessionKey] = set()
+        tools = list_tool_names(PLAN_AND_TODO_KINDS)
         with self.store.assets() as ledger:
             unsearched = ledger.list_unsearched_subagents(self.session.key)
         subagents = self.reader.list_subagents(self.session.key) if unsearched else []
@@ -157,7 +158,7 @@ class ThreadAssets:
                 newest_entry_by_unit = ledger.list_unsearched_units(session.key)
                 for unit in newest_entry_by_unit:
                     folder = ledger.find_cwd_before(session.key, unit) or session.cwd
-                    changes = self._find_unit_changes(session, unit, folder)
+                    changes = self._find_unit_changes(session, unit, folder, tools)
                     ledger.replace_file_changes(session.key, unit, changes)
                     thread_ids = {split_thread_path(c.path)[0] for c in changes}
                     due.update(ledger.list_indexed(thread_ids))
@@ -168,16 +169,17 @@ class ThreadAssets:
         return due
 
     def _find_unit_changes(
-        self, session: SessionSummary, unit: int, folder: str
+        self, session: SessionSummary, unit: int, folder: str, tools: Sequence[str]
     ) -> list[FileChange]:
         """Return the relevant file changes of a unit that started in `folder`.
+
+        Calls of these tools are relevant whatever their arguments are.
 
         All calls are loaded if one of them ran below a `.leslie` folder, because a
         relative path there does not contain a keyword.
         """
         # The keyword "" is in every call.
         keywords = ("",) if LESLIE_FOLDER in folder else _CALL_KEYWORDS
-        tools = list_tool_names(PLAN_AND_TODO_KINDS)
         entries = self.reader.list_tool_calls(session.key, unit, keywords, tools)
         if any(LESLIE_FOLDER in str(e.record.metadata.get("cwd")) for e in entries):
             entries = self.reader.list_tool_calls(session.key, unit, ("",), tools)

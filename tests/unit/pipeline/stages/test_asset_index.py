@@ -44,7 +44,7 @@ class AssetIndexHarness:
         self.claude = claude
         self.is_central = False
 
-    def __call__(self, **limits: int) -> AssetIndexReport:
+    def __call__(self, **limits: Any) -> AssetIndexReport:
         claude = self.claude
         with (
             Store(claude.store_path, claude.clock) as store,
@@ -677,6 +677,20 @@ def test_every_thread_is_checked_in_one_of_several_scans(
 
     assert sum(thread_counts) == 6
     assert max(thread_counts) <= 3
+
+
+def test_when_new_entries_wait_one_thread_is_indexed_in_a_run(
+    claude: ClaudeHome, indexer: AssetIndexHarness, project: Path
+):
+    for number in range(3):
+        builder = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
+        name = f"-home-dev-app/{builder.session_id}.jsonl"
+        claude.write(builder.prompt("go"), builder.answer("Done."), name=name)
+
+    reports = [indexer(should_yield=lambda: True) for _ in range(4)]
+
+    assert [report.threads for report in reports] == [1, 1, 1, 0]
+    assert [report.has_more for report in reports] == [True, True, False, False]
 
 
 def test_transcripts_of_one_minute_are_listed_in_the_order_of_their_prompts(
