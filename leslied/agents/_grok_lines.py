@@ -177,7 +177,7 @@ def _make_key(entry: RawEntry, state: State) -> SessionKey:
 
 
 def _make_id(meta: dict[str, Any]) -> str:
-    """Return an update's id, with its time: each process numbers its events anew."""
+    """Return an update's id, with its time: each process numbers its events from 0."""
     event_id, time = as_text(meta.get("eventId")), meta.get("agentTimestampMs")
     return f"{event_id}@{as_count(time)}" if event_id else ""
 
