@@ -115,8 +115,7 @@ def test_the_notifier_sends_all_states_to_the_service_manager(
         "from leslied.paths import read_environ\n"
         "from leslied.daemon.notify import Notifier\n"
         "notifier = Notifier(read_environ())\n"
-        "notifier.ready(); notifier.status('reading'); notifier.ping()\n"
-        "notifier.stopping()\n"
+        "notifier.ready(); notifier.ping(); notifier.stopping()\n"
     )
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
         server.bind("notify")
@@ -127,9 +126,9 @@ def test_the_notifier_sends_all_states_to_the_service_manager(
             check=True,
             timeout=MAX_WAIT_SECONDS,
         )
-        messages = [server.recv(100).decode() for _ in range(4)]
+        messages = [server.recv(100).decode() for _ in range(3)]
 
-    assert messages == ["READY=1", "STATUS=reading", "WATCHDOG=1", "STOPPING=1"]
+    assert messages == ["READY=1", "WATCHDOG=1", "STOPPING=1"]
 
 
 def test_the_wheel_contains_the_templates_unchanged(tmp_path: Path):
