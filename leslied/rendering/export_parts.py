@@ -13,7 +13,7 @@ from leslied.rendering.edits import (
 from leslied.rendering.labels import find_label
 from leslied.rendering.messages import find_version, parse_input
 from leslied.rendering.text import first_line, replace_controls
-from leslied.sessions.tools import PATH_ARGUMENTS, find_text
+from leslied.sessions.tools import PATH_ARGUMENTS, find_text, find_tool_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,9 +112,10 @@ def format_edit_diff(call: ToolInvocation) -> str:
     patches = find_patch_edits(record.tool_name, arguments)
     if patches:
         return "\n".join(line for edit in patches for line in _format_patch(edit))
-    # Without a path, these are arguments of some other tool.
-    has_path = bool(find_text(arguments, PATH_ARGUMENTS))
-    pairs = find_replacements(arguments) if has_path else []
+    is_edit = find_tool_kind(record.tool_name) == "edit"
+    # Of any other tool, arguments like `before` are texts of an edit only with a path.
+    has_edits = is_edit or bool(find_text(arguments, PATH_ARGUMENTS))
+    pairs = find_replacements(arguments) if has_edits else []
     return "\n".join(line for old, new in pairs for line in _diff_texts(old, new))
 
 
