@@ -9,6 +9,8 @@ import zlib
 
 GZIP_MAGIC = b"\x1f\x8b"
 """How a file that was compressed with gzip begins."""
+_MAX_MEMBERS = 100
+"""The rest of the data is copied for each member, so a file may not have many."""
 
 
 def decompress_gzip(data: bytes, max_bytes: int) -> bytes | None:
@@ -19,6 +21,8 @@ def decompress_gzip(data: bytes, max_bytes: int) -> bytes | None:
     parts: list[bytes] = []
     size = 0
     while data.startswith(GZIP_MAGIC):
+        if len(parts) == _MAX_MEMBERS:
+            return None
         reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
         try:
             # One byte more, because 0 means without a limit.

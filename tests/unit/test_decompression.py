@@ -58,6 +58,14 @@ def test_all_members_of_a_gzip_file_are_decompressed():
     assert decompress_gzip(data, MAX_BYTES) == b"one\ntwo\n"
 
 
+@pytest.mark.threat("S6")
+def test_a_file_of_very_many_members_is_not_decompressed():
+    members = gzip.compress(b"") * 100
+
+    assert decompress_gzip(members, MAX_BYTES) == b""
+    assert decompress_gzip(members + gzip.compress(b"x"), MAX_BYTES) is None
+
+
 def test_the_limit_is_that_of_all_members():
     half = gzip.compress(b" " * (MAX_BYTES // 2))
 

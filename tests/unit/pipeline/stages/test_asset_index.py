@@ -101,6 +101,14 @@ def make_call_lines(
     return [builder.call(tool, arguments, call_id), builder.result(call_id, result)]
 
 
+def write_sessions(claude: ClaudeHome, project: Path, count: int) -> None:
+    """Write logs of sessions, each of which has a thread of its own."""
+    for number in range(count):
+        builder = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
+        name = f"-home-dev-app/{builder.session_id}.jsonl"
+        claude.write(builder.prompt("go"), builder.answer("Done."), name=name)
+
+
 def read_index(thread: Path) -> dict[str, Any]:
     index: dict[str, Any] = json.loads((thread / ".meta" / "assets.json").read_text())
     return index
@@ -662,10 +670,7 @@ def test_a_projects_index_that_could_not_be_written_is_tried_again(
 def test_every_thread_is_checked_in_one_of_several_scans(
     claude: ClaudeHome, indexer: AssetIndexHarness, project: Path
 ):
-    for number in range(6):
-        builder = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
-        name = f"-home-dev-app/{builder.session_id}.jsonl"
-        claude.write(builder.prompt("go"), builder.answer("Done."), name=name)
+    write_sessions(claude, project, 6)
     indexer()
     for folder in (project / ".leslie" / "threads").iterdir():
         (folder / "plan.md").write_text("# One\n")
@@ -682,10 +687,7 @@ def test_every_thread_is_checked_in_one_of_several_scans(
 def test_when_new_entries_wait_one_thread_is_indexed_in_a_run(
     claude: ClaudeHome, indexer: AssetIndexHarness, project: Path
 ):
-    for number in range(3):
-        builder = ClaudeLogBuilder(f"{number}{SESSION[1:]}", str(project))
-        name = f"-home-dev-app/{builder.session_id}.jsonl"
-        claude.write(builder.prompt("go"), builder.answer("Done."), name=name)
+    write_sessions(claude, project, 3)
 
     reports = [indexer(should_yield=lambda: True) for _ in range(4)]
 
